@@ -1,15 +1,15 @@
 /** Routes of the lab beside Redfish: the state of each machine, and the faults that a test arms. */
 import { faultSchema } from './faults.ts';
-import type { Machine } from './machine.ts';
-import { machineAt, type ById, type Endpoint } from './redfish/endpoint.ts';
+import type { LabMachine } from './machine.ts';
+import { machineAt, type ById, type BmcEndpoint } from './redfish/endpoint.ts';
 import { wrongValue } from './redfish/errors.ts';
 import { systemPath } from './redfish/representation.ts';
 
-export function labRoutes(endpoint: Endpoint): void {
+export function labRoutes(endpoint: BmcEndpoint): void {
   const { app, machines, faults, sessions } = endpoint;
 
   app.get('/lab/v1/machines', () => ({ machines: [...machines.values()].map(labView) }));
-  const labView = (machine: Machine): object => ({
+  const labView = (machine: LabMachine): object => ({
     name: machine.state.name,
     system_id: systemPath(machine.state.name),
     address: machine.state.address,

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { fingerprintOf, selfSigned, type Certificate } from './certificate.ts';
 import { canBind, loopbackAddress } from './loopback.ts';
 import { inventMachine, loadMachine, saveMachine, writeWhole } from './machine-state.ts';
-import { Machine, type StartAgent, type Timing } from './machine.ts';
+import { LabMachine, type StartAgent, type Timing } from './machine.ts';
 import { killProcesses } from './processes.ts';
 import { createRedfish } from './redfish/app.ts';
 import { systemPath } from './redfish/representation.ts';
@@ -34,7 +34,7 @@ export interface Lab {
   readonly password: string;
   /** Fingerprint of its certificate, in the form that a node expects. Undefined without TLS. */
   readonly fingerprint: string | undefined;
-  readonly machines: readonly Machine[];
+  readonly machines: readonly LabMachine[];
   /** Cuts the power. When it resolves, no process that the machines started is left. */
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
       saveMachine(folder, state);
     }
-    return new Machine({
+    return new LabMachine({
       directory: folder,
       state,
       timing,

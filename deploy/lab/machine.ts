@@ -30,7 +30,7 @@ export const resetTypes = [
 export type ResetType = (typeof resetTypes)[number];
 
 /** Redfish's terms (BootProgress.LastState). */
-export type BootProgress = 'None' | 'SystemHardwareInitializationComplete' | 'OSBootStarted' | 'OSRunning' | 'OEM';
+export type LabBootProgress = 'None' | 'SystemHardwareInitializationComplete' | 'OSBootStarted' | 'OSRunning' | 'OEM';
 
 export interface Timing {
   readonly bootMs: number;
@@ -41,7 +41,7 @@ export interface Timing {
 }
 
 /** The agent on an installed machine. The program that starts the lab provides it. */
-export interface Agent {
+export interface LabAgent {
   /** Releases its claims and stops. */
   stop(): Promise<void>;
   /** Ends it at once, as a loss of power does. */
@@ -54,14 +54,14 @@ export type StartAgent = (options: {
   log: Logger;
   newId: () => string;
   now: () => Date;
-}) => Promise<Agent>;
+}) => Promise<LabAgent>;
 
 interface Run {
   readonly ended: AbortController;
-  agent: Agent | undefined;
+  agent: LabAgent | undefined;
 }
 
-export interface MachineOptions {
+export interface LabMachineOptions {
   readonly directory: string;
   readonly state: MachineState;
   readonly timing: Timing;
@@ -70,18 +70,18 @@ export interface MachineOptions {
   readonly log: Logger;
 }
 
-export class Machine {
+export class LabMachine {
   readonly directory: string;
-  readonly #options: MachineOptions;
+  readonly #options: LabMachineOptions;
   #state: MachineState;
   #power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff';
-  #progress: BootProgress = 'None';
+  #progress: LabBootProgress = 'None';
   #detail = '';
   #run: Run | undefined;
   #changes: Promise<void> = Promise.resolve();
   #unplugged = false;
 
-  constructor(options: MachineOptions) {
+  constructor(options: LabMachineOptions) {
     this.#options = options;
     this.directory = options.directory;
     this.#state = options.state;
@@ -95,7 +95,7 @@ export class Machine {
   get power(): 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' {
     return this.#power;
   }
-  get progress(): { state: BootProgress; detail: string } {
+  get progress(): { state: LabBootProgress; detail: string } {
     return { state: this.#progress, detail: this.#detail };
   }
 
@@ -226,7 +226,7 @@ export class Machine {
     }
   }
 
-  #show(progress: BootProgress, detail: string): void {
+  #show(progress: LabBootProgress, detail: string): void {
     this.#progress = progress;
     this.#detail = detail;
     if (detail !== '') this.#options.log.debug({ machine: this.#state.name, progress }, detail);

@@ -3,7 +3,7 @@
  * verdicts, questions and answers) is above it in `bus.ts`. An adapter moves bytes and never looks into them.
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
-import type { Members } from './active/members.ts';
+import type { BusMembers } from './active/members.ts';
 import type { DeadLetters, Queues } from './port.ts';
 
 /** The durable queue of a group of listeners. */
@@ -30,7 +30,7 @@ export interface Packet {
 }
 
 /** A message that a consumer holds until it is settled. */
-export interface Offer {
+export interface BrokerOffer {
   readonly queue: string;
   readonly bytes: string | Uint8Array;
   /** Counts this attempt too. May exceed the consumer's limit: then the process died in the last attempt. */
@@ -38,10 +38,10 @@ export interface Offer {
   /** The reason why the server itself gave the message up. It dies without another attempt. */
   readonly givenUp?: string | undefined;
   /** Resolves when the broker has the verdict. Never rejects. Does nothing when the offer was lost meanwhile. */
-  settle(verdict: Verdict): Promise<void>;
+  settle(verdict: ConsumerVerdict): Promise<void>;
 }
 
-export type Verdict =
+export type ConsumerVerdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
   /** `id` of the dead letter; those who wait for the message have received it already. */
@@ -49,13 +49,13 @@ export type Verdict =
   /** Given back unfinished: offered again at once, and the attempt is not counted. */
   | { readonly kind: 'back' };
 
-export interface Intake {
+export interface BrokerIntake {
   /** The largest number of offers that are not settled yet. */
   readonly concurrency: number;
   /** No other consumer takes from the queue, so unsettled messages belonged to consumers that died. */
   readonly alone?: boolean;
   /** Never throws. Called in the order of the queue. */
-  readonly offer: (offer: Offer) => void;
+  readonly offer: (offer: BrokerOffer) => void;
   /** The open offers no longer belong to this consumer; another consumer may repeat them. */
   readonly onLost?: () => void;
 }
@@ -69,17 +69,17 @@ export interface BrokerConsumer {
 
 export interface Broker {
   /** The processes that share the broker. Absent where only one process can use it. */
-  readonly members?: Members;
+  readonly members?: BusMembers;
   send(parameters: { queue: string; packets: readonly Packet[] }): Promise<void>;
   /** Creates the queue when it is missing, as `subscribe` does for the queue of its group. */
-  consume(queue: string, intake: Intake): Promise<BrokerConsumer>;
+  consume(queue: string, intake: BrokerIntake): Promise<BrokerConsumer>;
 
   publish(packets: readonly Packet[]): Promise<void>;
   /** From now on the group misses no event, even while it has no consumer. */
   declareGroup(parameters: { patterns: readonly string[]; group: string }): Promise<void>;
   subscribe(
     parameters: { patterns: readonly string[]; group: string | undefined },
-    intake: Intake,
+    intake: BrokerIntake,
   ): Promise<BrokerConsumer>;
 
   /** The address for answers to this process: the `replyto` of its questions. */

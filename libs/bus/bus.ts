@@ -4,8 +4,8 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { Owners, soleOwner, type Ownership } from './active/owners.ts';
-import { Turn, type Candidate } from './active/turn.ts';
-import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from './broker.ts';
+import { Turn, type TurnConsumer } from './active/turn.ts';
+import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type BrokerIntake, type Packet } from './broker.ts';
 import { createClaimChecks, type Destination } from './claim-checks.ts';
 import { createCodec } from './codec.ts';
 import { createDeaths } from './death.ts';
@@ -77,7 +77,7 @@ export function createBus(options: {
     return ownership;
   };
 
-  const takeAlone = async (queue: string, consumer: Candidate): Promise<Consumer> => {
+  const takeAlone = async (queue: string, consumer: TurnConsumer): Promise<Consumer> => {
     const ownedBy = await owners();
     const turn = turns.get(queue) ?? new Turn({ queue, ownership: ownedBy, log });
     turns.set(queue, turn);
@@ -105,7 +105,7 @@ export function createBus(options: {
     },
     async consume(queue, handler, consumeOptions = {}) {
       const alone = consumeOptions.singleActive === true;
-      const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
+      const open = (intake: BrokerIntake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
       const consumer = consumerOf({ handler, options: consumeOptions, open });
       if (!alone) return take(consumer);
       await broker.queues.declare(queue);
@@ -145,7 +145,7 @@ export function createBus(options: {
     },
     async subscribe(patterns, handler, { group, ...consumeOptions } = {}) {
       const alone = group !== undefined;
-      const open = (intake: Intake): Promise<BrokerConsumer> =>
+      const open = (intake: BrokerIntake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
       const consumer = consumerOf({ handler, options: consumeOptions, open });
       if (!alone) return take(consumer);

@@ -10,7 +10,14 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, isUnknown, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
-import { BrokerAway, type BrokerConsumer, type BusLog, type Intake, type Offer, type Verdict } from './broker.ts';
+import {
+  BrokerAway,
+  type BrokerConsumer,
+  type BusLog,
+  type BrokerIntake,
+  type BrokerOffer,
+  type ConsumerVerdict,
+} from './broker.ts';
 import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { ConsumeOptions, Handler } from './port.ts';
@@ -31,12 +38,12 @@ export type NotifyRequester = (death: {
 }) => Promise<string>;
 
 /** The decision about a message, before its death is reported. */
-type Decision = Exclude<Verdict, { kind: 'dead' }> | Omit<Extract<Verdict, { kind: 'dead' }>, 'id'>;
+type Decision = Exclude<ConsumerVerdict, { kind: 'dead' }> | Omit<Extract<ConsumerVerdict, { kind: 'dead' }>, 'id'>;
 
 export class BusConsumer {
   readonly onActive: ConsumeOptions['onActive'];
-  readonly #intake: Intake;
-  readonly #open: (intake: Intake) => Promise<BrokerConsumer>;
+  readonly #intake: BrokerIntake;
+  readonly #open: (intake: BrokerIntake) => Promise<BrokerConsumer>;
   readonly #codec: Codec;
   readonly #claimChecks: Pick<ClaimChecks, 'done'>;
   readonly #log: BusLog;
@@ -44,9 +51,9 @@ export class BusConsumer {
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
   readonly #notifyRequester: NotifyRequester;
-  readonly #held = new Set<Offer>();
+  readonly #held = new Set<BrokerOffer>();
   /** The held offers whose data is in the store. */
-  readonly #checked = new WeakSet<Offer>();
+  readonly #checked = new WeakSet<BrokerOffer>();
   #lost = new AbortController();
   /** Set while an earlier offer is waiting for its data. */
   #gate: Promise<void> | undefined;
@@ -59,7 +66,7 @@ export class BusConsumer {
     log: BusLog;
     handler: Handler;
     options: ConsumeOptions;
-    open: (intake: Intake) => Promise<BrokerConsumer>;
+    open: (intake: BrokerIntake) => Promise<BrokerConsumer>;
     notifyRequester: NotifyRequester;
   }) {
     const { options } = parameters;
@@ -111,7 +118,7 @@ export class BusConsumer {
     this.#idle?.();
   }
 
-  #take(offer: Offer): void {
+  #take(offer: BrokerOffer): void {
     this.#held.add(offer);
     if (offer.givenUp !== undefined) {
       void this.#settle(offer, this.#givenUp(offer, offer.givenUp));
@@ -144,7 +151,7 @@ export class BusConsumer {
     this.#gate = gate;
   }
 
-  async #run(offer: Offer, message: Envelope): Promise<void> {
+  async #run(offer: BrokerOffer, message: Envelope): Promise<void> {
     // Stopped or lost while its data was fetched: the offer was given back already.
     if (!this.#held.has(offer)) return;
     let verdict: Decision = { kind: 'done' };
@@ -158,7 +165,7 @@ export class BusConsumer {
     await this.#settle(offer, verdict);
   }
 
-  async #settle(offer: Offer, decision: Decision): Promise<void> {
+  async #settle(offer: BrokerOffer, decision: Decision): Promise<void> {
     if (!this.#held.has(offer)) return;
     const verdict = decision.kind === 'dead' ? await this.#die(offer, decision) : decision;
     if (!this.#held.has(offer)) return;
@@ -169,12 +176,12 @@ export class BusConsumer {
     if (this.#held.size === 0) this.#idle?.();
   }
 
-  async #noteDone({ queue, bytes }: Offer): Promise<void> {
+  async #noteDone({ queue, bytes }: BrokerOffer): Promise<void> {
     const message = this.#codec.glance(bytes);
     if (message) await this.#claimChecks.done(message.id, holderOf(queue));
   }
 
-  async #die(offer: Offer, decision: Extract<Decision, { kind: 'dead' }>): Promise<Verdict> {
+  async #die(offer: BrokerOffer, decision: Extract<Decision, { kind: 'dead' }>): Promise<ConsumerVerdict> {
     const { queue, bytes, attempt } = offer;
     try {
       return { ...decision, id: await this.#notifyRequester({ queue, bytes, failure: decision.failure }) };
@@ -190,7 +197,7 @@ export class BusConsumer {
     }
   }
 
-  #verdict(offer: Offer, error: unknown, message?: Envelope): Decision {
+  #verdict(offer: BrokerOffer, error: unknown, message?: Envelope): Decision {
     const failure = toFailure(error);
     const facts = {
       queue: offer.queue,
@@ -234,13 +241,13 @@ export class BusConsumer {
     return kind satisfies never;
   }
 
-  #givenUp({ queue }: Offer, reason: string): Decision {
+  #givenUp({ queue }: BrokerOffer, reason: string): Decision {
     const error = new AnnealError('Defect', `The broker stopped delivering a message of ${queue}: ${reason}`);
     this.#log.error({ queue, reason }, 'broker stopped delivering a message; message moved to dead letters');
     return { kind: 'dead', failure: toFailure(error), error: error.message };
   }
 
-  #diedInHand(offer: Offer): Decision {
+  #diedInHand(offer: BrokerOffer): Decision {
     const error = new AnnealError(
       'Defect',
       `The consumer of ${offer.queue} died during attempt ${offer.attempt - 1} of ${this.#maxAttempts}, the last one.`,

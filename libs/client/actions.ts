@@ -9,7 +9,7 @@ import {
   type StackAct,
 } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
 import {
@@ -71,7 +71,7 @@ export interface Actions {
   adopt(parameters: { name: string; data: JsonObject } & StackOptions): Promise<StackRef>;
 }
 
-export function actionsOf(connection: Connection, stacks: Stacks): Actions {
+export function actionsOf(connection: GatewayConnection, stacks: Stacks): Actions {
   const service = 'orchestration';
   const encoded = encodeURIComponent;
   const at = async (stack: string): Promise<string> => pathOf(await stacks.find({ stack }));

@@ -1,26 +1,26 @@
 /** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
-import { openConnection, rootOf, type Connection, type Login } from './connection.ts';
-import { eventsOf, subscriptionsOf, type Events, type Subscriptions } from './events.ts';
+import { openConnection, rootOf, type GatewayConnection, type Login } from './connection.ts';
+import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
 import { failureOf } from './failure.ts';
-import { deploymentsOf, hostsOf, type Deployments, type Hosts } from './hosts.ts';
-import { nodesOf, type Nodes } from './nodes.ts';
-import { deadLettersOf, queuesOf, type DeadLetters, type Queues } from './queues.ts';
+import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
+import { nodesOf, type NodeCalls } from './nodes.ts';
+import { deadLettersOf, queuesOf, type DeadLetterCalls, type QueueCalls } from './queues.ts';
 import { read, readList } from './read.ts';
 import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
 import { stacksOf, type Stacks } from './stacks.ts';
 
 export interface Client {
-  readonly connection: Connection;
+  readonly connection: GatewayConnection;
   readonly stacks: Stacks;
   readonly actions: Actions;
-  readonly nodes: Nodes;
-  readonly hosts: Hosts;
+  readonly nodes: NodeCalls;
+  readonly hosts: HostCalls;
   readonly deployments: Deployments;
-  readonly queues: Queues;
-  readonly deadLetters: DeadLetters;
+  readonly queues: QueueCalls;
+  readonly deadLetters: DeadLetterCalls;
   readonly events: Events;
-  readonly subscriptions: Subscriptions;
+  readonly subscriptions: SubscriptionCalls;
   services(): Promise<ServiceRow[]>;
 }
 

@@ -8,7 +8,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
 
-export type Service = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
+export type GatewayService = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
 
 export interface PasswordLogin {
   /** The root of the identity API, e.g. `http://127.0.0.1:8470/identity/v3`. */
@@ -27,7 +27,7 @@ export interface TokenLogin {
 export type Login = PasswordLogin | TokenLogin;
 
 export interface CallParameters {
-  service: Service;
+  service: GatewayService;
   /** Below the service's endpoint, starting with `/`. */
   path: string;
   method?: string | undefined;
@@ -39,7 +39,7 @@ export interface CallParameters {
   what: string;
 }
 
-export interface Connection {
+export interface GatewayConnection {
   readonly projectId: string;
   /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */
   readonly url: string;
@@ -74,7 +74,7 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 /** The gateway's root, from the address of its identity API. */
 export const rootOf = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
 
-export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<Connection> {
+export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<GatewayConnection> {
   const url = rootOf(login.authUrl);
   const identity = `${url}/identity/v3`;
   let session = await authenticate({ login, identity, signal: options.signal });
@@ -89,7 +89,7 @@ export async function openConnection(login: Login, options: { signal?: AbortSign
     return renewal.then((renewed) => (session = renewed));
   };
 
-  const endpoint = (service: Service): string => {
+  const endpoint = (service: GatewayService): string => {
     if (service === 'api') return `${url}/api/v1`;
     if (service === 'identity') return identity;
     const found = session.endpoints.get(service);

@@ -7,7 +7,7 @@ import {
   type SubscriptionView,
 } from '@anneal/contracts/notification.ts';
 import { z } from 'zod';
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
 
@@ -29,7 +29,7 @@ export interface Events {
   ): AsyncGenerator<AnnealEvent, void, undefined>;
 }
 
-export interface Subscriptions {
+export interface SubscriptionCalls {
   /** The only call that returns the secret. */
   create(parameters: {
     name: string;
@@ -48,7 +48,7 @@ export interface Subscriptions {
 
 const service = 'api';
 
-export function eventsOf(connection: Connection): Events {
+export function eventsOf(connection: GatewayConnection): Events {
   const query = ({ types, subjectPrefix }: Filter): Record<string, string | undefined> => ({
     types: types?.join(','),
     subject_prefix: subjectPrefix,
@@ -76,7 +76,7 @@ export function eventsOf(connection: Connection): Events {
   };
 }
 
-export function subscriptionsOf(connection: Connection): Subscriptions {
+export function subscriptionsOf(connection: GatewayConnection): SubscriptionCalls {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   return {
     async create({ name, url, types, subjectPrefix, secret, after }) {

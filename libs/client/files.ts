@@ -10,7 +10,7 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
-import type { Node } from '@anneal/python/yaml/node.ts';
+import type { YamlNode } from '@anneal/python/yaml/node.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';
 import type { TemplateBundle } from './stacks.ts';
 
@@ -106,13 +106,13 @@ export function referencesIn(text: string): Reference[] {
   const starts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
   // Aliases and merged maps lead to the same place of the text several times.
   const references = new Map<number, Reference>();
-  const add = (node: Node, kind: Reference['kind']): void => {
+  const add = (node: YamlNode, kind: Reference['kind']): void => {
     if (node.kind !== 'scalar' || typeof node.value !== 'string' || !node.at) return;
     const { line, column } = node.at;
     const start = (starts[line - 1] ?? 0) + column - 1;
     references.set(start, { name: node.value, kind, start, end: endOf(text, start, node.value), line, column });
   };
-  const visit = (node: Node, path: readonly string[]): void => {
+  const visit = (node: YamlNode, path: readonly string[]): void => {
     if (node.kind === 'list') for (const item of node.items) visit(item, path);
     if (node.kind !== 'map') return;
     for (const [key, { value }] of node.entries) {

@@ -6,10 +6,10 @@ import {
   type HostView,
 } from '@anneal/contracts/configuration.ts';
 import { z } from 'zod';
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 
-export interface Hosts {
+export interface HostCalls {
   list(parameters?: { signal?: AbortSignal }): Promise<HostView[]>;
   show(parameters: { host: string }): Promise<HostView>;
   /** Creates a new token; the one before is invalid from then on. */
@@ -22,7 +22,7 @@ export interface Deployments {
 
 const service = 'api';
 
-export function hostsOf(connection: Connection): Hosts {
+export function hostsOf(connection: GatewayConnection): HostCalls {
   return {
     async list({ signal } = {}) {
       const what = 'list the hosts';
@@ -42,7 +42,7 @@ export function hostsOf(connection: Connection): Hosts {
   };
 }
 
-export function deploymentsOf(connection: Connection): Deployments {
+export function deploymentsOf(connection: GatewayConnection): Deployments {
   return {
     async list({ host, stack } = {}) {
       const what = 'list the deployments';

@@ -1,12 +1,12 @@
 /** Nodes over Ironic's API. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
-import { nodeSchema, type Node } from './representation.ts';
+import { nodeSchema, type NodeRepresentation } from './representation.ts';
 
-export interface Nodes {
-  list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<Node[]>;
-  show(parameters: { node: string }): Promise<Node>;
+export interface NodeCalls {
+  list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<NodeRepresentation[]>;
+  show(parameters: { node: string }): Promise<NodeRepresentation>;
   enrol(parameters: {
     name: string;
     address: string;
@@ -20,9 +20,12 @@ export interface Nodes {
     properties?: JsonObject | undefined;
     /** Continue to available. */
     provide?: boolean | undefined;
-  }): Promise<Node>;
+  }): Promise<NodeRepresentation>;
   /** Each path of the patch, e.g. `driver_info/redfish_password`, with its value; null removes it. */
-  set(parameters: { node: string; fields: Readonly<Record<string, boolean | string | null>> }): Promise<Node>;
+  set(parameters: {
+    node: string;
+    fields: Readonly<Record<string, boolean | string | null>>;
+  }): Promise<NodeRepresentation>;
   power(parameters: { node: string; target: string }): Promise<void>;
   provision(parameters: { node: string; target: string }): Promise<void>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
@@ -31,7 +34,7 @@ export interface Nodes {
 
 const pageSize = 1000;
 
-export function nodesOf(connection: Connection): Nodes {
+export function nodesOf(connection: GatewayConnection): NodeCalls {
   const service = 'baremetal';
   // The states and fields that this client reads exist since this microversion.
   const headers = { 'x-openstack-ironic-api-version': '1.80', 'openstack-api-version': 'baremetal 1.80' };
@@ -42,7 +45,7 @@ export function nodesOf(connection: Connection): Nodes {
   return {
     async list({ state, signal } = {}) {
       const what = 'list the nodes';
-      const nodes: Node[] = [];
+      const nodes: NodeRepresentation[] = [];
       for (;;) {
         const query = { provision_state: state, limit: pageSize, marker: nodes.at(-1)?.uuid };
         const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });

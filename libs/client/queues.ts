@@ -1,5 +1,5 @@
 /** Queues of every kind, and the dead letters. */
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import {
   deadLetterSchema,
@@ -11,14 +11,14 @@ import {
 } from './representation.ts';
 import { followStream, type StreamedEvent } from './stream.ts';
 
-export interface Queues {
+export interface QueueCalls {
   list(parameters?: { signal?: AbortSignal }): Promise<QueueRow[]>;
   /** The first messages; they stay in the queue. */
   peek(parameters: { queue: string; limit?: number | undefined }): Promise<Peeked[]>;
   /** Yields each message as it arrives, until the signal. */
   watch(parameters: { queue: string; signal: AbortSignal }): AsyncIterable<StreamedEvent>;
 }
-export interface DeadLetters {
+export interface DeadLetterCalls {
   list(parameters?: { queue?: string | undefined; limit?: number | undefined }): Promise<DeadLetterRow[]>;
   show(parameters: { id: string }): Promise<DeadLetterRow>;
   replay(parameters: { id: string }): Promise<void>;
@@ -27,7 +27,7 @@ export interface DeadLetters {
 
 const service = 'api';
 
-export function queuesOf(connection: Connection): Queues {
+export function queuesOf(connection: GatewayConnection): QueueCalls {
   return {
     async list({ signal } = {}) {
       const what = 'list the queues';
@@ -53,7 +53,7 @@ export function queuesOf(connection: Connection): Queues {
   };
 }
 
-export function deadLettersOf(connection: Connection): DeadLetters {
+export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
   const pathOf = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`;
   return {
     async list({ queue, limit } = {}) {

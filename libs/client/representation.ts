@@ -40,7 +40,7 @@ export const outputSchema = z.looseObject({
   output_value: json.optional(),
   output_error: z.string().optional(),
 });
-export type Output = z.infer<typeof outputSchema>;
+export type OutputRepresentation = z.infer<typeof outputSchema>;
 
 export const stackSchema = stackRowSchema.extend({
   description: z.string().nullable().default(''),
@@ -98,7 +98,7 @@ export const nodeSchema = z.looseObject({
   fault: z.string().nullable().default(null),
   last_error: z.unknown(),
 });
-export type Node = z.infer<typeof nodeSchema>;
+export type NodeRepresentation = z.infer<typeof nodeSchema>;
 
 export const queueRowSchema = z.looseObject({
   name: z.string(),

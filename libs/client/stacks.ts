@@ -3,7 +3,7 @@ import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/erro
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
-import type { Connection } from './connection.ts';
+import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
 import {
@@ -12,7 +12,7 @@ import {
   stackEventRowSchema,
   stackRowSchema,
   stackSchema,
-  type Output,
+  type OutputRepresentation,
   type Resource,
   type Stack,
   type StackEventRow,
@@ -90,8 +90,8 @@ export interface Stacks {
     marker?: string | undefined;
     descending?: boolean | undefined;
   }): Promise<StackEventRow[]>;
-  outputs(parameters: { stack: string }): Promise<Output[]>;
-  output(parameters: { stack: string; key: string }): Promise<Output>;
+  outputs(parameters: { stack: string }): Promise<OutputRepresentation[]>;
+  output(parameters: { stack: string; key: string }): Promise<OutputRepresentation>;
   /** Heat's description of the template; refused with every mistake. */
   validate(parameters: { bundle: TemplateBundle } & Pick<StackOptions, 'parameters'>): Promise<Record<string, unknown>>;
 }
@@ -120,7 +120,7 @@ export const optionsBody = ({
 /** The canonical path of a stack, below the service's address. */
 export const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
 
-export function stacksOf(connection: Connection): Stacks {
+export function stacksOf(connection: GatewayConnection): Stacks {
   const service = 'orchestration';
 
   // Heat redirects a name to the canonical path with 302. `fetch` would follow a POST or PUT with a GET, so the client

@@ -10,7 +10,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import type { CallParameters, Connection } from './connection.ts';
+import type { CallParameters, GatewayConnection } from './connection.ts';
 
 export interface StreamedEvent {
   id: string;
@@ -20,7 +20,7 @@ export interface StreamedEvent {
 }
 
 export interface StreamParameters {
-  connection: Connection;
+  connection: GatewayConnection;
   path: string;
   query?: CallParameters['query'];
   what: string;

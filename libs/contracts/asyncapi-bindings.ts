@@ -2,7 +2,7 @@
 import type { JsonObject } from './json.ts';
 
 /** A queue has consumers; an event goes to every listener. */
-export type Route = 'queue' | 'event';
+export type BindingRoute = 'queue' | 'event';
 
 const host = { description: 'Host name of the broker.', default: 'localhost' };
 const prefix =
@@ -33,7 +33,7 @@ export const servers: JsonObject = {
   },
 };
 
-export function bindingsOf(route: Route, address: string): JsonObject {
+export function bindingsOf(route: BindingRoute, address: string): JsonObject {
   const bindingVersion = '0.3.0';
   return route === 'event'
     ? {
@@ -53,11 +53,11 @@ export function bindingsOf(route: Route, address: string): JsonObject {
 }
 
 /** AsyncAPI's bindings of NATS have no place for streams and subjects. */
-export const natsAddress = (route: Route, address: string): JsonObject =>
+export const natsAddress = (route: BindingRoute, address: string): JsonObject =>
   route === 'event'
     ? { stream: 'anneal-events', subject: `anneal.e.${address}` }
     : { stream: 'anneal-requests', subject: `anneal.q.${address}` };
 
-export const operationBindings = (route: Route): JsonObject => ({
+export const operationBindings = (route: BindingRoute): JsonObject => ({
   amqp: { deliveryMode: 2, ack: true, ...(route === 'event' && { mandatory: false }), bindingVersion: '0.3.0' },
 });

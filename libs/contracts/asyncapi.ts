@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Definition } from './define.ts';
 import { answerSchema, answerType, envelopeSchema } from './envelope.ts';
 import type { Json, JsonObject } from './json.ts';
-import { bindingsOf, natsAddress, operationBindings, servers, type Route } from './asyncapi-bindings.ts';
+import { bindingsOf, natsAddress, operationBindings, servers, type BindingRoute } from './asyncapi-bindings.ts';
 import { examples } from './examples.ts';
 import { requestsQueue, serviceNames, type ServiceName } from './queues.ts';
 
@@ -56,7 +56,7 @@ const messageReference = (type: string): JsonObject => ({ $ref: `#/components/me
 
 interface Channel {
   address: string;
-  route: Route;
+  route: BindingRoute;
   description: string;
   types: string[];
   /** The service that consumes from it; absent for an event, which any listener may receive. */

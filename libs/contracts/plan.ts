@@ -10,7 +10,7 @@ export const sourceSchema = z.object({
   line: z.number().int(),
   column: z.number().int(),
 });
-export type Source = z.infer<typeof sourceSchema>;
+export type PlanSource = z.infer<typeof sourceSchema>;
 
 /**
  * An expression tree. A tree that contains no call is one `literal`, however deep. `call` names a function of the
@@ -20,7 +20,7 @@ export type Expression =
   | { kind: 'literal'; value: Json }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'map'; entries: { key: string; value: Expression }[] }
-  | { kind: 'call'; function: string; arguments: Expression; source?: Source | undefined };
+  | { kind: 'call'; function: string; arguments: Expression; source?: PlanSource | undefined };
 
 export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
   z.discriminatedUnion('kind', [

@@ -133,7 +133,7 @@ export interface PendingRequest {
 }
 
 /** A resource's wait for an external client. */
-export interface Waiting {
+export interface ExternalWait {
   readonly name: string;
   readonly kind: 'hook' | 'lifecycle';
   readonly since: string;
@@ -189,7 +189,7 @@ export interface ResourceDocument {
   readonly sequence: number;
   /** The plan for which an operator skipped this failed resource: it stays as it is. */
   readonly skipped: string | null;
-  readonly hook: Waiting | null;
+  readonly hook: ExternalWait | null;
   /** Hooks that were passed, and in which traversal. */
   readonly passed: { readonly traversal: string; readonly hooks: readonly string[] } | null;
   readonly hooks: readonly string[];

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FromParent, Input } from './protocol.ts';
 import { Driver, wish as wishOf } from './simulation/driver.ts';
-import { newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
+import { newStack, planOf, toolsAt, type DesiredResource } from './simulation/model.ts';
 import type { ParentLink } from './documents.ts';
 import { responseOf } from './nested.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
 
 const minute = 60_000;
-const wish: Wish = { requires: [], value: 1, kind: 1 };
+const wish: DesiredResource = { requires: [], value: 1, kind: 1 };
 const link = (fence: number, deadline: number): ParentLink => ({
   stack_id: 'parent',
   resource_id: 's',

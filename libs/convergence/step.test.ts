@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Changes, Input } from './protocol.ts';
-import { successResponse, newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
+import { successResponse, newStack, planOf, toolsAt, type DesiredResource } from './simulation/model.ts';
 import type { ResourceDocument } from './documents.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
 
-const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
+const wish = (more: Partial<DesiredResource> = {}): DesiredResource => ({ requires: [], value: 1, kind: 1, ...more });
 const fresh = (): State => loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
 
 /** Steps, and returns the requests that were sent: `create a`. */
@@ -32,9 +32,9 @@ const answer = (state: State, name: string, more: { status?: 'failed'; replace?:
   if (more.status && !more.replace) Object.assign(response, { error: { code: 'ResourceFailed', message: 'no' } });
   return take(state, { kind: 'response', id: `answer ${(count += 1)}`, response });
 };
-const create = (state: State, wishes: Record<string, Wish>): string[] =>
+const create = (state: State, wishes: Record<string, DesiredResource>): string[] =>
   take(state, { kind: 'create', id: 'create', plan: planOf(wishes) });
-const update = (state: State, wishes: Record<string, Wish>, id = `update ${(count += 1)}`): string[] =>
+const update = (state: State, wishes: Record<string, DesiredResource>, id = `update ${(count += 1)}`): string[] =>
   take(state, {
     kind: 'update',
     id,
@@ -42,7 +42,7 @@ const update = (state: State, wishes: Record<string, Wish>, id = `update ${(coun
     target: { ...state.stack.target, plan: JSON.stringify(wishes) },
   });
 /** Another update to the same plan. */
-const renew = (state: State, wishes: Record<string, Wish>, revision: string): string[] =>
+const renew = (state: State, wishes: Record<string, DesiredResource>, revision: string): string[] =>
   take(state, { kind: 'update', id: revision, plan: planOf(wishes), target: { ...state.stack.target, revision } });
 const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
 const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;

@@ -14,8 +14,8 @@ import {
   phases,
   refusals,
   transitions,
-  type Effect,
-  type StackInput,
+  type TransitionEffect,
+  type TransitionInput,
 } from './traversal/transitions.ts';
 
 const wishes = (value: number): Wishes => ({
@@ -88,7 +88,7 @@ const word = (action: Extract<Input, { kind: 'resource' }>['action']): Input => 
   resource: 'a',
   action,
 });
-const inputs: Readonly<Record<StackInput, Input | ((state: State) => Input)>> = {
+const inputs: Readonly<Record<TransitionInput, Input | ((state: State) => Input)>> = {
   create: { ...create, id: 'create again' },
   update: update(3),
   restore: { ...(update(3) as Extract<Input, { kind: 'update' }>), as: 'RESTORE' },
@@ -123,7 +123,7 @@ function outcome(state: State, input: Input): string {
 }
 
 /** The action of a traversal that an input begins. */
-function begun(input: StackInput, { action, adopt }: StackDocument): StackAction {
+function begun(input: TransitionInput, { action, adopt }: StackDocument): StackAction {
   if (input === 'create') return adopt ? 'ADOPT' : 'CREATE';
   if (input === 'scale') return 'UPDATE';
   if (input === 'abandon') return 'DELETE';
@@ -138,7 +138,7 @@ function begun(input: StackInput, { action, adopt }: StackDocument): StackAction
 const dependsOnResource: ReadonlySet<string> = new Set(['mark unhealthy', 'skip', 'grace passed']);
 
 describe('the table of transitions', () => {
-  for (const name of Object.keys(transitions) as StackInput[]) {
+  for (const name of Object.keys(transitions) as TransitionInput[]) {
     it(`describes what ${name} does in every state`, () => {
       for (const [from, make] of Object.entries(states)) {
         const state = make();
@@ -156,12 +156,12 @@ describe('the table of transitions', () => {
 
   it('leads to every effect and every phase but the first', () => {
     const cells = Object.keys(transitions).flatMap((name) =>
-      Object.values(states).map((make) => effectOf(name as StackInput, make().stack)),
+      Object.values(states).map((make) => effectOf(name as TransitionInput, make().stack)),
     );
     const effects = ['begins', 'ends', 'notes', 'nothing', ...Object.keys(refusals)].filter(
       (one) => one !== 'of a snapshot',
     );
-    expect(effects.filter((effect) => !cells.includes(effect as Effect))).toEqual([]);
+    expect(effects.filter((effect) => !cells.includes(effect as TransitionEffect))).toEqual([]);
     const reached = new Set(Object.values(states).map((make) => phaseOf(make().stack)));
     expect(phases.filter((phase) => !reached.has(phase))).toEqual(['new']);
   });
@@ -172,12 +172,12 @@ describe('the table of transitions', () => {
         const input = typeof given === 'function' ? undefined : given;
         const expected = input && expectedOf(input, stack);
         if (expected === undefined) continue;
-        const effect = effectOf(name as StackInput, stack);
+        const effect = effectOf(name as TransitionInput, stack);
         const found = isRefusal(effect) ? 'refused' : effect === 'ends' ? 'cancelled' : effect;
         const wanted = typeof expected === 'object' ? 'begins' : expected;
         const about = `${name} of ${JSON.stringify(stack)}`;
         expect(`${about}: ${found}`).toBe(`${about}: ${wanted}`);
-        if (typeof expected === 'object') expect(begun(name as StackInput, stack)).toBe(expected.begins);
+        if (typeof expected === 'object') expect(begun(name as TransitionInput, stack)).toBe(expected.begins);
       }
     }
   });

@@ -17,7 +17,7 @@ import { toJson } from '@anneal/python/yaml/node.ts';
 import { compileStack } from './compile/stack.ts';
 import { StackScope } from './compile/stack-scope.ts';
 import type { Body } from './compile/tree.ts';
-import { withinWork, Work } from './evaluate/work.ts';
+import { withinWork, EvaluationWork } from './evaluate/work.ts';
 
 export interface CompileParameters {
   readonly template: string | JsonObject;
@@ -48,10 +48,10 @@ export interface CompileParameters {
   /** Templates already read from the same files with the same defaults. */
   readonly library?: TemplateLibrary;
   /** Work that compiling the stack and all stacks nested in it may use. */
-  readonly work?: Work;
+  readonly work?: EvaluationWork;
 }
 
-export type Compiled =
+export type CompileResult =
   | {
       readonly plan: Plan;
       /** The merged environment. */
@@ -65,7 +65,7 @@ export type Compiled =
     }
   | { readonly mistakes: Mistake[] };
 
-export function compile({ work = new Work(), ...options }: CompileParameters): Compiled {
+export function compile({ work = new EvaluationWork(), ...options }: CompileParameters): CompileResult {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
   const compiled = withinWork(mistakes, () => {
@@ -89,7 +89,7 @@ export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size
 
 /** Compiles the root stack and all stacks nested in it. */
 export function compileBody(
-  options: CompileParameters & { front: Front; mistakes: Mistakes; work: Work; attributes?: JsonObject },
+  options: CompileParameters & { front: Front; mistakes: Mistakes; work: EvaluationWork; attributes?: JsonObject },
 ): Body | undefined {
   const { front, mistakes, attributes, maxResources = 1000, maxDepth = defaultDepth } = options;
   const { read, schemas, values, environment, library } = front;

@@ -9,7 +9,7 @@ import { compileBody, type CompileParameters } from './compile.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';
-import { withinWork, Work } from './evaluate/work.ts';
+import { withinWork, EvaluationWork } from './evaluate/work.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { entriesOf } from '@anneal/python/values/record.ts';
@@ -37,7 +37,7 @@ export interface Rendered {
 }
 
 export function render({
-  work = new Work(),
+  work = new EvaluationWork(),
   ...given
 }: RenderParameters): { readonly rendered: Rendered; readonly warnings: Mistake[] } | { readonly mistakes: Mistake[] } {
   const options = { ...given, work };

@@ -8,10 +8,10 @@ import { Mistakes } from './syntax/mistakes.ts';
 import { isObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema, ParameterType } from './parameters/parameter-schema.ts';
 import { sectionNode } from './syntax/template.ts';
-import { withinWork, Work } from './evaluate/work.ts';
+import { withinWork, EvaluationWork } from './evaluate/work.ts';
 
 export function validate({
-  work = new Work(),
+  work = new EvaluationWork(),
   ...options
 }: CompileParameters):
   | { readonly answer: JsonObject; readonly warnings: Mistake[] }

@@ -11,7 +11,7 @@
  */
 
 /** Readings of one instant, all in milliseconds. */
-export interface Reading {
+export interface ClockReading {
   /** Since the epoch, as the machine is set. */
   readonly wall: number;
   /** Since the boot of the machine, without time asleep; the same for all processes of one boot. */
@@ -19,7 +19,7 @@ export interface Reading {
 }
 
 /** The state with which a restart notices a step that happened while no process ran. */
-export interface ClockRecord extends Reading {
+export interface ClockRecord extends ClockReading {
   /** Identifies the boot: monotonic readings of two boots do not compare. */
   readonly boot: string;
   readonly asleep: number;
@@ -28,7 +28,7 @@ export interface ClockRecord extends Reading {
 
 export interface ClockParts {
   readonly boot: string;
-  readonly read: () => Reading;
+  readonly read: () => ClockReading;
   /** Milliseconds that the machine has slept since its boot; 0 where it does not report them. */
   readonly asleep: () => number;
   /** The record of the process before this one on the same machine. */
@@ -47,7 +47,7 @@ const largestKeptMs = 24 * 3_600_000;
 
 export class Clock {
   readonly #parts: ClockParts;
-  #last: Reading;
+  #last: ClockReading;
   #asleep: number;
   #skew: number;
   #latest = -Infinity;

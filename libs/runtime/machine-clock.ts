@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
-import { Clock, type ClockRecord, type Reading } from './clock.ts';
+import { Clock, type ClockRecord, type ClockReading } from './clock.ts';
 
 export interface MachineClock {
   /** @see Clock.now */
@@ -85,7 +85,7 @@ export async function openMachineClock(options: {
 const sinceBoot = Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now();
 
 /** Reads both clocks at one instant, and again when the process was interrupted between the two. */
-function read(): Reading {
+function read(): ClockReading {
   for (let tries = 1; ; tries++) {
     const before = performance.now();
     const wall = Date.now();

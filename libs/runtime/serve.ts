@@ -28,7 +28,7 @@ import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
 export interface RunningServices {
   readonly log: Logger;
@@ -41,7 +41,7 @@ export interface RunningServices {
 
 export interface ServeOptions {
   services: readonly Service[];
-  environment: Environment;
+  environment: ProcessEnvironment;
   /** Created from the settings when absent. */
   log?: Logger;
   /** True when the caller already holds the lock of the data folder. */
@@ -190,7 +190,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
 }
 
 /** Names under another service's prefix are ignored, because processes often share one environment file. */
-function refuseUnknownNames(services: readonly Service[], environment: Environment): void {
+function refuseUnknownNames(services: readonly Service[], environment: ProcessEnvironment): void {
   const known = [
     ...Object.values(sharedSettings),
     ...services.flatMap((service) => Object.values(service.settings)),

@@ -17,16 +17,16 @@ export interface PoolOptions {
   readonly data: unknown;
   readonly workers: number;
   /** The heap of one worker, in MiB. */
-  readonly memory: Limit;
+  readonly memory: WorkerLimit;
   /** The time of one job. */
-  readonly seconds: Limit;
+  readonly seconds: WorkerLimit;
   /** Jobs that may wait in one lane. */
-  readonly waiting: Limit;
+  readonly waiting: WorkerLimit;
   /** Answers a job's request to this thread, such as reading a blob. */
   readonly serve: (request: unknown) => Promise<unknown>;
 }
 
-export interface Limit {
+export interface WorkerLimit {
   readonly most: number;
   /** The name of the setting, for the refusal. */
   readonly setting: string;
@@ -244,5 +244,5 @@ class Member {
   }
 }
 
-const tooMuch = (what: string, limit: string, { setting }: Limit): AnnealError =>
+const tooMuch = (what: string, limit: string, { setting }: WorkerLimit): AnnealError =>
   new AnnealError('TooLarge', `Stopped ${what}: it used more than ${limit} (${setting}).`);

@@ -29,14 +29,14 @@ export interface CollectionDefinition {
 }
 
 export type IndexValue = string | number | boolean | null;
-export type Condition =
+export type FieldCondition =
   | IndexValue
   | { readonly in: readonly IndexValue[] }
   | { readonly gt?: IndexValue; readonly gte?: IndexValue; readonly lt?: IndexValue; readonly lte?: IndexValue };
 
 export interface Query {
   /** All must hold. The fields, then those of `orderBy`, must be the beginning of one index (or `id` alone). */
-  readonly where: Readonly<Record<string, Condition>>;
+  readonly where: Readonly<Record<string, FieldCondition>>;
   readonly orderBy?: readonly string[];
   readonly descending?: boolean;
   readonly limit?: number;

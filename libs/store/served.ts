@@ -1,8 +1,8 @@
 /** S4: finds the declared index that serves a query. All adapters share it, so that all refuse the same queries. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { CollectionDefinition, Condition, IndexDefinition, Query } from './port.ts';
+import type { CollectionDefinition, FieldCondition, IndexDefinition, Query } from './port.ts';
 
-const isRange = (condition: Condition): boolean =>
+const isRange = (condition: FieldCondition): boolean =>
   typeof condition === 'object' && condition !== null && !('in' in condition);
 
 /**

@@ -7,7 +7,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import { z } from 'zod';
 
-export interface Offer {
+export interface OfferedRequest {
   readonly message_id: string;
   readonly claim_id: string;
   /** Undefined when this agent cannot read the message as a request. Then `mistake` explains why. */
@@ -26,9 +26,9 @@ export class RefusedError extends Error {
   }
 }
 
-export interface Connection {
+export interface AgentConnection {
   /** Waits up to `wait` seconds for the next request; undefined when there is none. */
-  claim(options: { wait: number; ttl: number; signal: AbortSignal }): Promise<Offer | undefined>;
+  claim(options: { wait: number; ttl: number; signal: AbortSignal }): Promise<OfferedRequest | undefined>;
   renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
   release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
   post(options: { body: Json; signal: AbortSignal }): Promise<void>;
@@ -40,7 +40,7 @@ const claimAnswer = z.object({
   messages: z.array(z.object({ id: z.string().optional(), href: z.string(), body: z.unknown() })),
 });
 
-export function connect(options: { seed: BootSeed; client_id: string; requestTimeoutMs?: number }): Connection {
+export function connect(options: { seed: BootSeed; client_id: string; requestTimeoutMs?: number }): AgentConnection {
   const { seed, client_id, requestTimeoutMs = 30_000 } = options;
   const base = `${seed.gateway_url.replace(/\/$/, '')}/messaging/v2/queues`;
   const requests = `${base}/${encodeURIComponent(seed.requests_queue)}`;

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Log } from './log.ts';
-import type { Entry, Journal } from './journal.ts';
+import type { JournalEntry, Journal } from './journal.ts';
 import { readTail } from './output.ts';
 import { runFolder, trimStreams, workFolder } from './run-folder.ts';
-import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type Ending } from './supervise.ts';
+import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type ProcessEnd } from './supervise.ts';
 import { findTool, hookFolders } from './tools/find.ts';
 import type { Tool, ToolResult } from './tools/tool.ts';
 
@@ -42,7 +42,7 @@ const notRunStatus = 126;
 const noToolStatus = 127;
 
 /** Ends every run with a result, whatever the run does to the host. Throws only when the agent stops. */
-export async function execute(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
+export async function execute(options: ExecuteOptions, entry: JournalEntry): Promise<HostResponse> {
   try {
     return await applied(options, entry);
   } catch (error) {
@@ -54,7 +54,7 @@ export async function execute(options: ExecuteOptions, entry: Entry): Promise<Ho
   }
 }
 
-async function applied(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
+async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<HostResponse> {
   const { directory, environment, journal, now } = options;
   const { request } = entry;
   const found = await findTool(hookFolders(directory, environment), request.group);
@@ -117,12 +117,12 @@ async function whenDiskHasSpace<T>(signal: AbortSignal, prepare: () => Promise<T
   }
 }
 
-type RunEnding = Ending | { readonly kind: 'deadline' };
+type RunEnding = ProcessEnd | { readonly kind: 'deadline' };
 
 /** Waits for the attempt that the agent began before its last restart, or reports that the attempt never began. */
 async function resume(
   options: ExecuteOptions,
-  entry: Entry,
+  entry: JournalEntry,
   run: string,
 ): Promise<RunEnding | { readonly kind: 'not begun' }> {
   const { attempts } = entry;
@@ -135,7 +135,7 @@ async function resume(
   return watch(options, entry, run);
 }
 
-function mayRunAgain({ request, attempts }: Entry): true | string {
+function mayRunAgain({ request, attempts }: JournalEntry): true | string {
   if (request.options.on_interrupt === 'fail') {
     return 'interrupted: its program ended without an exit status (power failure or kill), and options.on_interrupt is fail';
   }
@@ -143,7 +143,7 @@ function mayRunAgain({ request, attempts }: Entry): true | string {
   return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
 }
 
-async function watch(options: ExecuteOptions, entry: Entry, run: string): Promise<RunEnding> {
+async function watch(options: ExecuteOptions, entry: JournalEntry, run: string): Promise<RunEnding> {
   const { signal, now } = options;
   const attempt = entry.attempts;
   const over = new AbortController();
@@ -171,7 +171,7 @@ async function watch(options: ExecuteOptions, entry: Entry, run: string): Promis
  * Milliseconds that the program may still run. The limit counts from its start, by the clock of this host, because that
  * clock may differ from the server's. Only a request without a `timeout` depends on its absolute deadline.
  */
-function leftOf({ request, started_at }: Entry, now: Date): number {
+function leftOf({ request, started_at }: JournalEntry, now: Date): number {
   if (request.timeout === undefined) return Date.parse(request.deadline) - now.getTime();
   const ran = started_at === null ? 0 : now.getTime() - Date.parse(started_at);
   return request.timeout * 1000 - Math.max(0, ran);
@@ -200,7 +200,7 @@ async function endGroup(run: string, attempt: number): Promise<void> {
 
 async function report(
   options: ExecuteOptions,
-  { entry, tool, ending, run }: { entry: Entry; tool: Tool; ending: RunEnding; run: string },
+  { entry, tool, ending, run }: { entry: JournalEntry; tool: Tool; ending: RunEnding; run: string },
 ): Promise<HostResponse> {
   const { environment, now } = options;
   const { request } = entry;
@@ -234,7 +234,7 @@ async function report(
   });
 }
 
-function failed(entry: Entry, at: Date, result: { status_code: number; error: string }): HostResponse {
+function failed(entry: JournalEntry, at: Date, result: { status_code: number; error: string }): HostResponse {
   return {
     id: entry.request.id,
     status_code: result.status_code,

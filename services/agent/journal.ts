@@ -15,7 +15,7 @@ import type { HostRequest, HostResponse } from '@anneal/contracts/configuration.
 
 export type JournalState = 'accepted' | 'started' | 'finished' | 'answered';
 
-export interface Entry {
+export interface JournalEntry {
   readonly id: string;
   readonly state: JournalState;
   readonly request: HostRequest;
@@ -29,11 +29,11 @@ export interface Entry {
 }
 
 export interface Journal {
-  get(id: string): Entry | undefined;
+  get(id: string): JournalEntry | undefined;
   /** @throws when a request cannot be written before it starts (J3). */
-  put(entry: Entry): void;
+  put(entry: JournalEntry): void;
   /** The unanswered requests, oldest first. */
-  open(): Entry[];
+  open(): JournalEntry[];
   /** Removes all answered requests except the newest `keep`, and returns the removed ids. */
   trim(keep: number): string[];
   close(): void;
@@ -92,11 +92,11 @@ export function openJournal(file: string): Journal {
   const old = database.prepare(`
     SELECT id FROM requests WHERE state = 'answered' ORDER BY ordinal DESC LIMIT -1 OFFSET ?`);
   const forget = database.prepare('DELETE FROM requests WHERE id = ?');
-  const read = (row: Record<string, unknown>): Entry => JSON.parse(String(row.entry)) as Entry;
+  const read = (row: Record<string, unknown>): JournalEntry => JSON.parse(String(row.entry)) as JournalEntry;
   reserveSpace(database);
   /** J3: entries that could not be written yet. */
-  const inMemory = new Map<string, Entry>();
-  const write = (entry: Entry): void => {
+  const inMemory = new Map<string, JournalEntry>();
+  const write = (entry: JournalEntry): void => {
     upsert.run(entry.id, entry.state, JSON.stringify(entry));
     inMemory.delete(entry.id);
   };

@@ -16,10 +16,10 @@ import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { Log } from './log.ts';
-import { connect, RefusedError, type Connection, type Offer } from './connection.ts';
+import { connect, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';
 import { factsOf } from './facts.ts';
-import { openJournal, type Entry, type Journal } from './journal.ts';
+import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
 import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
 import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
@@ -108,14 +108,14 @@ const notRun = (id: string, at: Date, error: string): HostResponse => ({
 class Loop {
   readonly #options: AgentOptions;
   readonly #journal: Journal;
-  readonly #connection: Connection;
+  readonly #connection: AgentConnection;
   readonly #signal: AbortSignal;
   readonly #claimSeconds: number;
   /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
   #running: { run: string; attempt: () => number } | undefined;
 
-  constructor(parts: { options: AgentOptions; journal: Journal; connection: Connection; signal: AbortSignal }) {
+  constructor(parts: { options: AgentOptions; journal: Journal; connection: AgentConnection; signal: AbortSignal }) {
     this.#options = parts.options;
     this.#journal = parts.journal;
     this.#connection = parts.connection;
@@ -184,7 +184,7 @@ class Loop {
     }
   }
 
-  async #nextOffer(): Promise<Offer | undefined> {
+  async #nextOffer(): Promise<OfferedRequest | undefined> {
     const wait = this.#options.waitSeconds ?? 30;
     const asked = performance.now();
     try {
@@ -211,7 +211,7 @@ class Loop {
     }
   }
 
-  async #take(offer: Offer): Promise<void> {
+  async #take(offer: OfferedRequest): Promise<void> {
     const { request, message_id, claim_id } = offer;
     if (!request) {
       const { mistake = 'it cannot be read' } = offer;
@@ -226,7 +226,7 @@ class Loop {
       return;
     }
     const known = this.#journal.get(request.id);
-    const entry: Entry = known
+    const entry: JournalEntry = known
       ? { ...known, message_id, claim_id }
       : {
           id: request.id,
@@ -250,7 +250,7 @@ class Loop {
   }
 
   /** Resumes a request that was open when the agent last stopped. */
-  async #resume(entry: Entry): Promise<void> {
+  async #resume(entry: JournalEntry): Promise<void> {
     if (entry.state === 'finished') return this.#answer(entry);
     if (entry.state === 'started' && (await this.#mayGoOn(entry))) return this.#finish(entry);
     // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
@@ -261,13 +261,13 @@ class Loop {
   }
 
   /** True when its program still runs, or ended while no agent was running. */
-  async #mayGoOn({ id, attempts }: Entry): Promise<boolean> {
+  async #mayGoOn({ id, attempts }: JournalEntry): Promise<boolean> {
     const run = runFolder(this.#options.directory, id);
     if ((await statusOf(run, attempts)) !== undefined) return true;
     return !(await revoke(run, attempts)) && (await wrapperOf(run, attempts)) !== undefined;
   }
 
-  async #finish(entry: Entry): Promise<void> {
+  async #finish(entry: JournalEntry): Promise<void> {
     if (entry.result) return this.#answer(entry);
     const { directory, environment, log, now } = this.#options;
     const over = new AbortController();
@@ -300,7 +300,7 @@ class Loop {
         entry,
       );
       this.#signal.throwIfAborted();
-      const finished: Entry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
+      const finished: JournalEntry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
       this.#journal.put(finished);
       await Promise.all(reports);
       log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
@@ -312,7 +312,7 @@ class Loop {
     }
   }
 
-  async #answer(entry: Entry): Promise<void> {
+  async #answer(entry: JournalEntry): Promise<void> {
     if (entry.result) await this.#say(entry.result as unknown as Json);
     const { message_id, claim_id } = entry;
     await this.#withRetries('removing a request', () =>
@@ -325,7 +325,7 @@ class Loop {
   }
 
   /** Keeps the claim while a program runs. A lost claim does not stop the program, because its answer still counts. */
-  async #beat({ claim_id, id }: Entry, signal: AbortSignal): Promise<void> {
+  async #beat({ claim_id, id }: JournalEntry, signal: AbortSignal): Promise<void> {
     if (claim_id === null) return;
     const ttl = this.#claimSeconds;
     while (!signal.aborted) {

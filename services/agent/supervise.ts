@@ -15,13 +15,13 @@ import { promisify } from 'node:util';
 import { readWhole } from './output.ts';
 import { workFolder } from './run-folder.ts';
 
-export interface Program {
+export interface ToolProgram {
   /** Executed directly, without a shell. */
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export type Ending =
+export type ProcessEnd =
   | { readonly kind: 'exited'; readonly status: number }
   /** The program ended without a status: the power was cut, or a user killed it. */
   | { readonly kind: 'vanished' };
@@ -46,7 +46,7 @@ const lookEveryMs = 100;
 const patienceLooks = 150;
 
 /** Resolves when the wrapper runs; rejects when it cannot be started (an environment that is too large, …). */
-export async function launch(options: { run: string; attempt: number; program: Program }): Promise<void> {
+export async function launch(options: { run: string; attempt: number; program: ToolProgram }): Promise<void> {
   const { run, attempt, program } = options;
   const child = spawn('/bin/sh', ['-c', wrapper, 'anneal-run', run, String(attempt), ...program.command], {
     cwd: workFolder(run),
@@ -100,7 +100,7 @@ export async function awaitEnd(options: {
   signal: AbortSignal;
   /** Called at every poll. */
   whileItRuns: () => Promise<void>;
-}): Promise<Ending> {
+}): Promise<ProcessEnd> {
   const { run, attempt, signal, whileItRuns } = options;
   for (let looks = 0; ; looks += 1) {
     signal.throwIfAborted();

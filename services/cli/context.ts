@@ -1,9 +1,9 @@
 /** The context of every command, built once in main.ts. */
 import type { Client } from '@anneal/client/connect.ts';
-import type { Output } from './output.ts';
+import type { TerminalOutput } from './output.ts';
 
 export interface CliContext {
-  readonly output: Output;
+  readonly output: TerminalOutput;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Aborted by the first Ctrl-C. */

@@ -19,7 +19,7 @@ export interface Rows<T> {
   readonly none: string;
 }
 
-export interface Output {
+export interface TerminalOutput {
   readonly colors: Colors;
   readonly isTerminal: boolean;
   readonly width: number;
@@ -37,7 +37,7 @@ export function createOutput(options: {
   stdout: OutputStream;
   stderr: OutputStream;
   environment: Readonly<Record<string, string | undefined>>;
-}): Output {
+}): TerminalOutput {
   const { stdout, stderr, environment } = options;
   const isTerminal = stdout.isTTY === true;
   // https://no-color.org and its counterpart decide. Otherwise use colors on a terminal.
@@ -45,7 +45,7 @@ export function createOutput(options: {
   const colors = pc.createColors(!environment['NO_COLOR'] && (forced || isTerminal));
   const width = stdout.columns ?? 120;
   const line = (text = ''): void => void stdout.write(`${text}\n`);
-  const value: Output['value'] = (format, content) => {
+  const value: TerminalOutput['value'] = (format, content) => {
     const text = format === 'json' ? `${JSON.stringify(content, null, 2)}\n` : stringify(content, { lineWidth: 0 });
     stdout.write(text);
   };

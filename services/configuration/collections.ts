@@ -63,7 +63,7 @@ export interface HostDocument extends WithOutbox {
 }
 
 /** The part of a request's envelope that its answers are made from. */
-export type Asker = Envelope<null>;
+export type Requester = Envelope<null>;
 
 export interface DeploymentState {
   readonly name: string;
@@ -101,7 +101,7 @@ export interface DeploymentState {
   readonly failure: Failure | null;
 }
 
-export interface ResourceDocument extends WithOutbox {
+export interface ConfigurationResource extends WithOutbox {
   readonly project: string;
   readonly stack_id: string;
   readonly stack_name: string;
@@ -111,7 +111,7 @@ export interface ResourceDocument extends WithOutbox {
   /** The fence of the last accepted request. */
   readonly fence: number;
   readonly action: ResourceAction;
-  readonly asker: Asker;
+  readonly asker: Requester;
   /** The final response to that request. Null while the request is in progress. */
   readonly response: ResourceResponse | null;
   readonly config: StoredConfig | null;
@@ -124,14 +124,14 @@ export interface ResourceDocument extends WithOutbox {
   readonly removed_at: number | null;
 }
 
-export interface Collections {
+export interface ConfigurationCollections {
   readonly queues: Collection<QueueDocument>;
   readonly messages: Collection<MessageDocument>;
   readonly hosts: Collection<HostDocument>;
-  readonly resources: Collection<ResourceDocument>;
+  readonly resources: Collection<ConfigurationResource>;
 }
 
-export async function openCollections(store: Store): Promise<Collections> {
+export async function openCollections(store: Store): Promise<ConfigurationCollections> {
   const [queues, messages, hosts, resources] = await Promise.all([
     store.collection<QueueDocument>({
       name: 'configuration_queues',
@@ -155,7 +155,7 @@ export async function openCollections(store: Store): Promise<Collections> {
         { fields: ['unsent'] },
       ],
     }),
-    store.collection<ResourceDocument>({
+    store.collection<ConfigurationResource>({
       name: 'configuration_resources',
       indexes: [
         { fields: ['project', 'kind', 'host_id'] },

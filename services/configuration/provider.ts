@@ -9,7 +9,7 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import { accept } from '@anneal/provider/accept.ts';
 import type { Received } from '@anneal/provider/document.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { DeploymentState, ResourceDocument } from './collections.ts';
+import type { DeploymentState, ConfigurationResource } from './collections.ts';
 import { digestOf, replacedBy } from './deployments/derive.ts';
 import { configOf } from './configs/made-config.ts';
 import {
@@ -18,7 +18,7 @@ import {
   startRun,
   targetOf,
   type NewRunContext,
-  type Target,
+  type RunTarget,
 } from './deployments/new-run.ts';
 import { attributesOf } from './deployments/outcome.ts';
 import { carryOut, withdraw } from './deployments/run.ts';
@@ -43,7 +43,7 @@ const deploymentTypes = new Set([
   'OS::Heat::OrderedConfig',
 ]);
 
-const kindOf = (type: string): ResourceDocument['kind'] => {
+const kindOf = (type: string): ConfigurationResource['kind'] => {
   if (configTypes.has(type)) return 'config';
   if (deploymentTypes.has(type)) return 'deployment';
   if (type === 'OS::Marconi::QueueServer') return 'queue server';
@@ -59,7 +59,7 @@ export async function handleRequest(context: ProviderContext, action: Action, me
   const { resource, properties } = message.data;
   kindOf(resource.type);
   const take = (): Promise<void> =>
-    accept<ResourceDocument>(
+    accept<ConfigurationResource>(
       {
         context: context.service,
         collection: context.collections.resources,
@@ -78,8 +78,8 @@ export async function handleRequest(context: ProviderContext, action: Action, me
 /** Takes the run of the request before this one out of the queue of its host, unless the host runs it already. */
 async function withdrawSuperseded(
   context: ProviderContext,
-  document: ResourceDocument,
-  known: Received<ResourceDocument>['known'],
+  document: ConfigurationResource,
+  known: Received<ConfigurationResource>['known'],
 ): Promise<void> {
   if (!known?.run_id || known.run_id === document.run_id || known.deployment?.status !== 'IN_PROGRESS') return;
   await withdraw(context, { run_id: known.run_id, host_id: known.deployment.host_id, even_claimed: false });
@@ -91,10 +91,10 @@ async function decide(
   context: ProviderContext,
   action: Action,
   message: Request,
-  known: ResourceDocument | undefined,
-): Promise<Draft<ResourceDocument>> {
+  known: ConfigurationResource | undefined,
+): Promise<Draft<ConfigurationResource>> {
   const { data } = message;
-  const base: Draft<ResourceDocument> = {
+  const base: Draft<ConfigurationResource> = {
     id: data.resource.id,
     project: message.project ?? '',
     stack_id: data.stack.id,
@@ -142,10 +142,10 @@ const removal = ({ queues }: ProviderContext, action: Action): number | null =>
 
 async function decideConfig(
   context: ProviderContext,
-  base: Draft<ResourceDocument>,
+  base: Draft<ConfigurationResource>,
   action: Action,
   { resource, properties }: ResourceRequest,
-): Promise<Draft<ResourceDocument>> {
+): Promise<Draft<ConfigurationResource>> {
   const config = action === 'delete' ? base.config : await configOf(context, resource.type, properties);
   const attributes: JsonObject =
     resource.type === 'OS::Heat::SoftwareComponent'
@@ -160,10 +160,10 @@ async function decideConfig(
 
 async function checked(
   context: ProviderContext,
-  base: Draft<ResourceDocument>,
-  known: ResourceDocument | undefined,
-): Promise<Draft<ResourceDocument>> {
-  const gone = (what: string): Draft<ResourceDocument> =>
+  base: Draft<ConfigurationResource>,
+  known: ConfigurationResource | undefined,
+): Promise<Draft<ConfigurationResource>> {
+  const gone = (what: string): Draft<ConfigurationResource> =>
     respond(
       context,
       { ...base, removed_at: context.queues.now() },
@@ -182,13 +182,13 @@ async function checked(
 
 async function decideDeployment(
   context: ProviderContext,
-  base: Draft<ResourceDocument>,
+  base: Draft<ConfigurationResource>,
   action: Exclude<Action, 'check'>,
   message: Request,
   before: DeploymentState | null,
   version: number,
-): Promise<Draft<ResourceDocument>> {
-  const fail = (error: AnnealError): Draft<ResourceDocument> =>
+): Promise<Draft<ConfigurationResource>> {
+  const fail = (error: AnnealError): Draft<ConfigurationResource> =>
     respond(context, base, { status: 'failed', error: toFailure(error) });
   const hostId = before?.host_id ?? hostIdOf(message.data.properties);
   const host = hostId === null ? undefined : await context.collections.hosts.get(hostId);
@@ -223,7 +223,7 @@ async function decideDeployment(
       }),
     );
   }
-  let target: Target;
+  let target: RunTarget;
   try {
     target = await targetOf(context, message.data);
   } catch (error) {
@@ -263,7 +263,7 @@ async function decideDeployment(
 }
 
 /** Ends a deployment that is removed without a run, so that it does not stay in progress. */
-const ended = (base: Draft<ResourceDocument>): Partial<ResourceDocument> =>
+const ended = (base: Draft<ConfigurationResource>): Partial<ConfigurationResource> =>
   base.deployment?.status === 'IN_PROGRESS'
     ? {
         status: 'COMPLETE',

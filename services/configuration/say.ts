@@ -4,7 +4,7 @@ import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseMessage } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { ResourceDocument } from './collections.ts';
+import type { ConfigurationResource } from './collections.ts';
 
 interface SayContext {
   readonly service: Pick<ServiceContext, 'mint'>;
@@ -13,9 +13,9 @@ interface SayContext {
 /** Adds the response to the request that the document works on. Returns the changed document. */
 export function respond(
   { service }: SayContext,
-  document: Draft<ResourceDocument>,
+  document: Draft<ConfigurationResource>,
   response: Pick<ResourceResponse, 'status' | 'attributes' | 'message' | 'error' | 'replace'>,
-): Draft<ResourceDocument> {
+): Draft<ConfigurationResource> {
   const full: ResourceResponse = {
     resource_id: document.id,
     stack_id: document.stack_id,
@@ -37,10 +37,10 @@ export function respond(
 /** Adds the event of a step of the deployment. `version` is the version that the document is about to get. */
 export function tell(
   { service }: SayContext,
-  document: Draft<ResourceDocument>,
+  document: Draft<ConfigurationResource>,
   step: keyof typeof deploymentEvent,
   version: number,
-): Draft<ResourceDocument> {
+): Draft<ConfigurationResource> {
   const { deployment } = document;
   if (!deployment) return document;
   const message = service.mint(deploymentEvent[step], {

@@ -7,10 +7,10 @@ export interface Wakeups {
   wake(key: string): void;
   wakeAll(): void;
   /** Listens from now on, so that an event before `next` is called is not missed. */
-  listen(key: string): Listener;
+  listen(key: string): WakeupListener;
 }
 
-export interface Listener {
+export interface WakeupListener {
   /** Resolves at the next wake-up, after `ms`, or when the signal aborts. Resolves at once after an earlier wake-up. */
   next(ms: number, signal: AbortSignal): Promise<void>;
   close(): void;

@@ -13,8 +13,8 @@ import {
   project,
   startWorld,
   subscribe,
-  type Received,
-  type World,
+  type ReceivedEvent,
+  type NotificationWorld,
 } from './testing/world.ts';
 
 afterEach(cleanUpAll);
@@ -27,15 +27,15 @@ const small = {
   ANNEAL_NOTIFICATION_RETRY_SECONDS: Array.from({ length: 100 }, () => '0.2').join(),
 };
 
-const noticesOf = (received: readonly Received[], subscription: string) =>
+const noticesOf = (received: readonly ReceivedEvent[], subscription: string) =>
   received
     .map(({ event }) => event as unknown as { id: string; type: string; data: SubscriptionDroppedData })
     .filter(({ type, data }) => type === subscriptionEvent.dropped.type && data.subscription_id === subscription);
 
-const versionsOf = (received: readonly Received[]): number[] =>
+const versionsOf = (received: readonly ReceivedEvent[]): number[] =>
   received.flatMap(({ event: { data } }) => ('host_id' in data ? [data.version] : []));
 
-async function publishHosts(world: World): Promise<void> {
+async function publishHosts(world: NotificationWorld): Promise<void> {
   const { bus, mint } = world.context;
   const events = Array.from({ length: published }, (_, index) =>
     mint(hostEvent.up, {
@@ -52,14 +52,14 @@ async function publishHosts(world: World): Promise<void> {
 }
 
 /** Waits until an attempt has failed after this moment. */
-const failedAgain = (world: World, id: string, after = Date.now()): Promise<SubscriptionView> =>
+const failedAgain = (world: NotificationWorld, id: string, after = Date.now()): Promise<SubscriptionView> =>
   eventually(async () => {
     const view = await world.ask(subscriptionShow, { project, id });
     return view.last_failure_at !== null && Date.parse(view.last_failure_at) > after ? view : undefined;
   });
 
 /** Waits until each published event is delivered or reported as dropped. */
-async function allAccountedFor(received: readonly Received[], subscription: string): Promise<number> {
+async function allAccountedFor(received: readonly ReceivedEvent[], subscription: string): Promise<number> {
   const reported = (): number => {
     const byId = new Map(noticesOf(received, subscription).map(({ id, data }) => [id, data.count]));
     return [...byId.values()].reduce((sum, count) => sum + count, 0);

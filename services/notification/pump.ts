@@ -16,15 +16,15 @@ import { change } from '@anneal/store/change.ts';
 import { maxStoredAttempts, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
 import type { EventLog } from './event-log.ts';
 import { isOwnNotice, noticeDueAt, withNotice, withoutNotice, type DroppedRun } from './drops.ts';
-import { decide, type Decision, type Outcome } from './schedule.ts';
+import { decide, type DeliveryDecision, type DeliveryOutcome } from './schedule.ts';
 import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
-import type { Sender } from './webhook.ts';
+import type { WebhookSender } from './webhook.ts';
 
 export interface PumpOptions {
   log: EventLog;
   subscriptions: Subscriptions;
   deliveries: Deliveries;
-  sender: Sender;
+  sender: WebhookSender;
   secrets: Secrets;
   retrySeconds: readonly number[];
   keepDeliveries: number;
@@ -164,7 +164,7 @@ export class Pump {
     return events.length === limit;
   }
 
-  async #attempt(subscription: SubscriptionDocument, delivery: DeliveryDocument): Promise<Decision | 'lost'> {
+  async #attempt(subscription: SubscriptionDocument, delivery: DeliveryDocument): Promise<DeliveryDecision | 'lost'> {
     const { sender, secrets, now, random, retrySeconds, deliveries, stopping } = this.#options;
     const began = now();
     const outcome = await sender.send({
@@ -195,7 +195,7 @@ export class Pump {
   }
 
   /** Records the health of the listener, which the subscription shows. */
-  async #note(id: string, decision: Decision, { error }: Outcome): Promise<void> {
+  async #note(id: string, decision: DeliveryDecision, { error }: DeliveryOutcome): Promise<void> {
     const { subscriptions, now } = this.#options;
     const at = new Date(now()).toISOString();
     const noted =
@@ -211,8 +211,8 @@ export class Pump {
 }
 
 function fateOf(
-  decision: Decision,
-  { outcome, tries, now, url }: { outcome: Outcome; tries: number; now: number; url: string },
+  decision: DeliveryDecision,
+  { outcome, tries, now, url }: { outcome: DeliveryOutcome; tries: number; now: number; url: string },
 ): Pick<DeliveryDocument, 'status' | 'due_at' | 'failure'> {
   switch (decision.kind) {
     case 'delivered':

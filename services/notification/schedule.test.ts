@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { isPublic } from './address.ts';
-import { decide, retryAfterOf, type Outcome } from './schedule.ts';
+import { decide, retryAfterOf, type DeliveryOutcome } from './schedule.ts';
 
 const retrySeconds = [5, 30, 120];
-const outcome = (status: number | null, retryAfter: number | null = null): Outcome => ({
+const outcome = (status: number | null, retryAfter: number | null = null): DeliveryOutcome => ({
   status,
   error: 'x',
   retryAfter,
 });
-const after = (given: Outcome, tries: number, random = 0.5) => decide({ outcome: given, tries, retrySeconds, random });
+const after = (given: DeliveryOutcome, tries: number, random = 0.5) =>
+  decide({ outcome: given, tries, retrySeconds, random });
 
 describe('the verdict after an attempt', () => {
   it('is delivered for any 2xx, and disables the subscription for 410', () => {

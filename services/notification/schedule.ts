@@ -1,6 +1,6 @@
 /** Decides the next step of a delivery after an attempt. Pure. */
 
-export interface Outcome {
+export interface DeliveryOutcome {
   /** HTTP status. Null without an answer. */
   readonly status: number | null;
   readonly error: string | null;
@@ -8,7 +8,7 @@ export interface Outcome {
   readonly retryAfter: number | null;
 }
 
-export type Decision =
+export type DeliveryDecision =
   | { readonly kind: 'delivered' }
   /** The listener ended this subscription. */
   | { readonly kind: 'gone' }
@@ -19,13 +19,13 @@ export type Decision =
 const longestRetryAfterSeconds = 24 * 3600;
 
 export function decide(parameters: {
-  outcome: Outcome;
+  outcome: DeliveryOutcome;
   /** Attempts so far, this one included. */
   tries: number;
   retrySeconds: readonly number[];
   /** From 0 to 1. */
   random: number;
-}): Decision {
+}): DeliveryDecision {
   const { outcome, tries, retrySeconds, random } = parameters;
   const { status, retryAfter } = outcome;
   if (status !== null && status >= 200 && status < 300) return { kind: 'delivered' };

@@ -4,10 +4,10 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { isPublic, publicLookup } from './address.ts';
-import { retryAfterOf, type Outcome } from './schedule.ts';
+import { retryAfterOf, type DeliveryOutcome } from './schedule.ts';
 
-export interface Sender {
-  send(parameters: { url: string; secret: string; event: Envelope; signal: AbortSignal }): Promise<Outcome>;
+export interface WebhookSender {
+  send(parameters: { url: string; secret: string; event: Envelope; signal: AbortSignal }): Promise<DeliveryOutcome>;
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function createSender({
   timeoutMs: number;
   allowPrivate: boolean;
   now: () => number;
-}): Sender {
+}): WebhookSender {
   const agent = new Agent({
     connect: { timeout: timeoutMs, ...(!allowPrivate && { lookup: publicLookup }) },
     headersTimeout: timeoutMs,

@@ -23,14 +23,14 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './nodes/bmcs.ts';
 import { Boots } from './boot/boots.ts';
 import { deployedServer } from './servers/deployed-server.ts';
-import { Hosts } from './servers/hosts.ts';
+import { ServerHosts } from './servers/hosts.ts';
 import { NodeDriver } from './nodes/driver.ts';
 import { NodeRecords } from './nodes/records.ts';
 import { createSteps } from './nodes/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { novaServer } from './servers/nova-server.ts';
 import { PowerPoll } from './nodes/power-poll.ts';
-import { Servers, type Work } from './servers/servers.ts';
+import { Servers, type ServerWork } from './servers/servers.ts';
 import { settings } from './settings.ts';
 
 const queue = requestsQueue('provisioning');
@@ -52,7 +52,7 @@ export const provisioningService = defineService({
       placeholders: values.placeholderIds,
       now: () => context.now().getTime(),
     });
-    const hosts = new Hosts(context);
+    const hosts = new ServerHosts(context);
     let opened: Timers | undefined;
     const timers = (): Timers => {
       if (!opened) throw new AnnealError('Unavailable', 'The provisioning service has not started yet.');
@@ -60,7 +60,7 @@ export const provisioningService = defineService({
     };
     const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
     const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets });
-    const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
+    const families: Readonly<Record<string, Readonly<Record<string, ServerWork>>>> = {
       'OS::Nova::Server': novaServer({
         context,
         records,

@@ -14,7 +14,7 @@ export interface ProviderDocument extends Document {
   readonly announcement: ProviderAnnouncement;
 }
 
-export interface Collections {
+export interface SchedulingCollections {
   readonly stacks: Collection<StackDocument>;
   readonly resources: Collection<ResourceDocument>;
   readonly events: Collection<EventRun>;
@@ -28,7 +28,7 @@ export interface Collections {
   readonly shards: Collection<ShardsDocument>;
 }
 
-export async function openCollections(store: Store): Promise<Collections> {
+export async function openCollections(store: Store): Promise<SchedulingCollections> {
   const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] =
     await Promise.all([
       store.collection<StackDocument>({

@@ -9,7 +9,7 @@
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import type { Collections } from './collections.ts';
+import type { SchedulingCollections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
 import type { SnapshotDocument } from './read/snapshots.ts';
 
@@ -56,7 +56,7 @@ export interface Garbage {
 
 export function createGarbage(parameters: {
   context: Pick<ServiceContext, 'store' | 'log' | 'now'>;
-  collections: Collections;
+  collections: SchedulingCollections;
   graceMs: number;
 }): Garbage {
   const { context, collections, graceMs } = parameters;

@@ -26,18 +26,18 @@ import {
 } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { createPreview } from './read/preview.ts';
-import type { Providers } from './shard/providers.ts';
-import type { Reading } from './read/reading.ts';
+import type { ProviderDirectory } from './shard/providers.ts';
+import type { StackReading } from './read/reading.ts';
 import type { Shards } from './shard/shards.ts';
 import type { createWhy } from './read/why.ts';
 
 export function requestsHandler(parameters: {
   context: ServiceContext;
   shards: Shards;
-  reading: Reading;
+  reading: StackReading;
   preview: ReturnType<typeof createPreview>;
   why: ReturnType<typeof createWhy>;
-  providers: Providers;
+  providers: ProviderDirectory;
   ownProvider: readonly Route[];
 }): Handler {
   const { context, reading, providers } = parameters;

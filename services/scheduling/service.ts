@@ -22,7 +22,7 @@ import { createPlans } from './engine/plans.ts';
 import { createPreview } from './read/preview.ts';
 import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
-import { createProviders, type Providers } from './shard/providers.ts';
+import { createProviders, type ProviderDirectory } from './shard/providers.ts';
 import { createQuotas } from './engine/quota.ts';
 import { createReading } from './read/reading.ts';
 import { requestsHandler } from './requests.ts';
@@ -69,7 +69,7 @@ export const schedulingService = defineService({
       resource: { bytes: given.resourceBytes, setting: settings.resourceBytes.env },
       stack: { bytes: given.stackBytes, setting: settings.stackBytes.env },
     };
-    const typeOf: Providers['typeOf'] = (type) => providers.typeOf(type);
+    const typeOf: ProviderDirectory['typeOf'] = (type) => providers.typeOf(type);
     const pool = createWorkerPool({
       entry: new URL('./engine/evaluation-worker.ts', import.meta.url),
       data: { keys: context.secrets.keys },

@@ -3,7 +3,7 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
-import { compile, type Compiled, type CompileParameters } from '@anneal/hot/compile.ts';
+import { compile, type CompileResult, type CompileParameters } from '@anneal/hot/compile.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
@@ -27,7 +27,7 @@ export async function compileNestedAndStore(
 }
 
 async function keep(
-  compiled: Compiled,
+  compiled: CompileResult,
   files: Readonly<Record<string, string>>,
   { blobs, secrets }: Sources,
 ): Promise<CompileAnswer & JsonObject> {

@@ -3,7 +3,7 @@
  * exceeds the limits here is abandoned and runs again in a worker. Work is counted, so the same task always ends the
  * same way.
  */
-import { Abandoned, Work } from '@anneal/hot/evaluate/work.ts';
+import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -34,7 +34,7 @@ export function createInline({ blobs, secrets }: Sources): (task: Task) => Promi
   return async (task) => {
     if (charactersOf(task.question) > mostCharacters) return undefined;
     try {
-      return { answer: await run(task, new Work(mostWork, 'abandon')) };
+      return { answer: await run(task, new EvaluationWork(mostWork, 'abandon')) };
     } catch (error) {
       if (error instanceof Abandoned) return undefined;
       throw error;

@@ -3,7 +3,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion } from '@anneal/contracts/templating.ts';
-import type { Work } from '@anneal/hot/evaluate/work.ts';
+import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';
@@ -14,7 +14,7 @@ export type Task = Rules &
     | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
   );
 
-export function createTasks(sources: Sources): (task: Task, work: Work) => Promise<Json> {
+export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<Json> {
   const nested = createNestedQuestions(sources);
   return async (task, work) => {
     if (task.kind === 'compile nested') {

@@ -2,12 +2,12 @@
 import { workerData } from 'node:worker_threads';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { serveJobs } from '@anneal/runtime/worker-thread.ts';
-import { Work } from '@anneal/hot/evaluate/work.ts';
+import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { remoteBlobs } from './remote-blobs.ts';
 import { createTasks, type Task } from './task.ts';
 
 serveJobs((ask) => {
   const { keys } = workerData as { keys: readonly Uint8Array[] };
   const run = createTasks({ blobs: remoteBlobs(ask), secrets: createSecrets(keys) });
-  return (task) => run(task as Task, new Work());
+  return (task) => run(task as Task, new EvaluationWork());
 });

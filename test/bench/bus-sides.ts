@@ -47,7 +47,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-export interface Source {
+export interface MessageSource {
   readonly name: string;
   /** Opens the backend, or gives the reason why it is not available. */
   open(queues: readonly string[]): Promise<Backend | { readonly missing: string }>;
@@ -101,7 +101,7 @@ async function rawSide(name: string, pipe: RawPipe, queues: readonly string[]): 
   };
 }
 
-export const embedded = (synchronous: 'normal' | 'full'): Source => ({
+export const embedded = (synchronous: 'normal' | 'full'): MessageSource => ({
   name: `embedded, ${synchronous}`,
   async open(queues) {
     const { path, remove } = await folder();
@@ -121,7 +121,7 @@ export const embedded = (synchronous: 'normal' | 'full'): Source => ({
   },
 });
 
-export const rabbitmq: Source = {
+export const rabbitmq: MessageSource = {
   name: 'rabbitmq',
   async open(queues) {
     const server = await findRabbitmq();
@@ -150,7 +150,7 @@ async function removeAll(bus: Bus): Promise<void> {
   for (const { name } of await bus.queues.list()) await bus.queues.remove(name);
 }
 
-export const nats: Source = {
+export const nats: MessageSource = {
   name: 'nats',
   async open(queues) {
     const server = await findNats();

@@ -1,8 +1,8 @@
 /** Compares each bus with its raw driver, with the same guarantees, in the same run. */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { embedded, mint, nats, rabbitmq, type Backend, type Source } from './bus-sides.ts';
-import { atRate, oneWay, roundTrips, type Sample, type Side, type Window } from './load.ts';
-import { pair, type Contender } from './pair.ts';
+import { embedded, mint, nats, rabbitmq, type Backend, type MessageSource } from './bus-sides.ts';
+import { atRate, oneWay, roundTrips, type LoadSample, type Side, type Window } from './load.ts';
+import { pair, type BenchSide } from './pair.ts';
 import { RawSqlite } from './raw-sqlite.ts';
 import type { Bench, Row } from './report.ts';
 
@@ -23,8 +23,8 @@ interface Case {
   readonly name: string;
   readonly unit: string;
   readonly withRatio: boolean;
-  readonly load: (side: Side, window: Window) => Promise<Sample>;
-  readonly bare: ((sqlite: RawSqlite, window: Window) => Sample) | undefined;
+  readonly load: (side: Side, window: Window) => Promise<LoadSample>;
+  readonly bare: ((sqlite: RawSqlite, window: Window) => LoadSample) | undefined;
 }
 
 const cases: readonly Case[] = [
@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-function rawOf(raw: Backend['raw'], { load, bare }: Case, window: Window): Contender | undefined {
+function rawOf(raw: Backend['raw'], { load, bare }: Case, window: Window): BenchSide | undefined {
   if (!(raw instanceof RawSqlite)) return { backend: raw.name, run: () => load(raw, window) };
   return bare && { backend: raw.name, run: () => Promise.resolve(bare(raw, window)) };
 }
@@ -82,7 +82,7 @@ async function measure(backend: Backend, { quick }: { quick: boolean }): Promise
 }
 
 const metric = 'throughput (latency in ms)';
-const sources: readonly Source[] = [embedded('normal'), embedded('full'), rabbitmq, nats];
+const sources: readonly MessageSource[] = [embedded('normal'), embedded('full'), rabbitmq, nats];
 
 export const busBench: Bench = {
   name: 'bus',

@@ -16,7 +16,7 @@ export interface Side {
   close(): Promise<void>;
 }
 
-export interface Sample {
+export interface LoadSample {
   readonly done: number;
   readonly seconds: number;
   /** In milliseconds. */
@@ -89,7 +89,7 @@ class Meter {
     found.resolve();
   }
 
-  sample(): Sample {
+  sample(): LoadSample {
     const [opened, closed] = [this.#opened, this.#closed];
     if (!opened || !closed) throw new Error('The window is still open.');
     const done = closed.arrived - opened.arrived;
@@ -124,7 +124,7 @@ export function cpuMicros(): number {
 export async function oneWay(
   side: Side,
   load: Load & { lanes: number; batch: number; queue: string },
-): Promise<Sample> {
+): Promise<LoadSample> {
   const { mint, window, lanes, batch, queue } = load;
   let meter: Meter | undefined;
   const stop = await side.consume(
@@ -157,7 +157,7 @@ export async function closedLoop(load: {
   lanes: number;
   batch: number;
   call: () => Promise<unknown>;
-}): Promise<Sample> {
+}): Promise<LoadSample> {
   const { window, lanes, batch, call } = load;
   const meter = new Meter(window, lanes);
   const lane = async (): Promise<void> => {
@@ -177,7 +177,7 @@ interface Hosts {
 }
 
 /** Request and response through two queues per host, `outstanding` at a time on each. */
-export function roundTrips(side: Side, load: Load & Hosts & { outstanding: number }): Promise<Sample> {
+export function roundTrips(side: Side, load: Load & Hosts & { outstanding: number }): Promise<LoadSample> {
   const { mint, window, hosts, outstanding } = load;
   return withHosts(side, hosts, new Meter(window, hosts.length * outstanding), async (meter) => {
     const lane = async (queue: string): Promise<void> => {
@@ -191,7 +191,7 @@ export function roundTrips(side: Side, load: Load & Hosts & { outstanding: numbe
 }
 
 /** The same at a fixed rate over the hosts in turn. The latency of a late message counts from when it was due. */
-export function atRate(side: Side, load: Load & Hosts & { perSecond: number }): Promise<Sample> {
+export function atRate(side: Side, load: Load & Hosts & { perSecond: number }): Promise<LoadSample> {
   const { mint, window, hosts, perSecond } = load;
   return withHosts(side, hosts, new Meter(window, 1), async (meter) => {
     const ends: Promise<unknown>[] = [];
@@ -216,7 +216,7 @@ async function withHosts(
   hosts: Hosts['hosts'],
   meter: Meter,
   run: (meter: Meter) => Promise<void>,
-): Promise<Sample> {
+): Promise<LoadSample> {
   const stops = await Promise.all(
     hosts.flatMap(({ requests, responses }) => [
       // The request is acknowledged when its response is confirmed, like in a host's agent.

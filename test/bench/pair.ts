@@ -2,12 +2,12 @@
  * Compares an adapter with its raw driver. The two run in turn, every second round in the other order. The ratio is the
  * median over the rounds, because other work on the machine slows down both sides of a pair.
  */
-import type { Sample } from './load.ts';
+import type { LoadSample } from './load.ts';
 import { percentiles, type Row } from './report.ts';
 
-export interface Contender {
+export interface BenchSide {
   readonly backend: string;
-  readonly run: () => Promise<Sample>;
+  readonly run: () => Promise<LoadSample>;
 }
 
 export async function pair(parameters: {
@@ -16,14 +16,14 @@ export async function pair(parameters: {
   metric: string;
   unit: string;
   rounds: number;
-  adapter: Contender;
+  adapter: BenchSide;
   /** Undefined when the raw driver has no comparable work. */
-  raw: Contender | undefined;
+  raw: BenchSide | undefined;
   /** An open loop has a fixed rate, so its results are the latencies. */
   withRatio?: boolean;
 }): Promise<Row[]> {
   const { adapter, raw, rounds, withRatio = true } = parameters;
-  const measured: { adapter: Sample[]; raw: Sample[] } = { adapter: [], raw: [] };
+  const measured: { adapter: LoadSample[]; raw: LoadSample[] } = { adapter: [], raw: [] };
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? (['raw', 'adapter'] as const) : (['adapter', 'raw'] as const);
     for (const side of order) {
@@ -31,7 +31,7 @@ export async function pair(parameters: {
       if (sample) measured[side].push(sample);
     }
   }
-  const row = (backend: string, samples: readonly Sample[]): Row => ({
+  const row = (backend: string, samples: readonly LoadSample[]): Row => ({
     bench: parameters.bench,
     case: parameters.case,
     backend,
@@ -48,7 +48,7 @@ export async function pair(parameters: {
   return [{ ...own, ...(withRatio && { ratio: median(ratios) }) }, row(raw.backend, measured.raw)];
 }
 
-const rateOf = (sample: Sample | undefined): number => (sample ? sample.done / sample.seconds : Number.NaN);
+const rateOf = (sample: LoadSample | undefined): number => (sample ? sample.done / sample.seconds : Number.NaN);
 
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);

@@ -4,7 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { cpuMicros, type Sample, type Window } from './load.ts';
+import { cpuMicros, type LoadSample, type Window } from './load.ts';
 
 export class RawSqlite {
   readonly name = 'raw node:sqlite';
@@ -19,7 +19,7 @@ export class RawSqlite {
       CREATE INDEX q_queue ON q (queue);`);
   }
 
-  oneWay(options: { batch: number; window: Window }): Sample {
+  oneWay(options: { batch: number; window: Window }): LoadSample {
     const { batch, window } = options;
     return this.#measure(window, batch, () => {
       this.#transaction(() => this.#insert(0, batch));
@@ -29,7 +29,7 @@ export class RawSqlite {
   }
 
   /** Two transactions a round: requests in; requests out and responses in. The responses leave with the next requests. */
-  roundTrips(options: { hosts: number; outstanding: number; window: Window }): Sample {
+  roundTrips(options: { hosts: number; outstanding: number; window: Window }): LoadSample {
     const { hosts, outstanding, window } = options;
     const queues = Array.from({ length: hosts }, (_, host) => ({ requests: 2 * host, responses: 2 * host + 1 }));
     let answered: number[] = [];
@@ -56,7 +56,7 @@ export class RawSqlite {
   }
 
   /** `round` returns the work to do after its items have arrived. */
-  #measure({ warmMs, measureMs }: Window, perRound: number, round: () => () => void): Sample {
+  #measure({ warmMs, measureMs }: Window, perRound: number, round: () => () => void): LoadSample {
     const latencies: number[] = [];
     const start = performance.now();
     let opened: { at: number; cpu: number } | undefined;

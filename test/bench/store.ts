@@ -1,7 +1,7 @@
 /** Compares each store with its raw driver, in the same run. */
 import type { RawDocument, RawStore } from '@anneal/store/raw/mongodb.ts';
 import { cheapId } from './id.ts';
-import { closedLoop, type Sample, type Window } from './load.ts';
+import { closedLoop, type LoadSample, type Window } from './load.ts';
 import { pair } from './pair.ts';
 import type { Bench, Row } from './report.ts';
 import { mongodb, sqlite, type StoreBackend } from './store-sides.ts';
@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-const run = (seeded: Seeded, { call, lanes: width, batch }: Case, window: Window): Promise<Sample> => {
+const run = (seeded: Seeded, { call, lanes: width, batch }: Case, window: Window): Promise<LoadSample> => {
   let n = 0;
   return closedLoop({ window, lanes: width, batch, call: () => call(seeded, (n += 1)) });
 };

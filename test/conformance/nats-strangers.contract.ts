@@ -1,7 +1,7 @@
 /** The bus on NATS JetStream when other programs change its messages or consumers. */
 import { mint, silent, sum, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
-import { Connection } from '@anneal/bus/nats/connection.ts';
+import { JetStreamConnection } from '@anneal/bus/nats/connection.ts';
 import type { Address } from '@anneal/bus/nats/names.ts';
 import type { Bus, Death } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -52,16 +52,16 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
   afterAll(() => server?.stop());
 
   const strangers: { close(): Promise<void> }[] = [];
-  const stranger = async (): Promise<Connection> => {
-    const link = await Connection.open({ url, name: 'stranger', id: 'stranger', log: silent });
+  const stranger = async (): Promise<JetStreamConnection> => {
+    const link = await JetStreamConnection.open({ url, name: 'stranger', id: 'stranger', log: silent });
     strangers.push(link);
     return link;
   };
-  const takeFrom = async (link: Connection, { stream, durable }: Address): Promise<string> => {
+  const takeFrom = async (link: JetStreamConnection, { stream, durable }: Address): Promise<string> => {
     const api = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
     return (await link.nc.request(api, '', { timeout: 5_000, noMux: true })).reply ?? '';
   };
-  const giveUp: Record<string, (link: Connection, address: Address) => Promise<void>> = {
+  const giveUp: Record<string, (link: JetStreamConnection, address: Address) => Promise<void>> = {
     async 'terminated by a foreign consumer'(link, address) {
       link.nc.publish(await takeFrom(link, address), '+TERM not for me');
     },

@@ -7,7 +7,7 @@ import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { v7 } from 'uuid';
 
-export interface Backends {
+export interface DemoBackends {
   readonly bus: string | undefined;
   readonly store: string | undefined;
   /** Removes the data of this run. */
@@ -15,7 +15,7 @@ export interface Backends {
 }
 
 /** Adds the run's name as prefix on a broker, or as database of a store. An embedded one is in the data folder. */
-export function ownNames(urls: { bus: string | undefined; store: string | undefined }): Backends {
+export function ownNames(urls: { bus: string | undefined; store: string | undefined }): DemoBackends {
   const name = `anneal-demo-${randomBytes(4).toString('hex')}`;
   const bus =
     urls.bus === undefined || urls.bus.startsWith('sqlite:')

@@ -1,5 +1,5 @@
 /** A dead letter on a real broker fails the waiting resource, and every report of the failure names it. */
-import { Connection } from '@anneal/bus/nats/connection.ts';
+import { JetStreamConnection } from '@anneal/bus/nats/connection.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
@@ -88,7 +88,12 @@ for (const { name, find } of brokers) {
     it.runIf(name === 'NATS')('a message that a foreign consumer terminates', async () => {
       const terminated = await outsider('Terminated');
       await create('terminated', 'Test::Terminated');
-      const link = await Connection.open({ url: backends!.broker.url, name: 'stranger', id: 'stranger', log: silent });
+      const link = await JetStreamConnection.open({
+        url: backends!.broker.url,
+        name: 'stranger',
+        id: 'stranger',
+        log: silent,
+      });
       const { stream, durable } = link.names.address(terminated.queue);
       const api = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
       const { reply = '' } = await link.nc.request(api, '', { timeout: 30_000, noMux: true });

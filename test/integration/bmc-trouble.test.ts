@@ -3,13 +3,13 @@ import { createServer as createTcp, type AddressInfo, type Server as TcpServer, 
 import { eventually } from '@anneal/runtime/testing.ts';
 import { nodePower, nodeProvision, nodeRemove, nodeUpdate, type NodeView } from '@anneal/contracts/provisioning.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { World, type WorldOptions } from './provisioning-world.ts';
+import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with faulty management controllers', () => {
-  let world: World | undefined;
+  let world: ProvisioningWorld | undefined;
   const closing: (() => void)[] = [];
-  const open = async (options: WorldOptions): Promise<World> => {
-    world = await World.open(options);
+  const open = async (options: WorldOptions): Promise<ProvisioningWorld> => {
+    world = await ProvisioningWorld.open(options);
     return world;
   };
   afterEach(async () => {
@@ -19,7 +19,7 @@ describe('provisioning with faulty management controllers', () => {
   });
 
   /** Waits until the node has ended its work with an error. */
-  const failed = (w: World, name: string): Promise<NodeView> =>
+  const failed = (w: ProvisioningWorld, name: string): Promise<NodeView> =>
     eventually(
       async () => {
         const node = await w.node(name);
@@ -27,7 +27,7 @@ describe('provisioning with faulty management controllers', () => {
       },
       { what: `node ${name} ended with an error`, within: 30_000 },
     );
-  const faultIs = (w: World, name: string, fault: string | null): Promise<NodeView> => {
+  const faultIs = (w: ProvisioningWorld, name: string, fault: string | null): Promise<NodeView> => {
     let last: NodeView | undefined;
     return eventually(
       async () => {

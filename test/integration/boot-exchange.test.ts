@@ -2,14 +2,14 @@ import type { NodeView } from '@anneal/contracts/provisioning.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { World, type WorldOptions } from './provisioning-world.ts';
+import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 const key = 'the key of another program';
 
 describe('the boot secret of a machine', () => {
-  let world: World | undefined;
-  const open = async (options: Partial<WorldOptions> = {}): Promise<World> => {
-    world = await World.open({ machines: 1, ...options });
+  let world: ProvisioningWorld | undefined;
+  const open = async (options: Partial<WorldOptions> = {}): Promise<ProvisioningWorld> => {
+    world = await ProvisioningWorld.open({ machines: 1, ...options });
     await world.enrolAll();
     return world;
   };
@@ -19,7 +19,7 @@ describe('the boot secret of a machine', () => {
     world = undefined;
   });
 
-  const addressAtBmc = (w: World): string => {
+  const addressAtBmc = (w: ProvisioningWorld): string => {
     const { boot, media } = w.lab.machines[0]?.state ?? {};
     return boot?.httpBootUri ?? media ?? '';
   };
@@ -28,7 +28,7 @@ describe('the boot secret of a machine', () => {
     return { status: answer.status, body: await answer.text() };
   };
   const credentialsSafe = (node: NodeView) => node.conditions.find(({ type }) => type === 'CredentialsSafe');
-  const refusals = (w: World) => w.events.filter(({ type }) => type === 'node.boot.refused');
+  const refusals = (w: ProvisioningWorld) => w.events.filter(({ type }) => type === 'node.boot.refused');
 
   it('B1, B2: gives no secret, no proof and no exchange to a BMC that fetches the image before power-on', async () => {
     const w = await open();

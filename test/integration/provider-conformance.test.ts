@@ -2,7 +2,7 @@
 import { hostCreate, queueClaim, queuePost, hostRequestSchema } from '@anneal/contracts/configuration.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { guarantees, type Death, type Subject } from '@anneal/provider/conformance/guarantees.ts';
+import { guarantees, type ProviderDeath, type Subject } from '@anneal/provider/conformance/guarantees.ts';
 import { Probe } from '@anneal/provider/conformance/probe.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 /** The first pass of a fault point throws, so that its message or timer is delivered again. */
-const dieAt = (point: string): Death => ({
+const dieAt = (point: string): ProviderDeath => ({
   name: `a fault at ${point}`,
   arm: () => {
     const disarm = armFault(point, () => {

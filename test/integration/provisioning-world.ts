@@ -54,7 +54,7 @@ export interface WorldOptions {
   readonly tls?: boolean;
 }
 
-export class World {
+export class ProvisioningWorld {
   readonly directory: string;
   readonly context: TestContext;
   readonly lab: Lab;
@@ -68,7 +68,7 @@ export class World {
   readonly settings: Record<string, string>;
   #services: RunningService[] = [];
 
-  static async open(options: WorldOptions): Promise<World> {
+  static async open(options: WorldOptions): Promise<ProvisioningWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-world-'));
     const bootServer = createServer();
     await new Promise<void>((resolve) => void bootServer.listen(0, '127.0.0.1', resolve));
@@ -98,7 +98,7 @@ export class World {
       log: pino({ level: 'silent' }),
       tls: options.tls ?? false,
     });
-    const world = new World({
+    const world = new ProvisioningWorld({
       directory,
       context,
       lab,

@@ -13,12 +13,12 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { steps } from '@anneal/provisioning/nodes/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../backends/free-port.ts';
-import { World, type WorldOptions } from './provisioning-world.ts';
+import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with the lab', () => {
-  let world: World | undefined;
-  const open = async (options: WorldOptions): Promise<World> => {
-    world = await World.open(options);
+  let world: ProvisioningWorld | undefined;
+  const open = async (options: WorldOptions): Promise<ProvisioningWorld> => {
+    world = await ProvisioningWorld.open(options);
     return world;
   };
   /** How often the work has reached this step. */

@@ -1,5 +1,5 @@
 /** The only account of the lab, and the roles that every Redfish service defines. */
-import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
+import { pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound } from './errors.ts';
 import { tagged } from './etag.ts';
 import { collection, link, resource } from './representation.ts';
@@ -10,7 +10,7 @@ const privileges: Readonly<Record<string, readonly string[]>> = {
   ReadOnly: ['Login', 'ConfigureSelf'],
 };
 
-export function accountRoutes({ app, sessions }: Endpoint): void {
+export function accountRoutes({ app, sessions }: BmcEndpoint): void {
   const service = `${root}/AccountService`;
   const rolePath = (name: string): string => `${service}/Roles/${name}`;
 

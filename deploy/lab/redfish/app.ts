@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Faults } from '../faults.ts';
 import type { Certificate } from '../certificate.ts';
 import { labRoutes } from '../lab-routes.ts';
-import type { Machine } from '../machine.ts';
+import type { LabMachine } from '../machine.ts';
 import { accountRoutes } from './account-routes.ts';
 import { pathOf, root } from './endpoint.ts';
 import { errorBody, RedfishError } from './errors.ts';
@@ -13,12 +13,12 @@ import { machineRoutes } from './machine-routes.ts';
 import { misbehave } from './misbehaviour.ts';
 import { followProtocol, unknownMethod } from './protocol.ts';
 import { serviceRoutes } from './service-routes.ts';
-import { Sessions, type Credentials } from './sessions.ts';
+import { Sessions, type BmcCredentials } from './sessions.ts';
 import { Tasks } from './tasks.ts';
 
 export interface RedfishOptions {
-  readonly machines: readonly Machine[];
-  readonly credentials: Credentials;
+  readonly machines: readonly LabMachine[];
+  readonly credentials: BmcCredentials;
   readonly log: Logger;
   readonly sessionLimit?: number;
   readonly sessionTimeoutMs?: number;

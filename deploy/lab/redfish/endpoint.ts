@@ -1,16 +1,16 @@
 /** Types and look-ups that the routes of the endpoint share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Faults } from '../faults.ts';
-import type { Machine } from '../machine.ts';
+import type { LabMachine } from '../machine.ts';
 import { notFound } from './errors.ts';
 import type { Sessions } from './sessions.ts';
 import type { Tasks } from './tasks.ts';
 
 export const root = '/redfish/v1';
 
-export interface Endpoint {
+export interface BmcEndpoint {
   readonly app: FastifyInstance;
-  readonly machines: ReadonlyMap<string, Machine>;
+  readonly machines: ReadonlyMap<string, LabMachine>;
   readonly faults: ReadonlyMap<string, Faults>;
   readonly sessions: Sessions;
   readonly tasks: Tasks;
@@ -24,7 +24,7 @@ export const pathOf = (request: FastifyRequest): string => {
 };
 
 /** Finds a machine by name or UUID. @throws RedfishError 404 */
-export function machineAt({ machines }: Endpoint, request: FastifyRequest<ById>): Machine {
+export function machineAt({ machines }: BmcEndpoint, request: FastifyRequest<ById>): LabMachine {
   const { id } = request.params;
   const machine = machines.get(id) ?? [...machines.values()].find((entry) => entry.state.uuid === id);
   if (!machine) throw notFound(pathOf(request));

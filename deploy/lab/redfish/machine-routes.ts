@@ -1,9 +1,9 @@
 /** Systems, their controllers and their chassis. */
 import type { FastifyRequest } from 'fastify';
 import type { Faults } from '../faults.ts';
-import type { Machine } from '../machine.ts';
+import type { LabMachine } from '../machine.ts';
 import { bodyOf, imageOf, resetTypeOf, systemChangeOf } from './changes.ts';
-import { machineAt, pathOf, root, type ById, type Endpoint } from './endpoint.ts';
+import { machineAt, pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 import { requireMatch, tagged } from './etag.ts';
 import {
@@ -22,11 +22,11 @@ import { monitorsPath } from './tasks.ts';
 
 type Member = { Params: { id: string; kind: string; member: string } };
 
-export function machineRoutes(endpoint: Endpoint): void {
+export function machineRoutes(endpoint: BmcEndpoint): void {
   const { app, machines, faults, tasks } = endpoint;
   const names = [...machines.keys()];
-  const faultsOf = (machine: Machine): Faults | undefined => faults.get(machine.state.name);
-  const shown = (machine: Machine): object => faultsOf(machine)?.shown(system(machine)) ?? system(machine);
+  const faultsOf = (machine: LabMachine): Faults | undefined => faults.get(machine.state.name);
+  const shown = (machine: LabMachine): object => faultsOf(machine)?.shown(system(machine)) ?? system(machine);
 
   const all = (path: string, type: string, name: string, pathFor: (id: string) => string): void => {
     app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: names.map(pathFor) }));
@@ -88,7 +88,7 @@ export function machineRoutes(endpoint: Endpoint): void {
   for (const owner of ['Systems', 'Managers'] as const) {
     const ownerPath = owner === 'Systems' ? systemPath : managerPath;
     const at = `${root}/${owner}/:id/VirtualMedia`;
-    const withDrive = (request: FastifyRequest<ById>): Machine => {
+    const withDrive = (request: FastifyRequest<ById>): LabMachine => {
       const machine = machineAt(endpoint, request);
       if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(pathOf(request));
       return machine;

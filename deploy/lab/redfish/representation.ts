@@ -1,5 +1,5 @@
 /** The Redfish documents of a machine. Pure: from its state to the documents. */
-import type { Machine } from '../machine.ts';
+import type { LabMachine } from '../machine.ts';
 import { resetTypes } from '../machine.ts';
 import { bootTargets, type MachineState } from '../machine-state.ts';
 
@@ -38,7 +38,7 @@ export function resource(
 export const targetsOf = (state: MachineState): readonly string[] =>
   bootTargets.filter((target) => state.httpBoot || target !== 'UefiHttp');
 
-export function system(machine: Machine): object {
+export function system(machine: LabMachine): object {
   const { state, power, progress } = machine;
   const path = systemPath(state.name);
   return resource(path, 'ComputerSystem', 'v1_20_0', {
@@ -90,7 +90,7 @@ export function system(machine: Machine): object {
   });
 }
 
-export function manager(machine: Machine): object {
+export function manager(machine: LabMachine): object {
   const { name, uuid } = machine.state;
   const path = managerPath(name);
   return resource(path, 'Manager', 'v1_19_0', {
@@ -109,7 +109,7 @@ export function manager(machine: Machine): object {
   });
 }
 
-export function chassis(machine: Machine): object {
+export function chassis(machine: LabMachine): object {
   const { name, serial } = machine.state;
   return resource(chassisPath(name), 'Chassis', 'v1_25_0', {
     Id: name,
@@ -125,7 +125,7 @@ export function chassis(machine: Machine): object {
 }
 
 /** @param owner the system (newer firmware) or the manager (older firmware) that the client asked. */
-export function virtualMedia(machine: Machine, owner: string): object {
+export function virtualMedia(machine: LabMachine, owner: string): object {
   const path = `${owner}/VirtualMedia/Cd`;
   const { media } = machine.state;
   return resource(path, 'VirtualMedia', 'v1_6_3', {
@@ -147,7 +147,7 @@ export function virtualMedia(machine: Machine, owner: string): object {
 
 /** Members of the collections below a system, by their name in the path. */
 export function components(
-  machine: Machine,
+  machine: LabMachine,
 ): Record<string, { type: string; name: string; members: Record<string, object> }> {
   const { state, power } = machine;
   const path = systemPath(state.name);
@@ -228,7 +228,7 @@ export function components(
   };
 }
 
-export const drive = (machine: Machine): object =>
+export const drive = (machine: LabMachine): object =>
   resource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'Drive', 'v1_19_0', {
     Id: 'Disk1',
     Name: 'Disk 1',

@@ -1,13 +1,13 @@
 /** Routes of the service itself: its root, its sessions and its tasks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyOf } from './changes.ts';
-import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
+import { pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 import { collection, link, resource } from './representation.ts';
 import { metadata, odata, serviceRoot, serviceUuid } from './service-root.ts';
 import { monitorsPath, tasksPath } from './tasks.ts';
 
-export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): void {
+export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): void {
   const uuid = serviceUuid([...machines.values()].map((machine) => machine.state.uuid));
 
   app.get('/redfish', () => ({ v1: `${root}/` }));

@@ -10,18 +10,18 @@ export interface Session {
   lastUsedAt: number;
 }
 
-export interface Credentials {
+export interface BmcCredentials {
   readonly username: string;
   readonly password: string;
 }
 
 export class Sessions {
   readonly timeoutMs: number;
-  readonly #credentials: Credentials;
+  readonly #credentials: BmcCredentials;
   readonly #limit: number;
   readonly #sessions = new Map<string, Session>();
 
-  constructor(options: { credentials: Credentials; limit: number; timeoutMs: number }) {
+  constructor(options: { credentials: BmcCredentials; limit: number; timeoutMs: number }) {
     this.#credentials = options.credentials;
     this.#limit = options.limit;
     this.timeoutMs = options.timeoutMs;
@@ -42,7 +42,7 @@ export class Sessions {
     return [...this.#sessions.values()];
   }
 
-  open({ username, password }: Credentials): Session {
+  open({ username, password }: BmcCredentials): Session {
     if (!this.#matches({ username, password })) throw noSession();
     if (this.list().length >= this.#limit) {
       throw new RedfishError(
@@ -84,7 +84,7 @@ export class Sessions {
     if (!this.#matches({ username, password: password.join(':') })) throw noSession();
   }
 
-  #matches({ username, password }: Credentials): boolean {
+  #matches({ username, password }: BmcCredentials): boolean {
     const user = same(username, this.#credentials.username);
     return same(password, this.#credentials.password) && user;
   }

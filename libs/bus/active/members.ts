@@ -13,7 +13,7 @@
  */
 import type { Collection, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import { Pace } from './pace.ts';
+import { RenewalPace } from './pace.ts';
 import { Presence, waitFor, type MemberDocument } from './presence.ts';
 
 const tickMs = 500;
@@ -39,7 +39,7 @@ export interface MembersOptions {
   readonly log: BusLog;
 }
 
-export class Members {
+export class BusMembers {
   readonly id: string;
   readonly store: Store;
   readonly #documents: Collection<MemberDocument>;
@@ -49,7 +49,7 @@ export class Members {
   readonly #log: BusLog;
   readonly #others = new Map<string, Other>();
   readonly #probing = new Map<string, Promise<void>>();
-  readonly #pace = new Pace();
+  readonly #pace = new RenewalPace();
   readonly #timer: NodeJS.Timeout;
   #onChange: () => void = () => undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -70,9 +70,9 @@ export class Members {
     this.#timer.unref();
   }
 
-  static async open(options: MembersOptions): Promise<Members> {
+  static async open(options: MembersOptions): Promise<BusMembers> {
     const documents = await options.store.collection<MemberDocument>({ name: 'bus_members', indexes: [] });
-    const members = new Members(documents, options);
+    const members = new BusMembers(documents, options);
     try {
       await members.look();
       // Processes that were killed before this one started again.

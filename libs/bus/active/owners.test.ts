@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../conformance/messages.ts';
 import { mayMisbehave } from '../conformance/store.ts';
-import { Members } from './members.ts';
+import { BusMembers } from './members.ts';
 import { Owners } from './owners.ts';
 
 const queues = ['a', 'b', 'c', 'd'];
@@ -32,7 +32,7 @@ describe('owners of queues, each in its own process', () => {
   const start = async (id: string) => {
     const { store, trouble: state } = mayMisbehave(await openStore({ url: `sqlite:${join(folder, 'store.db')}` }));
     const link = { connected: true };
-    const members = await Members.open({
+    const members = await BusMembers.open({
       store,
       id,
       isConnected: () => link.connected,

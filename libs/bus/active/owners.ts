@@ -22,7 +22,7 @@
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import type { Members } from './members.ts';
+import type { BusMembers } from './members.ts';
 import { atMost } from './presence.ts';
 import { assignmentOf } from './shares.ts';
 
@@ -64,7 +64,7 @@ export const soleOwner: Ownership = {
 
 export class Owners implements Ownership {
   readonly #records: Collection<OwnerDocument>;
-  readonly #members: Members;
+  readonly #members: BusMembers;
   readonly #log: BusLog;
   readonly #contenders = new Map<string, Contender>();
   /** The queues that this process owns, each with the version of its record. */
@@ -77,14 +77,14 @@ export class Owners implements Ownership {
   #again = false;
   #closed = false;
 
-  private constructor(records: Collection<OwnerDocument>, members: Members, log: BusLog) {
+  private constructor(records: Collection<OwnerDocument>, members: BusMembers, log: BusLog) {
     this.#records = records;
     this.#members = members;
     this.#log = log;
     members.listen({ onLost: () => this.#loseAll(), onChange: () => this.#kick() });
   }
 
-  static async open({ members, log }: { members: Members; log: BusLog }): Promise<Owners> {
+  static async open({ members, log }: { members: BusMembers; log: BusLog }): Promise<Owners> {
     const records = await members.store.collection<OwnerDocument>({ name: 'bus_owners', indexes: [] });
     return new Owners(records, members, log);
   }

@@ -1,7 +1,7 @@
 /** How long a store takes to answer. Follows a slow answer at once, and forgets it over the next ten answers. */
 const kept = 0.8;
 
-export class Pace {
+export class RenewalPace {
   #ms = 0;
 
   get ms(): number {

@@ -11,7 +11,7 @@
  */
 import type { Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import { Pace } from './pace.ts';
+import { RenewalPace } from './pace.ts';
 
 const beatMs = 1_000;
 /** A process whose store answers at once is not replaced before this time. */
@@ -43,7 +43,7 @@ export class Presence {
   readonly #documents: Collection<MemberDocument>;
   readonly #isConnected: () => boolean;
   readonly #log: BusLog;
-  readonly #pace = new Pace();
+  readonly #pace = new RenewalPace();
   #onLost: () => void = () => undefined;
   #onFound: () => void = () => undefined;
   /** When the last renewal that succeeded began. */

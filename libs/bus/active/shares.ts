@@ -6,7 +6,7 @@
  * Queues wanted by the same members are shared evenly among them. A queue stays with its owner, unless the owner has
  * more than its share while another member has less.
  */
-export interface Ownership {
+export interface OwnershipMap {
   readonly me: string;
   /** The processes that are alive, with the queues that each wants. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
@@ -21,7 +21,7 @@ export interface Assignment {
   readonly settled: boolean;
 }
 
-export function assignmentOf({ me, members, owners }: Ownership): Assignment {
+export function assignmentOf({ me, members, owners }: OwnershipMap): Assignment {
   const claim: string[] = [];
   const give: string[] = [];
   let settled = true;
@@ -53,7 +53,7 @@ export function assignmentOf({ me, members, owners }: Ownership): Assignment {
 }
 
 /** Groups the queues that this member wants by the members that want them. */
-function classesOf(members: Ownership['members'], me: string): { queues: string[]; wanters: string[] }[] {
+function classesOf(members: OwnershipMap['members'], me: string): { queues: string[]; wanters: string[] }[] {
   const ids = [...members.keys()].sort();
   const classes = new Map<string, { queues: string[]; wanters: string[] }>();
   for (const queue of [...(members.get(me) ?? [])].sort()) {

@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { silent } from '../conformance/messages.ts';
 import { soleOwner, type Contender, type Ownership } from './owners.ts';
-import { Turn, type Candidate } from './turn.ts';
+import { Turn, type TurnConsumer } from './turn.ts';
 
 /** Records what happens to the consumers of a queue. */
 function scene(ownership: Ownership = soleOwner) {
   const said: string[] = [];
   const turn = new Turn({ queue: 'q', ownership, log: silent });
-  const candidate = (name: string, rest = Promise.resolve(), begin = () => Promise.resolve()): Candidate => ({
+  const candidate = (name: string, rest = Promise.resolve(), begin = () => Promise.resolve()): TurnConsumer => ({
     begin: async () => {
       said.push(`${name} begins`);
       await begin();

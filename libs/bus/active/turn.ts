@@ -5,7 +5,7 @@
 import type { BusLog } from '../broker.ts';
 import type { Contender, Ownership } from './owners.ts';
 
-export interface Candidate {
+export interface TurnConsumer {
   begin(): Promise<void>;
   /** Takes no new message; resolves when those in progress are finished, or given back at the deadline. */
   rest(parameters: { deadlineMs?: number }): Promise<void>;
@@ -20,8 +20,8 @@ export class Turn implements Contender {
   readonly #queue: string;
   readonly #ownership: Ownership;
   readonly #log: BusLog;
-  readonly #candidates: Candidate[] = [];
-  #active: Candidate | undefined;
+  readonly #candidates: TurnConsumer[] = [];
+  #active: TurnConsumer | undefined;
   #owned = false;
   #change: Promise<void> = Promise.resolve();
 
@@ -35,14 +35,14 @@ export class Turn implements Contender {
     return this.#candidates.length === 0;
   }
 
-  async add(candidate: Candidate): Promise<void> {
+  async add(candidate: TurnConsumer): Promise<void> {
     this.#candidates.push(candidate);
     if (this.#candidates.length === 1) await this.#ownership.campaign(this.#queue, this);
     // A process that already owns the queue takes from it when this returns.
     if (this.#wanted === candidate) await this.#settle({});
   }
 
-  async remove(candidate: Candidate, options: { deadlineMs?: number }): Promise<void> {
+  async remove(candidate: TurnConsumer, options: { deadlineMs?: number }): Promise<void> {
     const place = this.#candidates.indexOf(candidate);
     if (place === -1) return;
     this.#candidates.splice(place, 1);
@@ -62,7 +62,7 @@ export class Turn implements Contender {
     return this.#settle({ deadlineMs: lost ? 0 : yieldMs });
   }
 
-  get #wanted(): Candidate | undefined {
+  get #wanted(): TurnConsumer | undefined {
     return this.#owned ? this.#candidates[0] : undefined;
   }
 
@@ -88,7 +88,7 @@ export class Turn implements Contender {
     }
   }
 
-  async #begin(candidate: Candidate): Promise<boolean> {
+  async #begin(candidate: TurnConsumer): Promise<boolean> {
     while (this.#wanted === candidate) {
       try {
         await candidate.begin();

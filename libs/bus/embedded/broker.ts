@@ -10,13 +10,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Broker, BrokerConsumer, BusLog, Intake, Packet, Verdict } from '../broker.ts';
+import type { Broker, BrokerConsumer, BusLog, BrokerIntake, Packet, ConsumerVerdict } from '../broker.ts';
 import type { DeadLetters } from '../port.ts';
 import { matcherOf } from '../pattern.ts';
 import type { Database } from './database.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { Feed } from './feed.ts';
-import type { Item, Lane, Member, Taken } from './lane.ts';
+import type { LaneItem, Lane, LaneMember, TakenItem } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { createQueues } from './queues.ts';
 
@@ -93,13 +93,13 @@ export class EmbeddedBroker implements Broker {
     await this.#inTick(() => this.#lanes.openGroup(group, patterns));
   }
 
-  consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+  consume(queue: string, intake: BrokerIntake): Promise<BrokerConsumer> {
     return this.#inTick(() => this.#join(this.#lanes.open(queue), intake));
   }
 
   subscribe(
     { patterns, group }: { patterns: readonly string[]; group: string | undefined },
-    intake: Intake,
+    intake: BrokerIntake,
   ): Promise<BrokerConsumer> {
     return this.#inTick(() => {
       matcherOf(patterns);
@@ -172,7 +172,7 @@ export class EmbeddedBroker implements Broker {
     this.#schedule();
   }
 
-  #item(packet: Packet, rest: Pick<Item, 'sentAt' | 'kept' | 'expiresAt'>): Item {
+  #item(packet: Packet, rest: Pick<LaneItem, 'sentAt' | 'kept' | 'expiresAt'>): LaneItem {
     this.#seq += 1;
     const { subject, bytes } = packet;
     return { seq: this.#seq, subject, bytes, attempts: 0, fresh: true, ...rest };
@@ -197,8 +197,8 @@ export class EmbeddedBroker implements Broker {
     this.#dirty.add(lane);
   }
 
-  #join(lane: Lane, intake: Intake): BrokerConsumer {
-    const member: Member = { intake, inHand: 0, draining: false };
+  #join(lane: Lane, intake: BrokerIntake): BrokerConsumer {
+    const member: LaneMember = { intake, inHand: 0, draining: false };
     // Not before the commit: a member that could not join must not get an offer.
     this.#after.push(() => {
       lane.members.push(member);
@@ -212,7 +212,7 @@ export class EmbeddedBroker implements Broker {
     };
   }
 
-  #leave(lane: Lane, member: Member): void {
+  #leave(lane: Lane, member: LaneMember): void {
     const place = lane.members.indexOf(member);
     if (place === -1) return;
     for (const taken of lane.inHand.values()) if (taken.member === member) this.#apply(taken, { kind: 'back' });
@@ -228,7 +228,7 @@ export class EmbeddedBroker implements Broker {
     this.#work = [];
     this.#dirty = new Set();
     const outcomes: ({ readonly value: unknown } | { readonly error: unknown })[] = [];
-    const offered: Taken[] = [];
+    const offered: TakenItem[] = [];
     try {
       for (const { run, reject } of work) {
         try {
@@ -258,7 +258,7 @@ export class EmbeddedBroker implements Broker {
     for (const taken of offered) this.#offer(taken);
   }
 
-  #failed(work: readonly Work[], offered: readonly Taken[], cause: unknown): void {
+  #failed(work: readonly Work[], offered: readonly TakenItem[], cause: unknown): void {
     this.#database.rollback();
     this.#after = [];
     for (const taken of offered) {
@@ -278,7 +278,7 @@ export class EmbeddedBroker implements Broker {
     if (!this.#scheduled) this.#scheduled = setTimeout(() => this.#flush(), failedCommitWaitMs);
   }
 
-  #offer(taken: Taken): void {
+  #offer(taken: TakenItem): void {
     const { lane, item, member } = taken;
     member.intake.offer({
       queue: lane.name,
@@ -288,13 +288,13 @@ export class EmbeddedBroker implements Broker {
     });
   }
 
-  #settle(taken: Taken, verdict: Verdict): Promise<void> {
+  #settle(taken: TakenItem, verdict: ConsumerVerdict): Promise<void> {
     if (this.#closed || taken.lane.inHand.get(taken.item.seq) !== taken) return Promise.resolve();
     return this.#certainly(() => this.#apply(taken, verdict));
   }
 
   /** May run a second time after a failed commit: then the rows are as before, and no item is in hand. */
-  #apply(taken: Taken, verdict: Verdict): void {
+  #apply(taken: TakenItem, verdict: ConsumerVerdict): void {
     const { lane, item } = taken;
     const now = this.#now();
     const held = lane.inHand.get(item.seq) === taken;
@@ -328,7 +328,7 @@ export class EmbeddedBroker implements Broker {
     }
   }
 
-  #bury({ lane, item }: Taken, verdict: Verdict & { kind: 'dead' }, now: Date): void {
+  #bury({ lane, item }: TakenItem, verdict: ConsumerVerdict & { kind: 'dead' }, now: Date): void {
     // A listener without a group has no queue for a replay; the log has the error.
     if (lane.id === undefined) return;
     const at = now.toISOString();

@@ -20,14 +20,14 @@ export interface MessageRow {
   readonly bytes: string | Uint8Array;
 }
 
-export interface QueueRow {
+export interface StoredQueue {
   readonly id: number;
   readonly name: string;
   readonly grouped: number;
   readonly patterns: string | null;
 }
 
-export interface HistoryEntry {
+export interface StoredAttempt {
   readonly at: string;
   readonly error: string;
 }
@@ -142,7 +142,7 @@ export class Database {
     this.write('DELETE FROM messages WHERE seq = ?', seq);
   }
 
-  again(row: { seq: number; attempts: number; due: number; entry?: HistoryEntry }): void {
+  again(row: { seq: number; attempts: number; due: number; entry?: StoredAttempt }): void {
     if (!row.entry) {
       this.write('UPDATE messages SET attempts = ?, due = ?, leased = 0 WHERE seq = ?', row.attempts, row.due, row.seq);
       return;
@@ -157,9 +157,9 @@ export class Database {
     );
   }
 
-  historyOf(seq: number): HistoryEntry[] {
+  historyOf(seq: number): StoredAttempt[] {
     const text = this.get('SELECT history FROM messages WHERE seq = ?', seq)?.['history'];
-    return typeof text === 'string' ? (JSON.parse(text) as HistoryEntry[]) : [];
+    return typeof text === 'string' ? (JSON.parse(text) as StoredAttempt[]) : [];
   }
 
   bytesOf(seq: number): string | Uint8Array | undefined {
@@ -174,7 +174,7 @@ export class Database {
     diedAt: string;
     attempts: number;
     failure: Failure;
-    history: readonly HistoryEntry[];
+    history: readonly StoredAttempt[];
     bytes: string | Uint8Array;
   }): void {
     this.write(

@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
 import type { Tick } from './broker.ts';
-import type { HistoryEntry } from './database.ts';
+import type { StoredAttempt } from './database.ts';
 
 interface DeadRow {
   readonly id: string;
@@ -66,7 +66,7 @@ function letterOf(row: DeadRow): DeadLetter {
     diedAt: row.died_at,
     attempts: row.attempts,
     failure: JSON.parse(row.failure) as Failure,
-    history: JSON.parse(row.history) as HistoryEntry[],
+    history: JSON.parse(row.history) as StoredAttempt[],
     bytes: readable(row.bytes),
   };
 }

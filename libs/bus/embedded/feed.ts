@@ -1,7 +1,7 @@
 /** Moves rows into the lanes, and items from the lanes to consumers: decides what is read when, and what is delayed. */
 import { Alarm } from './alarm.ts';
 import type { Database, MessageRow } from './database.ts';
-import type { Item, Lane, Taken } from './lane.ts';
+import type { LaneItem, Lane, TakenItem } from './lane.ts';
 
 const pageRows = 256;
 const unread = 'seq, subject, sent_at, attempts, due';
@@ -10,7 +10,7 @@ export class Feed {
   readonly #database: Database;
   readonly #now: () => Date;
   readonly #wake: (lane: Lane) => void;
-  readonly #alarm: Alarm<{ lane: Lane; item: Item }>;
+  readonly #alarm: Alarm<{ lane: Lane; item: LaneItem }>;
 
   constructor(parameters: { database: Database; now: () => Date; wake: (lane: Lane) => void }) {
     this.#database = parameters.database;
@@ -24,7 +24,7 @@ export class Feed {
   }
 
   /** Takes as many items as this lane's members have room for, and marks them as begun in this transaction. */
-  offerFrom(lane: Lane, offered: Taken[]): void {
+  offerFrom(lane: Lane, offered: TakenItem[]): void {
     const now = this.#now().getTime();
     let mark = 0;
     for (;;) {
@@ -50,7 +50,7 @@ export class Feed {
   }
 
   /** Delays an item until its time, which may have come already. */
-  delay(lane: Lane, item: Item, due: number): void {
+  delay(lane: Lane, item: LaneItem, due: number): void {
     item.fresh = false;
     if (due <= this.#now().getTime()) {
       lane.pushAgain(item);
@@ -90,7 +90,7 @@ export class Feed {
     for (const row of rows) if (!lane.inHand.has(row.seq)) this.delay(lane, itemOf(row), row.due);
   }
 
-  #ring(due: readonly { lane: Lane; item: Item }[]): void {
+  #ring(due: readonly { lane: Lane; item: LaneItem }[]): void {
     for (const { lane, item } of due) {
       // Purged, or read from the rows again, after the alarm was set.
       if (lane.delayed.get(item.seq) !== item) continue;
@@ -101,7 +101,7 @@ export class Feed {
   }
 }
 
-function itemOf(row: MessageRow): Item {
+function itemOf(row: MessageRow): LaneItem {
   return {
     seq: row.seq,
     subject: row.subject ?? undefined,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Offer } from '../broker.ts';
+import type { BrokerOffer } from '../broker.ts';
 import { silent } from '../conformance/messages.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
@@ -26,8 +26,8 @@ describe('the embedded broker on a full disk', () => {
   });
 
   it('E4: senders and new consumers receive the error, and no trace of the failed writes remains', async () => {
-    const offers: Offer[] = [];
-    const intake = { concurrency: 4, offer: (offer: Offer) => void offers.push(offer) };
+    const offers: BrokerOffer[] = [];
+    const intake = { concurrency: 4, offer: (offer: BrokerOffer) => void offers.push(offer) };
     fill();
     const refused = await Promise.allSettled([
       broker.send({ queue: 'new', packets: [packet(large)] }),
@@ -46,7 +46,7 @@ describe('the embedded broker on a full disk', () => {
   });
 
   it('E4: settlements are kept until they can be written, and waiting messages continue in order', async () => {
-    const offers: Offer[] = [];
+    const offers: BrokerOffer[] = [];
     await broker.consume('q', { concurrency: 2, offer: (offer) => void offers.push(offer) });
     await broker.send({ queue: 'q', packets: ['1', '2', '3', '4'].map(packet) });
     await vi.waitFor(() => expect(offers).toHaveLength(2));

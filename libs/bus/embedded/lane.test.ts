@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Lane, type Item, type Member, type Taken } from './lane.ts';
+import { Lane, type LaneItem, type LaneMember, type TakenItem } from './lane.ts';
 
-const itemOf = (seq: number, rest: Partial<Item> = {}): Item => ({
+const itemOf = (seq: number, rest: Partial<LaneItem> = {}): LaneItem => ({
   seq,
   subject: undefined,
   bytes: '',
@@ -12,23 +12,23 @@ const itemOf = (seq: number, rest: Partial<Item> = {}): Item => ({
   fresh: true,
   ...rest,
 });
-const memberOf = (concurrency: number): Member => ({
+const memberOf = (concurrency: number): LaneMember => ({
   intake: { concurrency, offer: () => undefined },
   inHand: 0,
   draining: false,
 });
-const laneOf = (options: { ordered?: boolean; members?: Member[] } = {}): Lane => {
+const laneOf = (options: { ordered?: boolean; members?: LaneMember[] } = {}): Lane => {
   const lane = new Lane({ name: 'test', id: 1, ordered: options.ordered ?? false });
   lane.members = options.members ?? [memberOf(100)];
   lane.complete = true;
   return lane;
 };
-const takeAll = (lane: Lane): Taken[] => {
-  const all: Taken[] = [];
+const takeAll = (lane: Lane): TakenItem[] => {
+  const all: TakenItem[] = [];
   for (let taken = lane.take(0); taken; taken = lane.take(0)) all.push(taken);
   return all;
 };
-const seqs = (taken: readonly Taken[]): number[] => taken.map(({ item }) => item.seq);
+const seqs = (taken: readonly TakenItem[]): number[] => taken.map(({ item }) => item.seq);
 
 /** A generator of numbers below one; the same seed repeats them. */
 const randomOf = (seed: number) => () => {
@@ -100,8 +100,8 @@ describe('a lane', () => {
     const random = randomOf(seed);
     const lane = laneOf({ ordered: true, members: [memberOf(3), memberOf(5)] });
     const done = new Map<string, number[]>();
-    const hand: Taken[] = [];
-    const delayed: Item[] = [];
+    const hand: TakenItem[] = [];
+    const delayed: LaneItem[] = [];
     let seq = 0;
     for (let step = 0; step < 3000 && (step < 2000 || hand.length + delayed.length > 0); step += 1) {
       if (random() < 0.4 && step < 1000) {

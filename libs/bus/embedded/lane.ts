@@ -7,10 +7,10 @@
  * L2 An ordered lane has at most one message per subject in hand, retries included; the next waits behind it.
  * L3 An item in hand is never offered a second time, however often the lane is filled again from its rows.
  */
-import type { Intake, Offer } from '../broker.ts';
+import type { BrokerIntake, BrokerOffer } from '../broker.ts';
 import { Fifo } from './fifo.ts';
 
-export interface Item {
+export interface LaneItem {
   readonly seq: number;
   readonly subject: string | undefined;
   /** Undefined when the bytes are to be read again at the offer. */
@@ -27,17 +27,17 @@ export interface Item {
   leads?: boolean;
 }
 
-export interface Member {
-  readonly intake: Intake;
+export interface LaneMember {
+  readonly intake: BrokerIntake;
   inHand: number;
   draining: boolean;
 }
 
-export interface Taken {
+export interface TakenItem {
   readonly lane: Lane;
-  readonly item: Item;
-  readonly member: Member;
-  offer?: Offer;
+  readonly item: LaneItem;
+  readonly member: LaneMember;
+  offer?: BrokerOffer;
 }
 
 const memoryLimit = 10_000;
@@ -47,19 +47,19 @@ export class Lane {
   /** The id of its row. Undefined for a listener without a group, which has no row. */
   readonly id: number | undefined;
   readonly ordered: boolean;
-  readonly inHand = new Map<number, Taken>();
-  readonly delayed = new Map<number, Item>();
-  members: Member[] = [];
+  readonly inHand = new Map<number, TakenItem>();
+  readonly delayed = new Map<number, LaneItem>();
+  members: LaneMember[] = [];
   /** True when memory holds everything that waits in rows. */
   complete: boolean;
   /** Rows up to here were read. */
   readTo = 0;
   /** True when the rows that wait for another attempt were read. */
   delayedRead: boolean;
-  readonly #ready = new Fifo<Item>();
-  readonly #questions = new Fifo<Item>();
-  #again: Item[] = [];
-  readonly #subjects = new Map<string, Item[]>();
+  readonly #ready = new Fifo<LaneItem>();
+  readonly #questions = new Fifo<LaneItem>();
+  #again: LaneItem[] = [];
+  readonly #subjects = new Map<string, LaneItem[]>();
   #heldBack = 0;
   #turn = 0;
 
@@ -92,7 +92,7 @@ export class Lane {
     return this.#freeMember() !== undefined;
   }
 
-  push(item: Item): void {
+  push(item: LaneItem): void {
     if (item.kept || this.id === undefined) this.#ready.push(item);
     else {
       // Without a consumer that answers, questions must not pile up.
@@ -104,13 +104,13 @@ export class Lane {
   }
 
   /** Offers the item again as soon as a member has room. */
-  pushAgain(item: Item): void {
+  pushAgain(item: LaneItem): void {
     const before = this.#again.findLastIndex(({ seq }) => seq < item.seq);
     this.#again.splice(before + 1, 0, item);
   }
 
   /** A delayed item keeps its subject: the items behind it wait as long as it does. */
-  delay(item: Item): void {
+  delay(item: LaneItem): void {
     if (this.ordered && item.subject !== undefined) {
       item.leads = true;
       if (!this.#subjects.has(item.subject)) this.#subjects.set(item.subject, []);
@@ -119,7 +119,7 @@ export class Lane {
   }
 
   /** Takes the next item and picks the member that gets it; the item is in hand from now on. */
-  take(now: number): Taken | undefined {
+  take(now: number): TakenItem | undefined {
     const member = this.#freeMember();
     if (!member) return undefined;
     for (;;) {
@@ -127,7 +127,7 @@ export class Lane {
       if (!item) return undefined;
       if (item.expiresAt <= now || this.inHand.has(item.seq)) continue;
       if (this.#mustWait(item)) continue;
-      const taken: Taken = { lane: this, item, member };
+      const taken: TakenItem = { lane: this, item, member };
       this.inHand.set(item.seq, taken);
       member.inHand += 1;
       this.#turn += 1;
@@ -136,7 +136,7 @@ export class Lane {
   }
 
   /** Takes the item out of the member's hand; its subject goes to the next item, unless this one comes again. */
-  release({ item, member }: Taken, comesAgain: boolean): void {
+  release({ item, member }: TakenItem, comesAgain: boolean): void {
     this.inHand.delete(item.seq);
     member.inHand -= 1;
     if (!this.ordered || item.subject === undefined || comesAgain) return;
@@ -175,7 +175,7 @@ export class Lane {
     this.delayed.clear();
   }
 
-  #next(): Item | undefined {
+  #next(): LaneItem | undefined {
     const again = this.#again[0];
     if (again) return this.#again.shift();
     const question = this.#questions.peek();
@@ -187,7 +187,7 @@ export class Lane {
   }
 
   /** L2: puts the item behind another of its subject that is in hand or delayed; true when it did. */
-  #mustWait(item: Item): boolean {
+  #mustWait(item: LaneItem): boolean {
     if (!this.ordered || item.subject === undefined || item.leads) return false;
     const behind = this.#subjects.get(item.subject);
     if (behind) {
@@ -200,8 +200,8 @@ export class Lane {
     return false;
   }
 
-  #freeMember(): Member | undefined {
-    const hasRoom = (member: Member): boolean => !member.draining && member.inHand < member.intake.concurrency;
+  #freeMember(): LaneMember | undefined {
+    const hasRoom = (member: LaneMember): boolean => !member.draining && member.inHand < member.intake.concurrency;
     for (let step = 0; step < this.members.length; step += 1) {
       const member = this.members[(this.#turn + step) % this.members.length];
       if (member && hasRoom(member)) return member;

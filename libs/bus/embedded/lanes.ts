@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { groupQueue } from '../broker.ts';
 import { matcherOf, type Matcher } from '../pattern.ts';
-import type { Database, QueueRow } from './database.ts';
+import type { Database, StoredQueue } from './database.ts';
 import { Lane } from './lane.ts';
 
 export class Lanes {
@@ -19,7 +19,7 @@ export class Lanes {
 
   /** Reads the lanes from the rows: at the start, and after a failed commit, which undoes its changes here too. */
   restore(): void {
-    const rows = this.#database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as QueueRow[];
+    const rows = this.#database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as StoredQueue[];
     const names = new Set(rows.map(({ name }) => name));
     for (const lane of this.#byName.values()) if (!names.has(lane.name)) this.remove(lane);
     for (const lane of this.#listeners.keys()) if (lane.members.length === 0) this.#forget(lane);

@@ -9,13 +9,13 @@
  */
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import type { Offer } from '../broker.ts';
+import type { BrokerOffer } from '../broker.ts';
 import { Consumption } from './consumer.ts';
 import { givenUpHeaders, subjectHeader } from './delivery.ts';
 import { copyOf } from './copies.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { nameOf, type Address } from './names.ts';
-import type { Publisher } from './publisher.ts';
+import type { NatsPublisher } from './publisher.ts';
 import { ackWaitMs } from './topology.ts';
 
 interface Advisory {
@@ -36,7 +36,7 @@ const mostLooks = 3;
  */
 const removedBefore = 'Unacknowledged message was deleted';
 
-type AdvisoryParts = ConsumptionParts & { readonly publisher: Publisher };
+type AdvisoryParts = ConsumptionParts & { readonly publisher: NatsPublisher };
 
 export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumption> {
   const { connection } = parts;
@@ -50,7 +50,7 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
     });
   };
   await connection.asked('Cannot consume the advisories of JetStream', ensure);
-  const offer = (offered: Offer): void => {
+  const offer = (offered: BrokerOffer): void => {
     const isLastLook = offered.attempt >= mostLooks;
     void bury(parts, { bytes: offered.bytes, isLastLook }).then(
       () => offered.settle({ kind: 'done' }),

@@ -11,14 +11,14 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
 import type { Store } from '@anneal/store/port.ts';
 import { headers, NoRespondersError, RequestError } from '@nats-io/transport-node';
-import { Members } from '../active/members.ts';
+import { BusMembers } from '../active/members.ts';
 import {
   contentType,
   groupQueue,
   type Broker,
   type BrokerConsumer,
   type BusLog,
-  type Intake,
+  type BrokerIntake,
   type Packet,
 } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
@@ -30,13 +30,13 @@ import { Consumption } from './consumer.ts';
 import { contentTypeHeader, subjectHeader, ttlHeader } from './delivery.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { filtersFor } from './filters.ts';
-import { Graveyard } from './dead-letters.ts';
-import { Connection, unavailable } from './connection.ts';
-import { Listener } from './listener.ts';
+import { NatsDeadLetters } from './dead-letters.ts';
+import { JetStreamConnection, unavailable } from './connection.ts';
+import { NatsListener } from './listener.ts';
 import type { Address } from './names.ts';
-import { Publisher } from './publisher.ts';
+import { NatsPublisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
-import { Retries } from './retries.ts';
+import { NatsRetries } from './retries.ts';
 import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 
 const tickMs = 1_000;
@@ -47,25 +47,30 @@ const inboxRoot = '_INBOX.anneal.replies.';
 
 export class NatsBroker implements Broker {
   readonly inbox: string;
-  readonly members: Members;
+  readonly members: BusMembers;
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
-  readonly #connection: Connection;
-  readonly #publisher: Publisher;
+  readonly #connection: JetStreamConnection;
+  readonly #publisher: NatsPublisher;
   readonly #parts: ConsumptionParts;
   readonly #consumptions = new Set<Consumption>();
   readonly #timer: NodeJS.Timeout;
   #takeAnswer: (bytes: Uint8Array) => void = () => undefined;
   #lostAt: number | undefined;
 
-  private constructor(parameters: { connection: Connection; members: Members; newId: () => string; now: () => Date }) {
+  private constructor(parameters: {
+    connection: JetStreamConnection;
+    members: BusMembers;
+    newId: () => string;
+    now: () => Date;
+  }) {
     const { connection, members, newId, now } = parameters;
     this.#connection = connection;
     this.inbox = inboxRoot + connection.id;
-    this.#publisher = new Publisher(connection);
+    this.#publisher = new NatsPublisher(connection);
     const topology = new Topology(connection);
-    const retries = new Retries(connection, this.#publisher);
-    const graveyard = new Graveyard({ connection, publisher: this.#publisher, topology, newId });
+    const retries = new NatsRetries(connection, this.#publisher);
+    const graveyard = new NatsDeadLetters({ connection, publisher: this.#publisher, topology, newId });
     this.members = members;
     this.#parts = { connection, topology, retries, graveyard, now };
     this.deadLetters = graveyard;
@@ -93,13 +98,13 @@ export class NatsBroker implements Broker {
     log: BusLog;
   }): Promise<NatsBroker> {
     const { connection: name, replica: id } = nameProcess(options.source);
-    const connection = await Connection.open({ url: options.url, name, id, log: options.log });
+    const connection = await JetStreamConnection.open({ url: options.url, name, id, log: options.log });
     connection.nc.subscribe(connection.names.alive(id), {
       callback: (error, message) => {
         if (!error) message.respond();
       },
     });
-    const joined = async (): Promise<Members> => {
+    const joined = async (): Promise<BusMembers> => {
       await bringForward({
         store: options.store,
         id: `nats:${connection.names.prefix}`,
@@ -107,7 +112,7 @@ export class NatsBroker implements Broker {
         steps: topologySteps.map((step) => () => step(connection)),
         log: options.log,
       });
-      return Members.open({
+      return BusMembers.open({
         store: options.presence,
         id,
         isConnected: () => connection.connected,
@@ -159,7 +164,7 @@ export class NatsBroker implements Broker {
     );
   }
 
-  async consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+  async consume(queue: string, intake: BrokerIntake): Promise<BrokerConsumer> {
     const address = this.#connection.names.address(queue);
     await this.#ensured(address);
     const consumption = new Consumption({
@@ -176,7 +181,7 @@ export class NatsBroker implements Broker {
 
   async subscribe(
     { patterns, group }: { patterns: readonly string[]; group: string | undefined },
-    intake: Intake,
+    intake: BrokerIntake,
   ): Promise<BrokerConsumer> {
     const matches = matcherOf(patterns);
     const { names } = this.#connection;
@@ -187,7 +192,7 @@ export class NatsBroker implements Broker {
     };
     this.#refuseClosed();
     if (group === undefined) {
-      const listener = new Listener({ connection: this.#connection, intake, subjects, wanted });
+      const listener = new NatsListener({ connection: this.#connection, intake, subjects, wanted });
       await this.#connection.asked('Cannot start the listener', () => this.#connection.nc.flush());
       return listener;
     }
@@ -249,7 +254,7 @@ export class NatsBroker implements Broker {
     await this.#connection.close();
   }
 
-  async #join(queue: string, consumption: Consumption, intake: Intake): Promise<BrokerConsumer> {
+  async #join(queue: string, consumption: Consumption, intake: BrokerIntake): Promise<BrokerConsumer> {
     this.#consumptions.add(consumption);
     const leave = async (): Promise<void> => {
       this.#consumptions.delete(consumption);
@@ -295,7 +300,7 @@ export class NatsBroker implements Broker {
 }
 
 /** A server that has no subscriber for the name answers so at once. */
-async function isGone({ nc, names, connected }: Connection, id: string): Promise<boolean> {
+async function isGone({ nc, names, connected }: JetStreamConnection, id: string): Promise<boolean> {
   if (!connected) return false;
   try {
     await nc.request(names.alive(id), '', { timeout: aliveMs });

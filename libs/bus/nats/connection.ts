@@ -10,7 +10,7 @@ import {
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
 import { BrokerAway, type BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
-import { createNames, type Names } from './names.ts';
+import { createNames, type NatsNames } from './names.ts';
 import { readNatsUrl } from './url.ts';
 
 const apiTimeoutMs = 4_000;
@@ -20,10 +20,10 @@ const notReady = 503;
 const noMessage = 10037;
 const lostInput = 10014;
 
-export class Connection {
+export class JetStreamConnection {
   readonly nc: NatsConnection;
   readonly jsm: JetStreamManager;
-  readonly names: Names;
+  readonly names: NatsNames;
   readonly replicas: number;
   /** The name of this process for the others. */
   readonly id: string;
@@ -38,7 +38,7 @@ export class Connection {
   private constructor(parameters: {
     nc: NatsConnection;
     jsm: JetStreamManager;
-    names: Names;
+    names: NatsNames;
     replicas: number;
     id: string;
     at: string;
@@ -55,7 +55,7 @@ export class Connection {
   }
 
   /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when no server answers. */
-  static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<Connection> {
+  static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<JetStreamConnection> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
     const at = `NATS at ${String(connection.servers)}`;
     let nc: NatsConnection;
@@ -78,7 +78,15 @@ export class Connection {
     }
     try {
       const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
-      return new Connection({ nc, jsm, names: createNames(prefix), replicas, at, id: options.id, log: options.log });
+      return new JetStreamConnection({
+        nc,
+        jsm,
+        names: createNames(prefix),
+        replicas,
+        at,
+        id: options.id,
+        log: options.log,
+      });
     } catch (cause) {
       await nc.close();
       throw unavailable('Cannot use JetStream with this account of the NATS server', cause);

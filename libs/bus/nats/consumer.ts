@@ -7,7 +7,7 @@
  * C3 Heartbeats keep the messages in hand. Each is settled at most once; after a loss none of them is settled.
  */
 import type { Msg } from '@nats-io/transport-node';
-import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
+import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../broker.ts';
 import { deliveryFacts, givenUpOf, ttlHeader, type DeliveryFacts } from './delivery.ts';
 import type { Address } from './names.ts';
 import { Puller } from './puller.ts';
@@ -32,7 +32,7 @@ export class Consumption implements BrokerConsumer {
   readonly #parts: ConsumptionParts;
   readonly #settlement: Settlement;
   readonly #address: Address;
-  readonly #intake: Intake;
+  readonly #intake: BrokerIntake;
   readonly #byKey: ((message: Msg) => string | undefined) | undefined;
   readonly #wanted: ((message: Msg) => boolean) | undefined;
   readonly #ensure: () => Promise<void>;
@@ -53,7 +53,7 @@ export class Consumption implements BrokerConsumer {
   constructor(
     parameters: ConsumptionParts & {
       address: Address;
-      intake: Intake;
+      intake: BrokerIntake;
       ensure: () => Promise<void>;
       /** Messages of one key are handled one after the other. */
       byKey?: (message: Msg) => string | undefined;
@@ -232,7 +232,7 @@ export class Consumption implements BrokerConsumer {
     });
   }
 
-  async #settle(held: Held, verdict: Verdict, epoch: number): Promise<void> {
+  async #settle(held: Held, verdict: ConsumerVerdict, epoch: number): Promise<void> {
     const isOurs = (): boolean => epoch === this.#epoch && this.#held.has(held);
     if (!isOurs()) return;
     switch (verdict.kind) {

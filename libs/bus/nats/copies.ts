@@ -8,7 +8,7 @@
  * K2 A message without a copy is not an error. The caller continues without its bytes.
  */
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
 
 /** The server writes it onto a copy: the number of the original message in its stream. */
@@ -19,7 +19,7 @@ const sequenceHeader = 'Nats-Sequence';
  * search halves the range. @throws what the connection throws when it is lost.
  */
 export async function copyOf(
-  connection: Connection,
+  connection: JetStreamConnection,
   { subject, seq }: { subject: Address['subject']; seq: number },
 ): Promise<StoredMsg | undefined> {
   const { names } = connection;

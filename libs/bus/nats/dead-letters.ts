@@ -2,31 +2,36 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import { type Connection } from './connection.ts';
-import type { Publisher } from './publisher.ts';
-import type { HistoryEntry } from './retries.ts';
+import { type JetStreamConnection } from './connection.ts';
+import type { NatsPublisher } from './publisher.ts';
+import type { NatsAttempt } from './retries.ts';
 import { subjectHeader } from './delivery.ts';
 import type { Topology } from './topology.ts';
 
-export interface Letter {
+export interface NatsLetter {
   readonly queue: string;
   readonly diedAt: string;
   readonly attempts: number;
   readonly failure: Failure;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly NatsAttempt[];
 }
 
 const letterHeader = 'Anneal-Letter';
 /** Headers count towards the largest message size, so a failure with a hundred mistakes is cut to keep the letter. */
 const letterBytes = 64 * 1024;
 
-export class Graveyard implements DeadLetters {
-  readonly #connection: Connection;
-  readonly #publisher: Publisher;
+export class NatsDeadLetters implements DeadLetters {
+  readonly #connection: JetStreamConnection;
+  readonly #publisher: NatsPublisher;
   readonly #topology: Topology;
   readonly #newId: () => string;
 
-  constructor(parameters: { connection: Connection; publisher: Publisher; topology: Topology; newId: () => string }) {
+  constructor(parameters: {
+    connection: JetStreamConnection;
+    publisher: NatsPublisher;
+    topology: Topology;
+    newId: () => string;
+  }) {
     this.#connection = parameters.connection;
     this.#publisher = parameters.publisher;
     this.#topology = parameters.topology;
@@ -37,7 +42,7 @@ export class Graveyard implements DeadLetters {
   async bury(parameters: {
     /** Absent for a new id. */
     id?: string;
-    letter: Letter;
+    letter: NatsLetter;
     bytes: Uint8Array;
     subject: string | undefined;
     origin: string;
@@ -110,14 +115,14 @@ export class Graveyard implements DeadLetters {
   }
 }
 
-function bounded(letter: Letter): Letter {
+function bounded(letter: NatsLetter): NatsLetter {
   if (JSON.stringify(letter).length <= letterBytes) return letter;
   const { code, message } = letter.failure;
   return { ...letter, failure: { code, message: message.slice(0, 8_192) }, history: letter.history.slice(-8) };
 }
 
-const readLetter = (message: StoredMsg): Letter =>
-  JSON.parse(Buffer.from(message.header.get(letterHeader), 'base64').toString()) as Letter;
+const readLetter = (message: StoredMsg): NatsLetter =>
+  JSON.parse(Buffer.from(message.header.get(letterHeader), 'base64').toString()) as NatsLetter;
 
 function letterOf(message: StoredMsg): DeadLetter {
   // The id is the last word of the subject; ids have no dots.

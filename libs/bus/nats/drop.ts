@@ -1,9 +1,9 @@
 /** Removes everything under the prefix of a URL: streams, consumers, messages. */
 import type { BusLog } from '../broker.ts';
-import { Connection } from './connection.ts';
+import { JetStreamConnection } from './connection.ts';
 
 export async function dropNatsPrefix({ url, log }: { url: string; log: BusLog }): Promise<void> {
-  const connection = await Connection.open({ url, name: 'anneal/drop', id: 'drop', log });
+  const connection = await JetStreamConnection.open({ url, name: 'anneal/drop', id: 'drop', log });
   const names = new Set(Object.values(connection.names.stream));
   for await (const name of connection.jsm.streams.names())
     if (names.has(name)) await connection.jsm.streams.delete(name);

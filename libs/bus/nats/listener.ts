@@ -1,8 +1,8 @@
 /** A listener without a group: the events that happen while it listens, in order per subject, from memory. */
 import type { Msg, Subscription } from '@nats-io/transport-node';
-import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
+import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../broker.ts';
 import { subjectHeader } from './delivery.ts';
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 
 const mostWaiting = 20_000;
 
@@ -12,9 +12,9 @@ interface Heard {
   attempt: number;
 }
 
-export class Listener implements BrokerConsumer {
-  readonly #connection: Connection;
-  readonly #intake: Intake;
+export class NatsListener implements BrokerConsumer {
+  readonly #connection: JetStreamConnection;
+  readonly #intake: BrokerIntake;
   readonly #wanted: (message: Msg) => boolean;
   readonly #subscriptions: Subscription[];
   /** Events that wait behind the one of their subject that is being handled. */
@@ -25,8 +25,8 @@ export class Listener implements BrokerConsumer {
   #ended = false;
 
   constructor(parameters: {
-    connection: Connection;
-    intake: Intake;
+    connection: JetStreamConnection;
+    intake: BrokerIntake;
     subjects: readonly string[];
     wanted: (message: Msg) => boolean;
   }) {
@@ -89,7 +89,7 @@ export class Listener implements BrokerConsumer {
     }
   }
 
-  #settle(heard: Heard, verdict: Verdict): void {
+  #settle(heard: Heard, verdict: ConsumerVerdict): void {
     this.#running -= 1;
     if (verdict.kind === 'retry' && !this.#ended) {
       heard.attempt += 1;

@@ -88,4 +88,4 @@ export function createNames(prefix: string) {
   };
 }
 
-export type Names = ReturnType<typeof createNames>;
+export type NatsNames = ReturnType<typeof createNames>;

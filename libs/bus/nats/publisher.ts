@@ -10,7 +10,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from '@nats-io/transport-node';
 import { BrokerAway } from '../broker.ts';
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 
 const windowSize = 1_024;
 const deadlineMs = 15_000;
@@ -46,8 +46,8 @@ interface PubAck {
   readonly error?: { readonly description?: string };
 }
 
-export class Publisher {
-  readonly #connection: Connection;
+export class NatsPublisher {
+  readonly #connection: JetStreamConnection;
   readonly #inbox = createInbox();
   readonly #replies: Subscription;
   readonly #pending = new Map<string, Pending>();
@@ -56,7 +56,7 @@ export class Publisher {
   #count = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: JetStreamConnection) {
     this.#connection = connection;
     this.#replies = connection.nc.subscribe(`${this.#inbox}.*`, {
       callback: (_error, reply) => this.#confirmed(reply),

@@ -7,7 +7,7 @@
  * L3 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
  */
 import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
 
 const expiresMs = 30_000;
@@ -16,7 +16,7 @@ const againMs = 250;
 const missedMs = heartbeatMs * 2 + 1_000;
 
 export class Puller {
-  readonly #connection: Connection;
+  readonly #connection: JetStreamConnection;
   readonly #address: Address;
   readonly #want: () => number;
   readonly #floor: number;
@@ -32,7 +32,7 @@ export class Puller {
   #stopping: Promise<void> | undefined;
 
   constructor(parameters: {
-    connection: Connection;
+    connection: JetStreamConnection;
     address: Address;
     /** The remaining room; messages already asked for are not counted. */
     want: () => number;

@@ -1,20 +1,20 @@
 /** The operators' view of the queues, and their actions on them. */
 import type { ConsumerInfo } from '@nats-io/jetstream';
-import type { Members } from '../active/members.ts';
+import type { BusMembers } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { isAbsent, type Connection } from './connection.ts';
+import { isAbsent, type JetStreamConnection } from './connection.ts';
 import { isGroupQueue, nameOf, type Address } from './names.ts';
-import type { Retries } from './retries.ts';
+import type { NatsRetries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
 
 const deletesAtOnce = 64;
 
 export function createQueues(parameters: {
-  connection: Connection;
+  connection: JetStreamConnection;
   topology: Topology;
-  members: Members;
-  retries: Retries;
+  members: BusMembers;
+  retries: NatsRetries;
   now: () => Date;
 }): Broker['queues'] {
   const { connection, topology, members, retries, now } = parameters;

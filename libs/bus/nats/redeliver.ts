@@ -3,16 +3,16 @@
  * These refusals have no delay. They cannot spin, because they are made once, before the first pull.
  */
 import { ackSubject } from './delivery.ts';
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
-import type { Retries } from './retries.ts';
+import type { NatsRetries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
 
 const mostRescued = 5_000;
 const refusedMs = 2_000;
 
 export async function rescue(
-  { connection, topology, retries }: { connection: Connection; topology: Topology; retries: Retries },
+  { connection, topology, retries }: { connection: JetStreamConnection; topology: Topology; retries: NatsRetries },
   address: Address,
 ): Promise<void> {
   const { queue, stream, durable } = address;

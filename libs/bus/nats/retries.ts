@@ -3,11 +3,11 @@
  * deliveries. Some deliveries are no attempts (given back), and some attempts are no deliveries (an event that is
  * retried in place). So the record says how many attempts there were at which delivery.
  */
-import type { Connection } from './connection.ts';
+import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
-import type { Publisher } from './publisher.ts';
+import type { NatsPublisher } from './publisher.ts';
 
-export interface HistoryEntry {
+export interface NatsAttempt {
   readonly at: string;
   readonly error: string;
 }
@@ -15,7 +15,7 @@ export interface HistoryEntry {
 export interface RetryRecord {
   readonly deliveries: number;
   readonly attempts: number;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly NatsAttempt[];
 }
 
 /** A record with its position in the stream, which is needed to remove it. */
@@ -26,11 +26,11 @@ export interface StoredRetry extends RetryRecord {
 const historyKept = 32;
 const untold = 'The consumer died during this attempt.';
 
-export class Retries {
-  readonly #connection: Connection;
-  readonly #publisher: Publisher;
+export class NatsRetries {
+  readonly #connection: JetStreamConnection;
+  readonly #publisher: NatsPublisher;
 
-  constructor(connection: Connection, publisher: Publisher) {
+  constructor(connection: JetStreamConnection, publisher: NatsPublisher) {
     this.#connection = connection;
     this.#publisher = publisher;
   }
@@ -84,7 +84,7 @@ export const attemptOf = (deliveries: number, record: RetryRecord | undefined): 
   record ? record.attempts + Math.max(0, deliveries - record.deliveries) : deliveries;
 
 /** The failures before `attempt`. The process died in an attempt that left no record. */
-export function historyBefore(attempt: number, record: RetryRecord | undefined, now: Date): HistoryEntry[] {
+export function historyBefore(attempt: number, record: RetryRecord | undefined, now: Date): NatsAttempt[] {
   const history = [...(record?.history ?? [])];
   while (history.length < Math.min(attempt - 1, historyKept)) history.push({ at: now.toISOString(), error: untold });
   return history;

@@ -6,12 +6,12 @@
  * D2 A message that goes back untried, or is retried, is recorded before it is refused.
  */
 import type { Msg } from '@nats-io/transport-node';
-import type { Verdict } from '../broker.ts';
+import type { ConsumerVerdict } from '../broker.ts';
 import { givenUpOf, subjectHeader, type DeliveryFacts } from './delivery.ts';
-import type { Graveyard } from './dead-letters.ts';
-import type { Connection } from './connection.ts';
+import type { NatsDeadLetters } from './dead-letters.ts';
+import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
-import { historyBefore, type StoredRetry, type Retries } from './retries.ts';
+import { historyBefore, type StoredRetry, type NatsRetries } from './retries.ts';
 import type { Topology } from './topology.ts';
 
 const againMs = 500;
@@ -19,10 +19,10 @@ const confirmedMs = 2_000;
 
 /** The shared parts of the consumers of a process. */
 export interface ConsumptionParts {
-  readonly connection: Connection;
+  readonly connection: JetStreamConnection;
   readonly topology: Topology;
-  readonly retries: Retries;
-  readonly graveyard: Graveyard;
+  readonly retries: NatsRetries;
+  readonly graveyard: NatsDeadLetters;
   readonly now: () => Date;
 }
 
@@ -55,7 +55,10 @@ export class Settlement {
   }
 
   /** Returns the time of the next attempt, and its record. */
-  async failed(held: InHand, verdict: Verdict & { kind: 'retry' }): Promise<{ due: number; kept: InHand['record'] }> {
+  async failed(
+    held: InHand,
+    verdict: ConsumerVerdict & { kind: 'retry' },
+  ): Promise<{ due: number; kept: InHand['record'] }> {
     const at = this.#parts.now();
     const before = await held.record;
     const due = at.getTime() + Math.max(1, verdict.delayMs);
@@ -64,7 +67,7 @@ export class Settlement {
   }
 
   /** Tries until it succeeds. Returns false when the message is no longer ours. */
-  async bury(held: InHand, verdict: Verdict & { kind: 'dead' }, isOurs: () => boolean): Promise<boolean> {
+  async bury(held: InHand, verdict: ConsumerVerdict & { kind: 'dead' }, isOurs: () => boolean): Promise<boolean> {
     const { connection, graveyard, now } = this.#parts;
     const { queue, stream, durable } = this.#address;
     const at = now();

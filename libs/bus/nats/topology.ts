@@ -11,11 +11,11 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { isAbsent, type Connection } from './connection.ts';
+import { isAbsent, type JetStreamConnection } from './connection.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
 /** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */
-export const topologySteps: readonly ((connection: Connection) => Promise<void>)[] = [];
+export const topologySteps: readonly ((connection: JetStreamConnection) => Promise<void>)[] = [];
 
 /** A message in hand for longer without a heartbeat is offered to another consumer. */
 export const ackWaitMs = 10_000;
@@ -38,10 +38,10 @@ const alreadyThere = 10148;
 const outOfRoom = new Set([10002, 10005, 10023, 10047]);
 
 export class Topology {
-  readonly #connection: Connection;
+  readonly #connection: JetStreamConnection;
   readonly #ensured = new Map<string, Promise<void>>();
 
-  constructor(connection: Connection) {
+  constructor(connection: JetStreamConnection) {
     this.#connection = connection;
   }
 

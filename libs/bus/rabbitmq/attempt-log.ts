@@ -8,7 +8,7 @@
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 
-export interface HistoryEntry {
+export interface LoggedAttempt {
   readonly at: string;
   readonly error: string;
 }
@@ -17,7 +17,7 @@ export interface Note extends Document {
   readonly attempts: number;
   /** Deliveries that the count includes. */
   readonly taken: number;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly LoggedAttempt[];
   readonly at: string;
 }
 

@@ -6,37 +6,44 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import type { Channel } from 'amqplib';
-import { Members } from '../active/members.ts';
-import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
+import { BusMembers } from '../active/members.ts';
+import {
+  groupQueue,
+  type Broker,
+  type BrokerConsumer,
+  type BusLog,
+  type BrokerIntake,
+  type Packet,
+} from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { nameProcess } from '../process-name.ts';
 import { bringForward } from '../topology.ts';
 import { createAfterlife } from './settle.ts';
-import { Asker, isMissing } from './channel.ts';
+import { QuestionChannel, isMissing } from './channel.ts';
 import { Declarer } from './declare.ts';
-import { Graveyard } from './dead-letters.ts';
-import { Inbox } from './inbox.ts';
+import { RabbitDeadLetters } from './dead-letters.ts';
+import { DeliveryInbox } from './inbox.ts';
 import { Letters } from './outgoing.ts';
-import { Connection } from './connection.ts';
+import { RabbitConnection } from './connection.ts';
 import { createPeek } from './peek.ts';
-import { Names, topologySteps } from './names.ts';
+import { RabbitNames, topologySteps } from './names.ts';
 import { Notes } from './attempt-log.ts';
-import { Publisher } from './publisher.ts';
+import { RabbitPublisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
-import { Registry } from './registry.ts';
-import { Retries } from './retries.ts';
+import { QueueRegistry } from './registry.ts';
+import { RabbitRetries } from './retries.ts';
 import { Taker } from './consumer.ts';
-import type { Endpoint } from './url.ts';
+import type { BrokerEndpoint } from './url.ts';
 import { Written } from './durable-queues.ts';
 
 interface Parts {
-  readonly endpoint: Endpoint;
-  readonly names: Names;
+  readonly endpoint: BrokerEndpoint;
+  readonly names: RabbitNames;
   readonly replica: string;
-  readonly sending: Connection;
-  readonly consuming: Connection;
-  readonly registry: Registry;
+  readonly sending: RabbitConnection;
+  readonly consuming: RabbitConnection;
+  readonly registry: QueueRegistry;
   readonly notes: Notes;
   readonly written: Written;
   readonly store: Store;
@@ -49,23 +56,29 @@ const checkMs = 5000;
 const notesKeptMs = 14 * 24 * 3600_000;
 
 export class RabbitmqBroker implements Broker {
-  readonly members: Members;
+  readonly members: BusMembers;
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
   readonly #parts: Parts;
-  readonly #publisher: Publisher;
-  readonly #asker: Asker;
+  readonly #publisher: RabbitPublisher;
+  readonly #asker: QuestionChannel;
   readonly #declarer: Declarer;
   readonly #letters: Letters;
-  readonly #inbox: Inbox;
-  readonly #retries: Retries;
-  readonly #graveyard: Graveyard;
+  readonly #inbox: DeliveryInbox;
+  readonly #retries: RabbitRetries;
+  readonly #graveyard: RabbitDeadLetters;
   readonly #takers = new Set<Taker>();
   #closed = false;
 
   private constructor(
     parts: Parts,
-    made: { publisher: Publisher; graveyard: Graveyard; inbox: Inbox; asker: Asker; members: Members },
+    made: {
+      publisher: RabbitPublisher;
+      graveyard: RabbitDeadLetters;
+      inbox: DeliveryInbox;
+      asker: QuestionChannel;
+      members: BusMembers;
+    },
   ) {
     const { names, registry, notes, newId, now, consuming } = parts;
     this.#parts = parts;
@@ -75,7 +88,14 @@ export class RabbitmqBroker implements Broker {
     this.#asker = made.asker;
     this.members = made.members;
     this.#declarer = new Declarer({ ...parts, connection: consuming, asker: this.#asker });
-    this.#retries = new Retries({ names, declarer: this.#declarer, publisher: made.publisher, registry, newId, now });
+    this.#retries = new RabbitRetries({
+      names,
+      declarer: this.#declarer,
+      publisher: made.publisher,
+      registry,
+      newId,
+      now,
+    });
     this.#letters = new Letters({ names, now, declare: (queue) => this.#declare(queue) });
     this.deadLetters = made.graveyard;
     this.queues = createQueues({
@@ -92,7 +112,7 @@ export class RabbitmqBroker implements Broker {
   }
 
   static async open(options: {
-    endpoint: Endpoint;
+    endpoint: BrokerEndpoint;
     source: string;
     store: Store;
     presence: Store;
@@ -102,17 +122,17 @@ export class RabbitmqBroker implements Broker {
   }): Promise<RabbitmqBroker> {
     const { endpoint, source, store, newId, now, log } = options;
     const { connection: base, replica } = nameProcess(source);
-    const names = new Names(endpoint);
+    const names = new RabbitNames(endpoint);
     const system = `rabbitmq:${endpoint.prefix}`;
     await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
-    const registry = await Registry.open({ store, log });
+    const registry = await QueueRegistry.open({ store, log });
     const notes = await Notes.open({ store, log });
     const written = await Written.open({ store, log });
     await notes.sweep(new Date(now().getTime() - notesKeptMs).toISOString());
-    const sending = await Connection.open({ endpoint, name: `${base} sends`, log });
+    const sending = await RabbitConnection.open({ endpoint, name: `${base} sends`, log });
     const connections = [sending];
     try {
-      const consuming = await Connection.open({ endpoint, name: `${base} consumes`, log });
+      const consuming = await RabbitConnection.open({ endpoint, name: `${base} consumes`, log });
       connections.push(consuming);
       const parts = { endpoint, names, replica, sending, consuming, registry, notes, written, store, newId, now, log };
       return await RabbitmqBroker.#join(parts, options.presence);
@@ -124,19 +144,19 @@ export class RabbitmqBroker implements Broker {
 
   static async #join(parts: Parts, presence: Store): Promise<RabbitmqBroker> {
     const { endpoint, names, sending, consuming, store, now, log } = parts;
-    const publisher = new Publisher({
+    const publisher = new RabbitPublisher({
       connection: sending,
       timeoutMs: endpoint.sendTimeoutMs,
       prepare: (channel) => channel.assertExchange(names.events, 'topic', { durable: true }),
     });
-    const inbox = new Inbox({ connection: consuming, name: names.replies(parts.replica) });
+    const inbox = new DeliveryInbox({ connection: consuming, name: names.replies(parts.replica) });
     await inbox.ready;
-    const graveyard = await Graveyard.open({
+    const graveyard = await RabbitDeadLetters.open({
       store,
       now,
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
-    const asker = new Asker(consuming);
+    const asker = new QuestionChannel(consuming);
     // The inbox is removed with its connection, so the broker knows which processes are still connected.
     const isGone = (id: string): Promise<boolean> =>
       asker
@@ -145,7 +165,7 @@ export class RabbitmqBroker implements Broker {
           () => false,
           (error: unknown) => isMissing(error),
         );
-    const members = await Members.open({
+    const members = await BusMembers.open({
       store: presence,
       id: inbox.name,
       isConnected: () => consuming.model !== undefined,
@@ -164,7 +184,7 @@ export class RabbitmqBroker implements Broker {
     return this.#publisher.send(packets.map((packet) => this.#letters.event(packet)));
   }
 
-  consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+  consume(queue: string, intake: BrokerIntake): Promise<BrokerConsumer> {
     return this.#take({
       queue,
       intake,
@@ -179,7 +199,7 @@ export class RabbitmqBroker implements Broker {
 
   async subscribe(
     { patterns, group }: { patterns: readonly string[]; group: string | undefined },
-    intake: Intake,
+    intake: BrokerIntake,
   ): Promise<BrokerConsumer> {
     matcherOf(patterns);
     const { names, newId } = this.#parts;
@@ -256,7 +276,7 @@ export class RabbitmqBroker implements Broker {
 
   async #take(options: {
     queue: string;
-    intake: Intake;
+    intake: BrokerIntake;
     ordered: boolean;
     durable: boolean;
     prepare: (channel: Channel) => Promise<string>;

@@ -5,18 +5,18 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Connection } from './connection.ts';
+import { reasonOf, type RabbitConnection } from './connection.ts';
 
 const answerMs = 15_000;
 const pollMs = 20;
 
-export class Asker {
-  readonly #connection: Connection;
+export class QuestionChannel {
+  readonly #connection: RabbitConnection;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(connection: Connection) {
+  constructor(connection: RabbitConnection) {
     this.#connection = connection;
   }
 

@@ -9,7 +9,7 @@ import { connect, type ChannelModel } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
 import { corkWrites } from './write-coalescing.ts';
-import type { Endpoint } from './url.ts';
+import type { BrokerEndpoint } from './url.ts';
 
 export interface ConnectionUser {
   up(model: ChannelModel): void;
@@ -23,11 +23,11 @@ const longestWaitMs = 2000;
 /** For a broker that was just started. A process waits longer by opening again. */
 const patienceMs = 2_000;
 
-export class Connection {
+export class RabbitConnection {
   model: ChannelModel | undefined;
   /** The reason why the broker takes no messages at the moment. */
   blocked: string | undefined;
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: BrokerEndpoint;
   readonly #name: string;
   readonly #log: BusLog;
   readonly #users = new Set<ConnectionUser>();
@@ -36,15 +36,15 @@ export class Connection {
   #closed = false;
   #wake: (() => void) | undefined;
 
-  private constructor(parameters: { endpoint: Endpoint; name: string; log: BusLog }) {
+  private constructor(parameters: { endpoint: BrokerEndpoint; name: string; log: BusLog }) {
     this.#endpoint = parameters.endpoint;
     this.#name = parameters.name;
     this.#log = parameters.log;
   }
 
   /** @throws AnnealError Unavailable when no server can be reached, Unauthorized when it refuses the credentials. */
-  static async open(parameters: { endpoint: Endpoint; name: string; log: BusLog }): Promise<Connection> {
-    const connection = new Connection(parameters);
+  static async open(parameters: { endpoint: BrokerEndpoint; name: string; log: BusLog }): Promise<RabbitConnection> {
+    const connection = new RabbitConnection(parameters);
     const deadline = performance.now() + patienceMs;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
       try {

@@ -11,10 +11,10 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
-import type { BrokerConsumer, BusLog, Intake, Verdict } from '../broker.ts';
+import type { BrokerConsumer, BusLog, BrokerIntake, ConsumerVerdict } from '../broker.ts';
 import { Acks } from './acks.ts';
-import { type Arrival, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
-import { reasonOf, type Connection, type ConnectionUser } from './connection.ts';
+import { type RabbitDelivery, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
+import { reasonOf, type RabbitConnection, type ConnectionUser } from './connection.ts';
 import type { Notes } from './attempt-log.ts';
 import { SubjectLanes } from './subjects.ts';
 
@@ -22,16 +22,18 @@ import { SubjectLanes } from './subjects.ts';
 export interface Afterlife {
   arrived(queue: string, messageId: unknown): void;
   /** Durable on return; never rejects while `alive` holds. */
-  retry(parameters: Taken & { delayMs: number; alive: () => boolean }): Promise<void>;
-  bury(parameters: Taken & { verdict: Verdict & { kind: 'dead' }; alive: () => boolean }): Promise<void>;
+  retry(parameters: TakenDelivery & { delayMs: number; alive: () => boolean }): Promise<void>;
+  bury(
+    parameters: TakenDelivery & { verdict: ConsumerVerdict & { kind: 'dead' }; alive: () => boolean },
+  ): Promise<void>;
 }
 
-export interface Taken extends Standing {
+export interface TakenDelivery extends Standing {
   readonly queue: string;
-  readonly arrival: Arrival;
+  readonly arrival: RabbitDelivery;
 }
 
-interface Item extends Taken {
+interface Item extends TakenDelivery {
   attempt: number;
   history: Standing['history'];
   noted: boolean;
@@ -39,13 +41,13 @@ interface Item extends Taken {
 }
 
 export interface TakerOptions {
-  readonly connection: Connection;
+  readonly connection: RabbitConnection;
   /** The name of the queue in the port. */
   readonly queue: string;
   /** Declares the queue to consume from; returns its name at the broker. */
   readonly prepare: (channel: Channel) => Promise<string>;
   readonly ordered: boolean;
-  readonly intake: Intake;
+  readonly intake: BrokerIntake;
   readonly notes: Notes | undefined;
   readonly afterlife: Afterlife;
   readonly now: () => Date;
@@ -135,7 +137,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
   }
 
   /** The messages in hand, in the order of delivery. */
-  get inHand(): readonly Arrival[] {
+  get inHand(): readonly RabbitDelivery[] {
     return [...this.#held].map(({ arrival }) => arrival);
   }
 
@@ -193,7 +195,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     }
   }
 
-  async #consume(channel: Channel, { concurrency }: Intake): Promise<void> {
+  async #consume(channel: Channel, { concurrency }: BrokerIntake): Promise<void> {
     await channel.prefetch(concurrency);
     if (this.#draining) return;
     const { consumerTag } = await channel.consume(this.#queueAtBroker, (message) => this.#arrive(channel, message));
@@ -250,7 +252,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     this.#options.intake.offer({ queue, bytes, attempt, settle: (verdict) => this.#settle(item, attempt, verdict) });
   }
 
-  async #settle(item: Item, attempt: number, verdict: Verdict): Promise<void> {
+  async #settle(item: Item, attempt: number, verdict: ConsumerVerdict): Promise<void> {
     // Lost meanwhile, or settled before.
     if (!this.#held.has(item) || item.attempt !== attempt || !item.offered) return;
     const { afterlife, ordered, now } = this.#options;

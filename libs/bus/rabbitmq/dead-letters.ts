@@ -5,7 +5,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import type { HistoryEntry } from './attempt-log.ts';
+import type { LoggedAttempt } from './attempt-log.ts';
 
 interface Dead extends Document {
   readonly queue: string;
@@ -17,7 +17,7 @@ interface Dead extends Document {
   readonly diedAt: string;
   readonly attempts: number;
   readonly failure: Failure;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly LoggedAttempt[];
   readonly bytes: string;
   readonly encoding: 'utf8' | 'base64';
 }
@@ -30,7 +30,7 @@ export interface Burial {
   readonly subject: string | undefined;
   readonly attempts: number;
   readonly failure: Failure;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly LoggedAttempt[];
   readonly content: Uint8Array;
 }
 
@@ -38,7 +38,7 @@ export type Resend = (letter: { queue: string; subject: string | undefined; cont
 
 const page = 500;
 
-export class Graveyard implements DeadLetters {
+export class RabbitDeadLetters implements DeadLetters {
   readonly #letters: Collection<Dead>;
   readonly #now: () => Date;
   readonly #resend: Resend;
@@ -49,12 +49,12 @@ export class Graveyard implements DeadLetters {
     this.#resend = parameters.resend;
   }
 
-  static async open({ store, ...rest }: { store: Store; now: () => Date; resend: Resend }): Promise<Graveyard> {
+  static async open({ store, ...rest }: { store: Store; now: () => Date; resend: Resend }): Promise<RabbitDeadLetters> {
     const letters = await store.collection<Dead>({
       name: 'bus_dead_letters',
       indexes: [{ fields: ['queue', 'place'] }, { fields: ['grave'], unique: true }],
     });
-    return new Graveyard({ letters, ...rest });
+    return new RabbitDeadLetters({ letters, ...rest });
   }
 
   async bury({ id, queue, key, subject, attempts, failure, history, content }: Burial): Promise<void> {

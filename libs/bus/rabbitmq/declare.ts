@@ -11,9 +11,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, Options, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
-import { type Asker, isMissing } from './channel.ts';
-import { reasonOf, type Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import { type QuestionChannel, isMissing } from './channel.ts';
+import { reasonOf, type RabbitConnection } from './connection.ts';
+import type { RabbitNames } from './names.ts';
 import type { Written } from './durable-queues.ts';
 
 const firstPromptVersion = 4;
@@ -23,9 +23,9 @@ const answerMs = 8000;
 const removeMs = 30_000;
 
 interface Parts {
-  readonly connection: Connection;
-  readonly asker: Asker;
-  readonly names: Names;
+  readonly connection: RabbitConnection;
+  readonly asker: QuestionChannel;
+  readonly names: RabbitNames;
   readonly written: Written;
   readonly log: BusLog;
 }

@@ -1,9 +1,9 @@
 /** Reads a delivery of the broker: the number of its attempt, and the history of those before. Pure. */
 import type { Message } from 'amqplib';
 import { headers } from './names.ts';
-import type { HistoryEntry, Note } from './attempt-log.ts';
+import type { LoggedAttempt, Note } from './attempt-log.ts';
 
-export interface Arrival {
+export interface RabbitDelivery {
   readonly message: Message;
   /** Names its note. Undefined for a message that a foreign program sent without an id. */
   readonly key: string | undefined;
@@ -19,12 +19,12 @@ export interface Arrival {
 export interface Standing {
   readonly attempt: number;
   /** History of the earlier attempts. */
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly LoggedAttempt[];
 }
 
 const historyKept = 50;
 
-export function arrivalOf(queue: string, message: Message): Arrival {
+export function arrivalOf(queue: string, message: Message): RabbitDelivery {
   const { headers: given, messageId } = message.properties;
   const keyOf = (id: unknown): string | undefined =>
     typeof id === 'string' && id !== '' ? `${queue}|${id}` : undefined;
@@ -45,7 +45,7 @@ export function arrivalOf(queue: string, message: Message): Arrival {
 
 /** The history includes attempts that were not recorded because their process died in them. */
 export function standingOf(
-  arrival: Arrival,
+  arrival: RabbitDelivery,
   note: Pick<Note, 'attempts' | 'taken' | 'history'> | undefined,
   now: () => Date,
 ): Standing {
@@ -63,18 +63,18 @@ export function standingOf(
   return { attempt: ended + 1, history };
 }
 
-export const withEntry = (history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] =>
+export const withEntry = (history: readonly LoggedAttempt[], entry: LoggedAttempt): LoggedAttempt[] =>
   [...history, entry].slice(-historyKept);
 
 const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-function historyOf(text: string | undefined): HistoryEntry[] {
+function historyOf(text: string | undefined): LoggedAttempt[] {
   if (text === undefined) return [];
   try {
     const entries: unknown = JSON.parse(text);
-    return Array.isArray(entries) ? (entries as HistoryEntry[]) : [];
+    return Array.isArray(entries) ? (entries as LoggedAttempt[]) : [];
   } catch {
     return [];
   }

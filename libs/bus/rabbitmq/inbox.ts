@@ -1,16 +1,16 @@
 /** The queue for answers to this process. It belongs to the process alone and is removed with its connection. */
 import type { ChannelModel } from 'amqplib';
-import type { Connection, ConnectionUser } from './connection.ts';
+import type { RabbitConnection, ConnectionUser } from './connection.ts';
 
 const againMs = 200;
 
-export class Inbox implements ConnectionUser {
+export class DeliveryInbox implements ConnectionUser {
   readonly name: string;
-  readonly #connection: Connection;
+  readonly #connection: RabbitConnection;
   readonly #ready = Promise.withResolvers<void>();
   #take: (bytes: Uint8Array) => void = () => undefined;
 
-  constructor({ connection, name }: { connection: Connection; name: string }) {
+  constructor({ connection, name }: { connection: RabbitConnection; name: string }) {
     this.#connection = connection;
     this.name = name;
     connection.use(this);

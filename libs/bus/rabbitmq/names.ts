@@ -2,7 +2,7 @@
  * The topology on the broker: names, and the arguments of each kind of queue. A change here is a new topology version.
  */
 import type { Options } from 'amqplib';
-import type { Endpoint } from './url.ts';
+import type { BrokerEndpoint } from './url.ts';
 
 /** Steps from one version of the topology to the next; `../topology.ts` runs them. */
 export const topologySteps: readonly (() => Promise<void>)[] = [];
@@ -42,11 +42,11 @@ export const levelOf = (delayMs: number): number => {
 /** Far more than the bus ever tries. The broker must not drop a message by its own count (RabbitMQ 4 does so at 20). */
 const deliveryLimit = 1_000_000;
 
-export class Names {
+export class RabbitNames {
   readonly #prefix: string;
-  readonly #hostQueues: Endpoint['hostQueues'];
+  readonly #hostQueues: BrokerEndpoint['hostQueues'];
 
-  constructor({ prefix, hostQueues }: Pick<Endpoint, 'prefix' | 'hostQueues'>) {
+  constructor({ prefix, hostQueues }: Pick<BrokerEndpoint, 'prefix' | 'hostQueues'>) {
     this.#prefix = prefix;
     this.#hostQueues = hostQueues;
   }

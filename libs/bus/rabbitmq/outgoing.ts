@@ -1,11 +1,11 @@
 /** Messages in the form that the publisher takes: destination, bytes, and our own headers. */
 import { randomUUID } from 'node:crypto';
 import { contentType, type Packet } from '../broker.ts';
-import { headers, type Names } from './names.ts';
-import type { Letter } from './publisher.ts';
+import { headers, type RabbitNames } from './names.ts';
+import type { OutgoingLetter } from './publisher.ts';
 
 export class Letters {
-  readonly #names: Names;
+  readonly #names: RabbitNames;
   readonly #now: () => Date;
   readonly #declare: (queue: string) => Promise<void>;
   /**
@@ -19,14 +19,14 @@ export class Letters {
    */
   #plain: Readonly<Record<string, unknown>> = {};
 
-  constructor(parts: { names: Names; now: () => Date; declare: (queue: string) => Promise<void> }) {
+  constructor(parts: { names: RabbitNames; now: () => Date; declare: (queue: string) => Promise<void> }) {
     this.#names = parts.names;
     this.#now = parts.now;
     this.#declare = parts.declare;
   }
 
   /** Only events are ordered by subject: a message that returns to the queue of a group has to carry its subject. */
-  to(queue: string, { bytes }: Pick<Packet, 'bytes'>, subject?: string): Letter {
+  to(queue: string, { bytes }: Pick<Packet, 'bytes'>, subject?: string): OutgoingLetter {
     return {
       exchange: '',
       key: this.#names.queue(queue),
@@ -42,7 +42,7 @@ export class Letters {
     };
   }
 
-  event(packet: Packet): Letter {
+  event(packet: Packet): OutgoingLetter {
     return {
       exchange: this.#names.events,
       key: packet.type,
@@ -58,7 +58,7 @@ export class Letters {
   }
 
   /** A question expires, because the requester does not wait longer than `ttlMs`. */
-  question(queue: string, packet: Packet, ttlMs: number): Letter {
+  question(queue: string, packet: Packet, ttlMs: number): OutgoingLetter {
     const letter = this.to(queue, packet);
     const { options } = letter;
     const expiresAt = this.#now().getTime() + ttlMs;
@@ -72,7 +72,7 @@ export class Letters {
     };
   }
 
-  answer(inbox: string, packet: Packet): Letter {
+  answer(inbox: string, packet: Packet): OutgoingLetter {
     return {
       exchange: '',
       key: inbox,

@@ -6,15 +6,20 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, GetMessage } from 'amqplib';
 import { arrivalOf, standingOf } from './delivery.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import type { RabbitConnection } from './connection.ts';
+import type { RabbitNames } from './names.ts';
 import type { Notes } from './attempt-log.ts';
 
 export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;
 
 const patienceMs = 1000;
 
-export function createPeek(parts: { connection: Connection; names: Names; notes: Notes; now: () => Date }): Look {
+export function createPeek(parts: {
+  connection: RabbitConnection;
+  names: RabbitNames;
+  notes: Notes;
+  now: () => Date;
+}): Look {
   const { connection, names, notes, now } = parts;
 
   const open = async (): Promise<Channel> => {

@@ -11,9 +11,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Connection, type ConnectionUser } from './connection.ts';
+import { reasonOf, type RabbitConnection, type ConnectionUser } from './connection.ts';
 
-export interface Letter {
+export interface OutgoingLetter {
   readonly exchange: string;
   /** The queue, or the topic of an event. */
   readonly key: string;
@@ -32,7 +32,7 @@ interface Batch {
 }
 
 interface Parcel {
-  readonly letter: Letter;
+  readonly letter: OutgoingLetter;
   readonly batch: Batch | undefined;
   returned: boolean;
   returns: number;
@@ -42,8 +42,8 @@ const windowLetters = 2048;
 const windowBytes = 32 * 1024 * 1024;
 const sweepMs = 250;
 
-export class Publisher implements ConnectionUser {
-  readonly #connection: Connection;
+export class RabbitPublisher implements ConnectionUser {
+  readonly #connection: RabbitConnection;
   readonly #timeoutMs: number;
   readonly #prepare: (channel: Channel) => Promise<unknown>;
   #channel: ConfirmChannel | undefined;
@@ -63,7 +63,7 @@ export class Publisher implements ConnectionUser {
   #closed = false;
 
   constructor(parameters: {
-    connection: Connection;
+    connection: RabbitConnection;
     timeoutMs: number;
     prepare: (channel: Channel) => Promise<unknown>;
   }) {
@@ -73,7 +73,7 @@ export class Publisher implements ConnectionUser {
     this.#connection.use(this);
   }
 
-  send(letters: readonly Letter[]): Promise<void> {
+  send(letters: readonly OutgoingLetter[]): Promise<void> {
     if (this.#closed) return Promise.reject(new AnnealError('Unavailable', 'The bus is closed.'));
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + this.#timeoutMs;
@@ -86,7 +86,7 @@ export class Publisher implements ConnectionUser {
   }
 
   /** Sends a letter without a waiting caller. It may be lost, but it keeps its place among the other letters. */
-  post(letter: Letter): void {
+  post(letter: OutgoingLetter): void {
     if (this.#closed) return;
     this.#take({ letter, batch: undefined, returned: false, returns: 0 });
     this.#pump();

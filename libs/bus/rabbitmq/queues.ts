@@ -3,19 +3,19 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
 import { arrivalOf } from './delivery.ts';
-import { type Asker, isMissing } from './channel.ts';
+import { type QuestionChannel, isMissing } from './channel.ts';
 import type { Look } from './peek.ts';
-import type { Names } from './names.ts';
-import type { Registry } from './registry.ts';
-import type { Retries } from './retries.ts';
+import type { RabbitNames } from './names.ts';
+import type { QueueRegistry } from './registry.ts';
+import type { RabbitRetries } from './retries.ts';
 import type { Taker } from './consumer.ts';
 
 interface Parts {
-  readonly names: Names;
-  readonly asker: Asker;
+  readonly names: RabbitNames;
+  readonly asker: QuestionChannel;
   readonly look: Look;
-  readonly registry: Registry;
-  readonly retries: Retries;
+  readonly registry: QueueRegistry;
+  readonly retries: RabbitRetries;
   readonly takers: ReadonlySet<Taker>;
   readonly declare: (queue: string) => Promise<void>;
   readonly forget: (queue: string) => void;

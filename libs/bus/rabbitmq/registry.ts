@@ -17,7 +17,7 @@ export interface KnownQueue extends Document {
 
 const page = 1000;
 
-export class Registry {
+export class QueueRegistry {
   readonly #queues: Collection<KnownQueue>;
   readonly #log: BusLog;
   readonly #levels = new Map<string, Set<number>>();
@@ -27,8 +27,8 @@ export class Registry {
     this.#log = log;
   }
 
-  static async open({ store, log }: { store: Store; log: BusLog }): Promise<Registry> {
-    return new Registry(await store.collection<KnownQueue>({ name: 'bus_queues', indexes: [] }), log);
+  static async open({ store, log }: { store: Store; log: BusLog }): Promise<QueueRegistry> {
+    return new QueueRegistry(await store.collection<KnownQueue>({ name: 'bus_queues', indexes: [] }), log);
   }
 
   get(name: string): Promise<KnownQueue | undefined> {

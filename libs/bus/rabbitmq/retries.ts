@@ -2,12 +2,12 @@
  * Retries a message later: it goes, confirmed, to a queue of waits beside its own, and only then is it acknowledged.
  * When its wait ends, the broker returns it, also confirmed.
  */
-import type { Registry } from './registry.ts';
+import type { QueueRegistry } from './registry.ts';
 import type { Declarer } from './declare.ts';
-import { headers, idleMs, levelOf, type Names } from './names.ts';
-import type { HistoryEntry } from './attempt-log.ts';
-import type { Publisher } from './publisher.ts';
-import type { Taken } from './consumer.ts';
+import { headers, idleMs, levelOf, type RabbitNames } from './names.ts';
+import type { LoggedAttempt } from './attempt-log.ts';
+import type { RabbitPublisher } from './publisher.ts';
+import type { TakenDelivery } from './consumer.ts';
 
 /** All headers of a message have to fit into one frame. */
 const historyBytes = 24 * 1024;
@@ -15,15 +15,15 @@ const historyBytes = 24 * 1024;
 const wayMs = 300;
 
 interface Parameters {
-  readonly names: Names;
+  readonly names: RabbitNames;
   readonly declarer: Declarer;
-  readonly publisher: Publisher;
-  readonly registry: Registry;
+  readonly publisher: RabbitPublisher;
+  readonly registry: QueueRegistry;
   readonly newId: () => string;
   readonly now: () => Date;
 }
 
-export class Retries {
+export class RabbitRetries {
   readonly #parameters: Parameters;
   /** Messages that this process sent to the waits and has not seen again, with the time when each is due. */
   readonly #out = new Map<string, Map<string, number>>();
@@ -34,7 +34,7 @@ export class Retries {
     this.#parameters = parameters;
   }
 
-  async put({ queue, arrival, attempt, history, delayMs }: Taken & { delayMs: number }): Promise<void> {
+  async put({ queue, arrival, attempt, history, delayMs }: TakenDelivery & { delayMs: number }): Promise<void> {
     const { names, publisher, newId, now } = this.#parameters;
     const waitMs = Math.max(1, Math.ceil(delayMs));
     const level = levelOf(waitMs);
@@ -106,7 +106,7 @@ export class Retries {
 }
 
 /** Keeps the first and the last entries, which say most. */
-function historyHeader(history: readonly HistoryEntry[]): string {
+function historyHeader(history: readonly LoggedAttempt[]): string {
   const kept = [...history];
   let text = JSON.stringify(kept);
   while (kept.length > 1 && Buffer.byteLength(text) > historyBytes) {

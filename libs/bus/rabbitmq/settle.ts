@@ -2,16 +2,16 @@
  * Stores a retry or a dead letter before the message is acknowledged, however long the broker or the store are away.
  */
 import type { BusLog } from '../broker.ts';
-import type { Graveyard } from './dead-letters.ts';
+import type { RabbitDeadLetters } from './dead-letters.ts';
 import { reasonOf } from './connection.ts';
-import type { Retries } from './retries.ts';
+import type { RabbitRetries } from './retries.ts';
 import type { Afterlife } from './consumer.ts';
 
 const againMs = 500;
 
 export function createAfterlife(parts: {
-  retries: Retries;
-  graveyard: Graveyard;
+  retries: RabbitRetries;
+  graveyard: RabbitDeadLetters;
   /**
    * False for a listener without a group: it has no queue for replaying a dead letter, so only the log has the error.
    */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Options, SocketOptions } from 'amqplib';
 
-export interface Endpoint {
+export interface BrokerEndpoint {
   /** The nodes of a cluster, tried in turn. */
   readonly servers: readonly Options.Connect[];
   readonly socket: SocketOptions;
@@ -24,7 +24,7 @@ const defaultHeartbeatSeconds = 4;
 const defaultSendTimeoutMs = 20_000;
 
 /** @throws AnnealError InvalidRequest that names every mistake, and never the password. */
-export function parseUrl(url: string): Endpoint {
+export function parseUrl(url: string): BrokerEndpoint {
   const parts = form.exec(url);
   const shown = url.replace(/\/\/[^@/]*@/, '//***@');
   if (!parts) {

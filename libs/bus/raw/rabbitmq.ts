@@ -1,12 +1,12 @@
 /** Plain amqplib. The queues are the adapter's own, so that both sides pay for the same kind. */
 import { connect } from 'amqplib';
-import { Names } from '../rabbitmq/names.ts';
+import { RabbitNames } from '../rabbitmq/names.ts';
 import { parseUrl } from '../rabbitmq/url.ts';
 import type { RawPipe } from './pipe.ts';
 
 export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe> {
   const endpoint = parseUrl(url);
-  const names = new Names(endpoint);
+  const names = new RabbitNames(endpoint);
   const [server] = endpoint.servers;
   if (!server) throw new Error(`${endpoint.shown} does not name a server.`);
   // As in the adapter: one connection sends, one consumes.

@@ -26,7 +26,7 @@ import { conditionOf } from '../resources/health.ts';
 import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
 import { markForDeletion, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from '../hooks/wait.ts';
-import { create, currentRequires, send, type Resolved } from '../resources/incarnation.ts';
+import { create, currentRequires, send, type ResolvedResource } from '../resources/incarnation.ts';
 import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
 import type { Comparison, Resolution } from '../protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
@@ -97,7 +97,7 @@ function resolve(
 }
 
 /** Makes the first incarnation of a plan entry. */
-function make(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
+function make(transaction: Transaction, planned: PlanResource, resolved: ResolvedResource): void {
   if (transaction.state.stack.action === 'ADOPT') {
     adoptOne(transaction, planned, resolved);
     return;
@@ -108,7 +108,7 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
 }
 
 /** Reconciles the chosen incarnation with the plan. */
-function reconcile(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
+function reconcile(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: ResolvedResource): void {
   const { state, tools } = transaction;
   const { resource, comparison } = choice;
   const { name } = planned;
@@ -210,7 +210,7 @@ function settle(
   transaction: Transaction,
   resource: ResourceDocument,
   planned: PlanResource,
-  resolved?: Resolved,
+  resolved?: ResolvedResource,
 ): void {
   const { state } = transaction;
   const wanted = currentRequires(transaction, planned);

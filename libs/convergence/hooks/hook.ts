@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failLeaf } from '../traversal/failure.ts';
 import { revisit } from '../graph/node.ts';
-import type { ResourceDocument, Waiting } from '../documents.ts';
+import type { ResourceDocument, ExternalWait } from '../documents.ts';
 import { changeResource, changeStack, type Transaction } from '../transaction.ts';
 import { announce, holdAt, isPlain, markPassed, setTimer } from './wait.ts';
 
@@ -37,7 +37,7 @@ export function heartbeat(
   setTimer(transaction, changeResource(transaction, resource.id, { hook: moved }), moved);
 }
 
-function lifecycleOf(resource: ResourceDocument, given: { hook: string; token: string }): Waiting {
+function lifecycleOf(resource: ResourceDocument, given: { hook: string; token: string }): ExternalWait {
   const { hook } = resource;
   if (hook?.kind === 'lifecycle' && hook.name === given.hook && hook.token === given.token) return hook;
   throw new AnnealError('Conflict', `${resource.name} does not wait for ${given.hook} with this token.`);
@@ -60,7 +60,7 @@ export function hookTimer(transaction: Transaction, resource: ResourceDocument, 
 function finishWait(
   transaction: Transaction,
   resource: ResourceDocument,
-  hook: Waiting,
+  hook: ExternalWait,
   result: 'continue' | 'abandon',
   reason: string,
 ): void {
@@ -78,7 +78,7 @@ function finishWait(
   });
 }
 
-function pass(transaction: Transaction, resource: ResourceDocument, hook: Waiting, reason: string): void {
+function pass(transaction: Transaction, resource: ResourceDocument, hook: ExternalWait, reason: string): void {
   const passed = markPassed(transaction, resource, hook.name);
   announce(transaction, passed, hook, 'cleared', reason);
   revisit(transaction, passed);

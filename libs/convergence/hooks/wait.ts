@@ -16,7 +16,7 @@
  * applies. A wait belongs to its traversal and ends with it, except for `launching`, which belongs to the incarnation.
  */
 import type { LifecycleHook } from '@anneal/contracts/plan.ts';
-import type { ResourceDocument, StackDocument, Waiting } from '../documents.ts';
+import type { ResourceDocument, StackDocument, ExternalWait } from '../documents.ts';
 import { addEffect, announceResource, changeResource, newId, type Transaction } from '../transaction.ts';
 
 const plainHooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'] as const;
@@ -75,9 +75,9 @@ export function holdAt(
 function hold(
   transaction: Transaction,
   resource: ResourceDocument,
-  how: { reason: string; waiting: Omit<Waiting, 'since' | 'token' | 'traversal'> },
+  how: { reason: string; waiting: Omit<ExternalWait, 'since' | 'token' | 'traversal'> },
 ): void {
-  const hook: Waiting = {
+  const hook: ExternalWait = {
     ...how.waiting,
     since: transaction.now,
     token: newId(transaction),
@@ -91,7 +91,7 @@ function hold(
 export function setTimer(
   transaction: Transaction,
   { id }: ResourceDocument,
-  { token, deadline, traversal }: Waiting,
+  { token, deadline, traversal }: ExternalWait,
 ): void {
   if (deadline !== null)
     addEffect(transaction, { kind: 'timer', timer: `hook:${id}:${token}`, at: deadline, traversal });
@@ -100,7 +100,7 @@ export function setTimer(
 export function announce(
   transaction: Transaction,
   resource: ResourceDocument,
-  hook: Waiting,
+  hook: ExternalWait,
   state: 'waiting' | 'cleared',
   reason: string,
 ): void {

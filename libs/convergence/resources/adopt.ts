@@ -3,7 +3,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
 import { revisit } from '../graph/node.ts';
-import { create, passThrough, send, type Resolved } from './incarnation.ts';
+import { create, passThrough, send, type ResolvedResource } from './incarnation.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { changeResource, type Transaction } from '../transaction.ts';
 
@@ -12,7 +12,7 @@ import { changeResource, type Transaction } from '../transaction.ts';
  * resource, so the new resource gets that id again. Its fence starts above all earlier ones, so old requests cannot
  * overtake new ones.
  */
-export function adoptOne(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
+export function adoptOne(transaction: Transaction, planned: PlanResource, resolved: ResolvedResource): void {
   const { state, tools } = transaction;
   const all = state.stack.adopt ?? {};
   const given = Object.hasOwn(all, planned.name) ? all[planned.name] : undefined;
@@ -59,9 +59,14 @@ export function visitExternal(
   transaction: Transaction,
   parameters: {
     planned: PlanResource;
-    resolved: Resolved;
+    resolved: ResolvedResource;
     candidates: readonly ResourceDocument[];
-    settle: (transaction: Transaction, resource: ResourceDocument, planned: PlanResource, resolved: Resolved) => void;
+    settle: (
+      transaction: Transaction,
+      resource: ResourceDocument,
+      planned: PlanResource,
+      resolved: ResolvedResource,
+    ) => void;
   },
 ): void {
   const { planned, resolved, candidates } = parameters;

@@ -4,14 +4,14 @@ import { isNested, type ResourceDocument } from '../documents.ts';
 
 type Rule = Pick<Tools, 'replaceFailed'>;
 
-export interface Condition {
+export interface ResourceHealth {
   /** The incarnation needs work, even if the plan did not change. */
   readonly broken: boolean;
   /** The work needs a new incarnation. */
   readonly replaced: boolean;
 }
 
-export function conditionOf(resource: ResourceDocument, { verdict }: Comparison, tools: Rule): Condition {
+export function conditionOf(resource: ResourceDocument, { verdict }: Comparison, tools: Rule): ResourceHealth {
   const { status, action, request, attempted, skipped, must_replace: mustReplace } = resource;
   // A failed snapshot leaves the resource healthy, unless the object no longer exists.
   const matters = action !== 'SNAPSHOT' || isNested(resource) || resource.failure?.code === 'NotFound';

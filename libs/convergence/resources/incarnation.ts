@@ -14,7 +14,7 @@ import {
   type Transaction,
 } from '../transaction.ts';
 
-export type Resolved = Extract<Resolution, { ok: true }>;
+export type ResolvedResource = Extract<Resolution, { ok: true }>;
 
 /** Adds a new incarnation to the stack; no provider is asked yet. */
 export function create(

@@ -1,6 +1,6 @@
 /** Picks the incarnation to reconcile with the plan, and reports how it differs. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import type { Resolved } from './incarnation.ts';
+import type { ResolvedResource } from './incarnation.ts';
 import type { Comparison } from '../protocol.ts';
 import { isNested, type ResourceDocument, type Typed } from '../documents.ts';
 import type { State } from '../state.ts';
@@ -29,7 +29,7 @@ export function choose(
   transaction: Transaction,
   candidates: readonly ResourceDocument[],
   planned: PlanResource,
-  resolved: Resolved,
+  resolved: ResolvedResource,
 ): Choice | undefined {
   const choices = candidates.map((resource): Choice & { rank: number } => {
     const comparison = compareTo(transaction, resource, planned, resolved);
@@ -49,7 +49,7 @@ function compareTo(
   { state, tools }: Transaction,
   resource: ResourceDocument,
   planned: PlanResource,
-  resolved: Resolved,
+  resolved: ResolvedResource,
 ): Comparison {
   const source = planned.nested?.digest ?? null;
   if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };

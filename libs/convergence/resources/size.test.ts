@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
-import { successResponse, newStack, planOf, toolsAt, type Wish } from '../simulation/model.ts';
+import { successResponse, newStack, planOf, toolsAt, type DesiredResource } from '../simulation/model.ts';
 import { weigh } from './size.ts';
 import { emptyPlan, loadState, type State } from '../state.ts';
 import { step } from '../step.ts';
@@ -15,7 +15,7 @@ const tools = (resolved: { properties: JsonObject; metadata?: Json }): Tools => 
   sizes,
   resolve: () => ({ ok: true, ...resolved }),
 });
-const wish: Wish = { requires: [], value: 1, kind: 1 };
+const wish: DesiredResource = { requires: [], value: 1, kind: 1 };
 const small = tools({ properties: { value: 1 } });
 
 function create(names: readonly string[], given: Tools): State {

@@ -1,7 +1,7 @@
 /** Random inputs of a stack: operator actions and stale messages. */
 import type { Input } from '../protocol.ts';
 import { planOf, type Random } from './model.ts';
-import { rootId, type World } from './world.ts';
+import { rootId, type SimulatedWorld } from './world.ts';
 
 /** Random options of an update, besides its plan. */
 export const updateOptions = (random: Random): Partial<Extract<Input, { kind: 'update' }>> => ({
@@ -12,7 +12,7 @@ export const updateOptions = (random: Random): Partial<Extract<Input, { kind: 'u
 });
 
 /** An input that an operator sends to a nested stack directly. */
-export function wordToNested(world: World, stack: string, id: (what: string) => string): Input {
+export function wordToNested(world: SimulatedWorld, stack: string, id: (what: string) => string): Input {
   const names = [...world.shellOf(stack).stored.resources.values()].map(({ name }) => name);
   const resource = names[world.random(names.length || 1)] ?? 'x';
   const action = { kind: 'mark', unhealthy: true, reason: 'bad' } as const;
@@ -26,7 +26,7 @@ export function wordToNested(world: World, stack: string, id: (what: string) => 
 }
 
 export function randomAction(
-  world: World,
+  world: SimulatedWorld,
   {
     update,
     id,

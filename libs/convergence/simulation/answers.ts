@@ -2,8 +2,8 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { must } from './checks/ledger.ts';
-import type { Step } from './checks/invariants.ts';
-import type { World } from './world.ts';
+import type { CheckedStep } from './checks/invariants.ts';
+import type { SimulatedWorld } from './world.ts';
 
 const text = (value: unknown): string => JSON.stringify(value);
 
@@ -13,7 +13,7 @@ interface Answered {
   readonly request: PendingRequest;
 }
 
-export function checkAnswer(world: World, step: Step): void {
+export function checkAnswer(world: SimulatedWorld, step: CheckedStep): void {
   const [input] = step.inputs;
   if (input?.kind !== 'response' || step.inputs.length > 1) return;
   const { response } = input;
@@ -34,7 +34,7 @@ export function checkAnswer(world: World, step: Step): void {
   else checkFailed(step, answered);
 }
 
-function checkProgress({ state, outcome }: Step, { response, before }: Answered): void {
+function checkProgress({ state, outcome }: CheckedStep, { response, before }: Answered): void {
   const after = state.resources.get(before.id);
   must(after?.request?.fence === before.request?.fence, `${before.id} is in progress without a request`);
   must(after?.reason === (response.message ?? before.reason), `${before.id} does not say what its provider does`);
@@ -45,7 +45,7 @@ function checkProgress({ state, outcome }: Step, { response, before }: Answered)
 }
 
 /** Checks the parts of the response that nothing later in the same step may change. */
-function checkComplete(step: Step, { response, before, request }: Answered): void {
+function checkComplete(step: CheckedStep, { response, before, request }: Answered): void {
   const { stack, resources } = step.state;
   const after = resources.get(before.id);
   const { id } = before;
@@ -75,7 +75,7 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
   must(after.seen_at >= request.seen_at, `${id} is said to have looked before it did`);
 }
 
-function checkFailed(step: Step, { response, before, request }: Answered): void {
+function checkFailed(step: CheckedStep, { response, before, request }: Answered): void {
   const { stack, resources } = step.state;
   const { id } = before;
   const after = resources.get(id);
@@ -107,5 +107,5 @@ function checkFailed(step: Step, { response, before, request }: Answered): void 
     must(after.attempted !== null, `${id} failed an update, and its attempted properties are not recorded`);
 }
 
-const firstEvent = ({ outcome }: Step, id: string): string | undefined =>
+const firstEvent = ({ outcome }: CheckedStep, id: string): string | undefined =>
   outcome.changes.events.find((event) => event.resource_id === id && event.hook === undefined)?.status;

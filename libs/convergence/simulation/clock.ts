@@ -5,7 +5,7 @@ interface Happening {
   readonly run: () => void;
 }
 
-export class Clock {
+export class SimulatedClock {
   now = 0;
   private order = 0;
   private readonly heap: Happening[] = [];

@@ -11,11 +11,16 @@ import {
   targetOf,
   toolsAt,
   type ToolOptions,
-  type Wish,
+  type DesiredResource,
   type Wishes,
 } from './model.ts';
 
-export const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
+export const wish = (more: Partial<DesiredResource> = {}): DesiredResource => ({
+  requires: [],
+  value: 1,
+  kind: 1,
+  ...more,
+});
 
 export class Driver {
   readonly state: State;

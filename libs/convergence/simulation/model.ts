@@ -24,7 +24,7 @@ export function createRandom(seed: number): Random {
 /** `Plain` serves nothing but create, update and delete; `Instant` is answered within the step. */
 export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant';
 
-export interface Wish {
+export interface DesiredResource {
   readonly requires: readonly string[];
   /** A change of this value updates in place. */
   readonly value: number;
@@ -45,7 +45,7 @@ export interface Wish {
   readonly deleteFirst?: boolean;
   readonly renewed?: boolean;
 }
-export type Wishes = Readonly<Record<string, Wish>>;
+export type Wishes = Readonly<Record<string, DesiredResource>>;
 
 export function planOf(wishes: Wishes, rolling?: Plan['rolling']): Plan {
   return {
@@ -59,7 +59,7 @@ export function planOf(wishes: Wishes, rolling?: Plan['rolling']): Plan {
   };
 }
 
-function entryOf(name: string, wish: Wish): PlanResource {
+function entryOf(name: string, wish: DesiredResource): PlanResource {
   const type = wish.type ?? 'Test';
   return {
     name,
@@ -100,7 +100,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
 export function nestedPlan(properties: JsonObject): Plan {
   const value = Number(properties['value'] ?? 0);
   const kind = Number(properties['kind'] ?? 0);
-  const members: Record<string, Wish> = { x: { requires: [], value: value % 5, kind: 0 } };
+  const members: Record<string, DesiredResource> = { x: { requires: [], value: value % 5, kind: 0 } };
   members['y'] = { requires: ['x'], value: 1, kind: kind % 3 };
   const batch = ['m0', 'm1', 'm2'].slice(0, value % 4);
   for (const name of batch) members[name] = { requires: [], value: value % 7, kind: kind % 2 };

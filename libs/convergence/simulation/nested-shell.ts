@@ -4,10 +4,10 @@ import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
 import { must } from './checks/ledger.ts';
 import { successResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './world.ts';
 
 /** Handles a request that arrives at the shell of a nested stack. */
-export function askNested(world: World, parent: StackDocument, resource: ResourceDocument): void {
+export function askNested(world: SimulatedWorld, parent: StackDocument, resource: ResourceDocument): void {
   const request = resource.request;
   if (!request) return;
   const id = `${resource.id} ${request.fence}`;
@@ -55,7 +55,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
 }
 
 export function sendToNested(
-  world: World,
+  world: SimulatedWorld,
   parent: StackDocument,
   resource: ResourceDocument | undefined,
   input: Input,
@@ -66,7 +66,7 @@ export function sendToNested(
 
 /** Delivers the answer of a nested stack to its parent stack. */
 export function answerParent(
-  world: World,
+  world: SimulatedWorld,
   stack: StackDocument,
   effect: Extract<Effect, { kind: 'answer' }>,
   resourceOf: (id: string) => ResourceDocument | undefined,

@@ -25,7 +25,7 @@ interface Around {
   readonly say: (response: ResourceResponse, delay: number) => void;
 }
 
-export class Providers {
+export class SimulatedProviders {
   /** Set by scripts: every request fails; every check finds drift; nothing but a deletion is answered. */
   failing = false;
   drifting = false;

@@ -6,15 +6,15 @@ import { wish } from './driver.ts';
 import { newStack, planOf, targetOf, type Wishes } from './model.ts';
 import { kind } from './providers.ts';
 import type { Core } from './shell.ts';
-import { World } from './world.ts';
+import { SimulatedWorld } from './world.ts';
 
 /** One stack, and the operator's actions on it. */
 export class Script {
-  readonly world: World;
+  readonly world: SimulatedWorld;
   private count = 0;
 
   constructor(cores: readonly Core[], seed = 7) {
-    this.world = new World(seed, cores);
+    this.world = new SimulatedWorld(seed, cores);
     this.world.temper = { ...kind };
   }
 

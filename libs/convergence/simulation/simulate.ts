@@ -9,7 +9,7 @@ import { nestedPlan, newStack, planOf, targetOf, type Wishes } from './model.ts'
 import type { Core } from './shell.ts';
 import { kind } from './providers.ts';
 import { changeWishes } from './wishes.ts';
-import { rootId, World } from './world.ts';
+import { rootId, SimulatedWorld } from './world.ts';
 
 export interface Run {
   readonly steps: number;
@@ -22,7 +22,7 @@ const root = rootId;
 
 /** @throws Error that names the invariant that was broken. */
 export function simulate(seed: number, cores: readonly Core[] = [current]): Run {
-  const world = new World(seed, cores);
+  const world = new SimulatedWorld(seed, cores);
   const { random } = world;
   const chance = (percent: number): boolean => world.chance(percent);
   let wishes: Wishes = {};
@@ -73,7 +73,7 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
   return { steps: world.steps, pairs: world.pairs, killed: world.killed };
 }
 
-const isQuiet = (world: World): boolean =>
+const isQuiet = (world: SimulatedWorld): boolean =>
   [...world.shells.values()].every(({ stored }) => stored.stack.phase === 'idle');
 
 /** Data of an abandoned stack, as far as the core reads it. */
@@ -84,7 +84,7 @@ const adoption = (wishes: Wishes): JsonObject =>
 
 /** Stops all faults: the stack must reach its plan, stay there, and be deleted completely. */
 function leaveInPeace(
-  world: World,
+  world: SimulatedWorld,
   { update, id }: { update: () => Input; id: (what: string) => string; wishes: () => Wishes },
 ): void {
   world.temper = { ...kind };
@@ -127,7 +127,7 @@ function leaveInPeace(
 }
 
 /** Checks that every nested stack reached the last properties of its resource. */
-function nestedFollow(world: World): void {
+function nestedFollow(world: SimulatedWorld): void {
   for (const { stored } of world.shells.values()) {
     for (const resource of stored.resources.values()) {
       if (
@@ -145,7 +145,7 @@ function nestedFollow(world: World): void {
   }
 }
 
-function idempotent(world: World, last: Input, id: (what: string) => string): void {
+function idempotent(world: SimulatedWorld, last: Input, id: (what: string) => string): void {
   // The first repeat lets resources read values that changed late; only the second must do nothing.
   for (let again = 0; again < 2; again += 1) {
     if (last.kind !== 'update') return;
@@ -160,7 +160,7 @@ function idempotent(world: World, last: Input, id: (what: string) => string): vo
   }
 }
 
-function settle(world: World, id: (what: string) => string): void {
+function settle(world: SimulatedWorld, id: (what: string) => string): void {
   for (let word = 0; word < 100; word += 1) {
     world.run(() => waitsForWord(world));
     if (!waitsForWord(world)) return;
@@ -168,13 +168,13 @@ function settle(world: World, id: (what: string) => string): void {
   }
 }
 
-const waitsForWord = (world: World): boolean =>
+const waitsForWord = (world: SimulatedWorld): boolean =>
   [...world.shells.values()].some(({ stored }) =>
     [...stored.resources.values()].some(({ hook }) => hook?.kind === 'hook'),
   );
 
 /** Clears every hook, as a client would. */
-function clearHooks(world: World, id: (what: string) => string): void {
+function clearHooks(world: SimulatedWorld, id: (what: string) => string): void {
   for (const [stack, shell] of world.shells) {
     for (const { name, hook } of shell.stored.resources.values()) {
       if (hook?.kind !== 'hook') continue;

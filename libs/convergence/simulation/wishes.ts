@@ -1,5 +1,5 @@
 /** Random templates, and their random changes from one update to the next. */
-import type { Random, Wish, Wishes, WishType } from './model.ts';
+import type { Random, DesiredResource, Wishes, WishType } from './model.ts';
 
 const hooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'];
 const transitions = ['launching', 'terminating', 'updating'] as const;
@@ -8,7 +8,7 @@ const transitions = ['launching', 'terminating', 'updating'] as const;
 export function changeWishes(before: Wishes, random: Random): Wishes {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((name) => random(100) < (before[name] ? 85 : 50));
   const rank = new Map(names.map((name) => [name, random(1000)]));
-  const after: Record<string, Wish> = {};
+  const after: Record<string, DesiredResource> = {};
   for (const name of names) {
     const old = before[name];
     const lower = (other: string): boolean => (rank.get(other) ?? 0) < (rank.get(name) ?? 0);

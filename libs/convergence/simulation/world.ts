@@ -8,13 +8,13 @@ import type { Effect, Input, Outcome } from '../protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '../documents.ts';
 import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './checks/ledger.ts';
-import { Clock } from './clock.ts';
+import { SimulatedClock } from './clock.ts';
 import { count } from './coverage.ts';
 import { checkSnapshot } from './checks/deletions.ts';
 import { checkStep } from './checks/invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
 import { answerParent, askNested, sendToNested } from './nested-shell.ts';
-import { kind, Providers, type Temper } from './providers.ts';
+import { kind, SimulatedProviders, type Temper } from './providers.ts';
 import { checkIndexes } from './checks/record.ts';
 import { createShell, Killed, type Core, type FaultPoint, type Shell } from './shell.ts';
 import { checkTimers } from './checks/timers.ts';
@@ -25,9 +25,9 @@ type Look = (id: string) => ResourceDocument | undefined;
 /** The stack without a parent. */
 export const rootId = 's';
 
-export class World {
+export class SimulatedWorld {
   readonly random: Random;
-  readonly clock = new Clock();
+  readonly clock = new SimulatedClock();
   readonly books = new Books();
   readonly shells = new Map<string, Shell>();
   readonly plans = new Map<string, Plan>([['0', emptyPlan()]]);
@@ -51,7 +51,7 @@ export class World {
   readonly limit: number;
   readonly most: number;
   readonly cores: readonly Core[];
-  readonly providers = new Providers({
+  readonly providers = new SimulatedProviders({
     random: (below) => this.random(below),
     books: this.books,
     temper: () => this.temper,

@@ -33,7 +33,7 @@ export const refusals = {
 export type Refusal = keyof typeof refusals;
 
 /** `begins`: a traversal, which overtakes a running one. `ends`: the running traversal. `notes`: a fact, for later. */
-export type Effect = 'begins' | 'ends' | 'notes' | 'nothing' | Refusal;
+export type TransitionEffect = 'begins' | 'ends' | 'notes' | 'nothing' | Refusal;
 
 type Subject = Pick<
   StackDocument,
@@ -63,12 +63,12 @@ export const conditions = {
 type Condition = keyof typeof conditions;
 
 interface Row {
-  readonly in: { readonly [P in StackPhase]: Effect };
-  readonly except?: readonly (readonly [Condition, Effect])[];
+  readonly in: { readonly [P in StackPhase]: TransitionEffect };
+  readonly except?: readonly (readonly [Condition, TransitionEffect])[];
 }
 
 /** The same effect in every phase, but for those named. */
-const all = (effect: Effect, but: Partial<Row['in']> = {}): Row['in'] => ({
+const all = (effect: TransitionEffect, but: Partial<Row['in']> = {}): Row['in'] => ({
   new: effect,
   complete: effect,
   failed: effect,
@@ -140,7 +140,7 @@ export const transitions = {
   'deadline passed': { in: all('nothing', { converging: 'ends', draining: 'ends', cancelled: 'ends' }) },
   'grace passed': { in: all('nothing', { converging: 'notes' }), except: [['the action is not DELETE', 'nothing']] },
 } as const satisfies Readonly<Record<string, Row>>;
-export type StackInput = keyof typeof transitions;
+export type TransitionInput = keyof typeof transitions;
 
 export function phaseOf({ phase, status, deleted_at: deletedAt, traversal }: Subject): StackPhase {
   if (deletedAt !== null) return 'deleted';
@@ -149,21 +149,21 @@ export function phaseOf({ phase, status, deleted_at: deletedAt, traversal }: Sub
   return phase === 'draining' && status === 'FAILED' ? 'cancelled' : phase;
 }
 
-export function effectOf(input: StackInput, stack: Subject): Effect {
+export function effectOf(input: TransitionInput, stack: Subject): TransitionEffect {
   const row: Row = transitions[input];
   const effect = row.in[phaseOf(stack)];
   if (effect !== 'begins' && effect !== 'ends' && effect !== 'notes') return effect;
   return row.except?.find(([condition]) => conditions[condition](stack))?.[1] ?? effect;
 }
 
-export const isRefusal = (effect: Effect): effect is Refusal => Object.hasOwn(refusals, effect);
+export const isRefusal = (effect: TransitionEffect): effect is Refusal => Object.hasOwn(refusals, effect);
 
 type StackAct = Extract<Input, { kind: 'create' | 'update' | 'delete' | 'visit' | 'rollback' | 'cancel' | 'retry' }>;
 
 const visits = { CHECK: 'check', SUSPEND: 'suspend', RESUME: 'resume', SNAPSHOT: 'snapshot' } as const;
 
 /** The name of an input in the table. */
-export function stackInputOf(input: StackAct): StackInput {
+export function stackInputOf(input: StackAct): TransitionInput {
   switch (input.kind) {
     case 'update':
       if (input.scaled) return 'scale';

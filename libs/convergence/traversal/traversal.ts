@@ -7,7 +7,7 @@ import { revisit } from '../graph/node.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
-import { effectOf, isRefusal, stackInputOf, type Refusal, type StackInput } from './transitions.ts';
+import { effectOf, isRefusal, stackInputOf, type Refusal, type TransitionInput } from './transitions.ts';
 import { addEffect, announceResource, changeResource, changeStack, newId, type Transaction } from '../transaction.ts';
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
@@ -180,13 +180,13 @@ function failUnanswered(
 }
 
 /** Whether the input has an effect on the stack now. @throws AnnealError when the stack refuses it */
-export function allows({ state: { stack } }: Transaction, input: StackInput): boolean {
+export function allows({ state: { stack } }: Transaction, input: TransitionInput): boolean {
   const effect = effectOf(input, stack);
   if (isRefusal(effect)) throw refusalOf(effect, input, stack);
   return effect !== 'nothing';
 }
 
-const verbs: Readonly<Partial<Record<StackInput, string>>> = {
+const verbs: Readonly<Partial<Record<TransitionInput, string>>> = {
   update: 'Updating',
   restore: 'Updating',
   scale: 'Updating',
@@ -201,7 +201,7 @@ const verbs: Readonly<Partial<Record<StackInput, string>>> = {
 };
 
 /** Worded as Heat's clients expect. */
-function refusalOf(refusal: Refusal, input: StackInput, { name, action, status }: StackDocument): AnnealError {
+function refusalOf(refusal: Refusal, input: TransitionInput, { name, action, status }: StackDocument): AnnealError {
   const verb = verbs[input] ?? input;
   switch (refusal) {
     case 'not found':

@@ -1,18 +1,18 @@
 /** `Fn::FindInMap`: looks up a value of the Mappings section by the names of the map, the key and the attribute. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { type Entry, type Node, shown, toJson } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, type YamlNode, shown, toJson } from '@anneal/python/yaml/node.ts';
 
 export function findInMap(
-  mappings: ReadonlyMap<string, Entry>,
+  mappings: ReadonlyMap<string, MappingEntry>,
   argument: Json,
 ): { readonly value: Json } | { readonly problem: string } {
   if (!Array.isArray(argument) || argument.length !== 3) {
     return { problem: 'Arguments to "Fn::FindInMap" must be of the form [map_name, key, attribute]' };
   }
-  let entries: ReadonlyMap<string, Entry> | undefined = mappings;
-  let found: Node | undefined;
+  let entries: ReadonlyMap<string, MappingEntry> | undefined = mappings;
+  let found: YamlNode | undefined;
   for (const step of argument) {
-    const entry: Entry | undefined = typeof step === 'object' ? undefined : entries?.get(String(step));
+    const entry: MappingEntry | undefined = typeof step === 'object' ? undefined : entries?.get(String(step));
     // The number 5 is a different key from the text 5.
     found = entry && (entry.key === undefined) === (typeof step === 'string') ? entry.value : undefined;
     if (!found) return { problem: `"Fn::FindInMap" finds nothing under ${argument.map(shown).join(', ')}` };

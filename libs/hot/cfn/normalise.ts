@@ -2,9 +2,9 @@
  * Rewrites a template in CloudFormation's form, as Heat reads it, to HOT's names: sections, keys and the functions that
  * both have. Functions that only CloudFormation has (`Fn::Select`, `Fn::FindInMap` …) keep their names.
  */
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isNull, kindOfNode, type MapNode, type Node } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isNull, kindOfNode, type MapNode, type YamlNode } from '@anneal/python/yaml/node.ts';
 import { parametersOf } from './parameters.ts';
 
 export const cfnVersions: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ const conditionFunctions: Readonly<Record<string, string>> = {
 export interface Normalised {
   readonly root: MapNode;
   /** The maps that are calls. Any other map is data, even when its key is the name of a HOT function. */
-  readonly calls: ReadonlySet<Node>;
+  readonly calls: ReadonlySet<YamlNode>;
 }
 
 export function normaliseCfn(root: MapNode, format: string, mistakes: Mistakes): Normalised {
@@ -55,7 +55,7 @@ export function normaliseCfn(root: MapNode, format: string, mistakes: Mistakes):
   const resources = root.entries.get('Resources')?.value;
   const names = new Set(resources?.kind === 'map' ? resources.entries.keys() : []);
   const reader = new Reader({ names, hasConditions, mistakes });
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, MappingEntry>();
   for (const [name, entry] of root.entries) {
     if (Object.hasOwn(cfnVersions, name)) continue;
     const known = Object.hasOwn(sections, name) && (name !== 'Conditions' || hasConditions);
@@ -76,7 +76,7 @@ export function normaliseCfn(root: MapNode, format: string, mistakes: Mistakes):
 }
 
 class Reader {
-  readonly calls = new Set<Node>();
+  readonly calls = new Set<YamlNode>();
   readonly #names: ReadonlySet<string>;
   readonly #hasConditions: boolean;
   readonly #mistakes: Mistakes;
@@ -87,7 +87,7 @@ class Reader {
     this.#mistakes = options.mistakes;
   }
 
-  section(name: string, node: Node): Node {
+  section(name: string, node: YamlNode): YamlNode {
     if (node.kind !== 'map') return node;
     if (name === 'Parameters') return each(node, (value, key) => parametersOf(value, key, this.#mistakes));
     if (name === 'Conditions') return each(node, (value) => this.#value(value, true));
@@ -96,9 +96,9 @@ class Reader {
     return node;
   }
 
-  #keys(node: Node, keys: Readonly<Record<string, string>>): Node {
+  #keys(node: YamlNode, keys: Readonly<Record<string, string>>): YamlNode {
     if (node.kind !== 'map') return node;
-    const entries = new Map<string, Entry>();
+    const entries = new Map<string, MappingEntry>();
     for (const [key, { at, value }] of node.entries) {
       const known = Object.hasOwn(keys, key) && (key !== 'Condition' || this.#hasConditions);
       // Ignore keys that Anneal does not read.
@@ -111,7 +111,7 @@ class Reader {
     return { kind: 'map', entries, at: node.at };
   }
 
-  #value(node: Node, inCondition = false): Node {
+  #value(node: YamlNode, inCondition = false): YamlNode {
     if (node.kind === 'scalar') return node;
     if (node.kind === 'list') return { ...node, items: node.items.map((item) => this.#value(item, inCondition)) };
     const [first] = node.entries.size === 1 ? node.entries : [];
@@ -131,18 +131,18 @@ class Reader {
       : each(node, (inner) => this.#value(inner, inCondition));
   }
 
-  #choice(node: Node): Node {
+  #choice(node: YamlNode): YamlNode {
     if (node.kind !== 'list') return this.#value(node);
     return { ...node, items: node.items.map((item, index) => this.#value(item, index === 0)) };
   }
 
-  #single(name: string, value: Node, at: Source | undefined, around: Source | undefined): MapNode {
+  #single(name: string, value: YamlNode, at: PlanSource | undefined, around: PlanSource | undefined): MapNode {
     const call: MapNode = { kind: 'map', entries: new Map([[name, { at, value }]]), at: around };
     this.calls.add(call);
     return call;
   }
 
-  #only(node: Node): Node {
+  #only(node: YamlNode): YamlNode {
     if (node.kind === 'list' && node.items.length === 1 && node.items[0]) return node.items[0];
     const message = 'Arguments to "Fn::Not" must be of the form: [condition]';
     this.#mistakes.add({ code: 'InvalidArguments', message, path: 'Fn::Not', at: node.at });
@@ -150,7 +150,7 @@ class Reader {
   }
 
   /** Resolves a reference: to a resource if one has the name, else to a parameter. */
-  #reference(node: Node): string {
+  #reference(node: YamlNode): string {
     if (node.kind === 'list') {
       const message = 'The argument to "Ref" must be a name, not a list';
       this.#mistakes.add({ code: 'InvalidArguments', message, path: 'Ref', at: node.at });
@@ -159,7 +159,7 @@ class Reader {
     return isResource ? 'get_resource' : 'get_param';
   }
 
-  #attribute(argument: Node, at: Source | undefined, node: MapNode): Node {
+  #attribute(argument: YamlNode, at: PlanSource | undefined, node: MapNode): YamlNode {
     const built = this.#value(argument);
     if (built.kind !== 'list' || built.items.length !== 2) {
       const message = 'Arguments to "Fn::GetAtt" must be of the form [resource_name, attribute]';
@@ -170,8 +170,8 @@ class Reader {
   }
 }
 
-function each(node: MapNode, change: (value: Node, key: string) => Node): MapNode {
-  const entries = Array.from(node.entries, ([key, { at, value }]): [string, Entry] => [
+function each(node: MapNode, change: (value: YamlNode, key: string) => YamlNode): MapNode {
+  const entries = Array.from(node.entries, ([key, { at, value }]): [string, MappingEntry] => [
     key,
     { at, value: isNull(value) ? value : change(value, key) },
   ]);

@@ -1,6 +1,6 @@
 /** Converts a parameter in CloudFormation's form to one in HOT's. */
 import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, type Node } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, type YamlNode } from '@anneal/python/yaml/node.ts';
 
 const types: Readonly<Record<string, string>> = {
   String: 'string',
@@ -25,10 +25,10 @@ const rules: Readonly<Record<string, string>> = {
   AllowedPattern: 'allowed_pattern',
 };
 
-export function parametersOf(node: Node, name: string, mistakes: Mistakes): Node {
+export function parametersOf(node: YamlNode, name: string, mistakes: Mistakes): YamlNode {
   if (node.kind !== 'map') return node;
-  const entries = new Map<string, Entry>();
-  const constraints = new Map<string, Map<string, Entry> | Entry>();
+  const entries = new Map<string, MappingEntry>();
+  const constraints = new Map<string, Map<string, MappingEntry> | MappingEntry>();
   for (const [key, entry] of node.entries) {
     if (Object.hasOwn(plain, key)) entries.set(plain[key] ?? key, entry);
     else if (key === 'Type') entries.set('type', typeOf(entry));
@@ -37,7 +37,7 @@ export function parametersOf(node: Node, name: string, mistakes: Mistakes): Node
     else if (Object.hasOwn(bounds, key)) {
       const [rule = '', bound = ''] = bounds[key] ?? [];
       const before = constraints.get(rule);
-      const inner = before instanceof Map ? before : new Map<string, Entry>();
+      const inner = before instanceof Map ? before : new Map<string, MappingEntry>();
       constraints.set(rule, inner.set(bound, entry));
     } else if (key !== 'ConstraintDescription') {
       const message = `Invalid key '${key}' for parameter (${name})`;
@@ -54,8 +54,8 @@ export function parametersOf(node: Node, name: string, mistakes: Mistakes): Node
   }
   if (constraints.size > 0) {
     const description = node.entries.get('ConstraintDescription');
-    const items = Array.from(constraints, ([rule, found]): Node => {
-      const value: Entry =
+    const items = Array.from(constraints, ([rule, found]): YamlNode => {
+      const value: MappingEntry =
         found instanceof Map ? { at: node.at, value: { kind: 'map', entries: found, at: node.at } } : found;
       const entry = new Map([[rule, value]]);
       if (description) entry.set('description', description);
@@ -67,13 +67,13 @@ export function parametersOf(node: Node, name: string, mistakes: Mistakes): Node
 }
 
 /** Hides the parameter only when the value is the word true. */
-function hiddenOf({ at, value }: Entry): Entry {
+function hiddenOf({ at, value }: MappingEntry): MappingEntry {
   const isHidden = value.kind === 'scalar' && String(value.value).toLowerCase() === 'true';
   return { at, value: { kind: 'scalar', value: isHidden, at: value.at } };
 }
 
 /** HOT's names of types are invalid here. */
-function typeOf(entry: Entry): Entry {
+function typeOf(entry: MappingEntry): MappingEntry {
   const { value } = entry;
   if (value.kind !== 'scalar' || typeof value.value !== 'string') return entry;
   const type = Object.hasOwn(types, value.value) ? types[value.value] : `${value.value} `;

@@ -4,25 +4,25 @@ import type { Expression } from '@anneal/contracts/plan.ts';
 import { evaluate, type Scope, unknown } from '../evaluate.ts';
 import { conditionFunctions } from '../functions/table.ts';
 import { join, type MistakeDraft, type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isNull, kindOfNode, type Node, toJson } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isNull, kindOfNode, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import type { Version } from '../syntax/version.ts';
 
 /** Undefined when not known: a parameter has no value, or there is a mistake, which is reported. */
-export type Verdict = boolean | undefined;
+export type ConditionVerdict = boolean | undefined;
 
 export interface ConditionOptions {
-  readonly section: ReadonlyMap<string, Entry>;
+  readonly section: ReadonlyMap<string, MappingEntry>;
   readonly version: Version;
   readonly scope: Scope;
   readonly mistakes: Mistakes;
   /** Builds an expression from a node in which only the functions of conditions are allowed. */
-  readonly build: { condition(node: Node, path: string): Expression | undefined };
+  readonly build: { condition(node: YamlNode, path: string): Expression | undefined };
 }
 
 export class Conditions {
   readonly #options: ConditionOptions;
-  readonly #verdicts = new Map<string, Verdict>();
+  readonly #verdicts = new Map<string, ConditionVerdict>();
   readonly #running: string[] = [];
   /**
    * By condition: the mistakes that count only once it is used (`#held`), and the conditions that it uses (`#uses`).
@@ -40,7 +40,7 @@ export class Conditions {
   }
 
   /** Evaluates a use of a condition: the name of a condition, a boolean, or a function of conditions. */
-  use(node: Node, path: string): Verdict {
+  use(node: YamlNode, path: string): ConditionVerdict {
     if (node.kind === 'scalar' && typeof node.value === 'string') {
       const name = node.value;
       if (this.#options.section.has(name)) {
@@ -82,7 +82,7 @@ export class Conditions {
     for (const other of this.#uses.get(name) ?? []) this.#isUsed(other);
   }
 
-  #named(name: string): Verdict {
+  #named(name: string): ConditionVerdict {
     if (this.#verdicts.has(name)) return this.#verdicts.get(name);
     const path = join('conditions', name);
     const entry = this.#options.section.get(name);
@@ -106,7 +106,7 @@ export class Conditions {
    * `isOwn`: the node defines a condition in the section itself, where it must be a boolean and cannot name another
    * one.
    */
-  #definition(node: Node, path: string, isOwn: boolean): Verdict {
+  #definition(node: YamlNode, path: string, isOwn: boolean): ConditionVerdict {
     if (node.kind === 'scalar' && typeof node.value === 'boolean') return node.value;
     // Where a condition is used, a null is true. In the section itself it is invalid.
     if (isNull(node) && !isOwn && !path.endsWith('.not')) return true;
@@ -129,12 +129,12 @@ export class Conditions {
     return name === 'equals' ? this.#equals(argument, inner) : this.#value(node, path, isOwn);
   }
 
-  #all(name: 'and' | 'or', argument: Node, path: string): Verdict {
+  #all(name: 'and' | 'or', argument: YamlNode, path: string): ConditionVerdict {
     if (argument.kind !== 'list' || argument.items.length < 2) {
       return this.#refuse(argument, path, `The minimum number of condition arguments to "${name}" is 2.`);
     }
     const decisive = name === 'or';
-    const verdicts: Verdict[] = [];
+    const verdicts: ConditionVerdict[] = [];
     // Later operands are not evaluated once one decides, except in strict mode.
     for (const [index, item] of argument.items.entries()) {
       verdicts.push(this.use(item, join(path, index)));
@@ -144,7 +144,7 @@ export class Conditions {
     return verdicts.includes(undefined) ? undefined : !decisive;
   }
 
-  #equals(argument: Node, path: string): Verdict {
+  #equals(argument: YamlNode, path: string): ConditionVerdict {
     if (argument.kind !== 'list' || argument.items.length !== 2) {
       return this.#refuse(argument, path, 'Arguments to "equals" must be of the form: [value_1, value_2]');
     }
@@ -152,14 +152,14 @@ export class Conditions {
     return a === undefined || b === undefined ? undefined : pythonEqual(a, b);
   }
 
-  #value(node: Node, path: string, isOwn: boolean): Verdict {
+  #value(node: YamlNode, path: string, isOwn: boolean): ConditionVerdict {
     const value = this.#evaluate(node, path);
     if (value === undefined || typeof value === 'boolean') return value;
     if (typeof value === 'string' && !isOwn) return this.use({ kind: 'scalar', value, at: node.at }, path);
     return this.#refuse(node, path, `The definition of condition "${path}" is invalid: it is not a boolean`);
   }
 
-  #evaluate(node: Node, path: string): Json | undefined {
+  #evaluate(node: YamlNode, path: string): Json | undefined {
     const expression = this.#options.build.condition(node, path);
     if (!expression) return undefined;
     try {
@@ -171,13 +171,13 @@ export class Conditions {
     }
   }
 
-  #invalid(node: Node, path: string): undefined {
+  #invalid(node: YamlNode, path: string): undefined {
     const found = node.kind === 'scalar' ? JSON.stringify(toJson(node)) : kindOfNode(node);
     this.#refuse(node, path, `The definition of condition "${path.replace(/^conditions\./, '')}" is invalid: ${found}`);
     return undefined;
   }
 
-  #refuse(node: Node, path: string, message: string, known: readonly string[] = [], found?: string): undefined {
+  #refuse(node: YamlNode, path: string, message: string, known: readonly string[] = [], found?: string): undefined {
     const nearest = found === undefined ? undefined : nearestName(found, known);
     const expected = known.length > 0 ? known.join(', ') : undefined;
     this.#options.mistakes.add({
@@ -193,4 +193,4 @@ export class Conditions {
   }
 }
 
-const negate = (verdict: Verdict): Verdict => (verdict === undefined ? undefined : !verdict);
+const negate = (verdict: ConditionVerdict): ConditionVerdict => (verdict === undefined ? undefined : !verdict);

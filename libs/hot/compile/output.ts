@@ -2,7 +2,7 @@
 import type { PlanOutput } from '@anneal/contracts/plan.ts';
 import type { Build } from '../syntax/build.ts';
 import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isNull } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isNull } from '@anneal/python/yaml/node.ts';
 import { checkReference, type ResourceContext } from '../resources/resource-context.ts';
 import type { Version } from '../syntax/version.ts';
 
@@ -14,7 +14,7 @@ export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf
   readonly version: Version;
 }
 
-export function compileOutput(name: string, entry: Entry, context: OutputContext): PlanOutput | undefined {
+export function compileOutput(name: string, entry: MappingEntry, context: OutputContext): PlanOutput | undefined {
   const { build, mistakes, version, dialect } = context;
   const path = join('outputs', name);
   const refuse = (message: string, nearest?: string): undefined => {

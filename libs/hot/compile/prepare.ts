@@ -5,14 +5,14 @@ import type { CompileParameters } from '../compile.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from '../environment/environment.ts';
 import { plain } from '@anneal/python/values/exact.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { type Entry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { TemplateLibrary } from '../nested/library.ts';
 import { checkParameterGroups } from '../parameters/parameter-groups.ts';
 import { type ParameterSchema, readParameterSchemas } from '../parameters/parameter-schema.ts';
 import { resolveParameters } from '../parameters/parameters.ts';
 import { fromJson } from '../syntax/parse.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
 
 export interface Front {
@@ -24,7 +24,7 @@ export interface Front {
 }
 
 export function readFront(
-  options: CompileParameters & { mistakes: Mistakes; missingAllowed: boolean; work: Work },
+  options: CompileParameters & { mistakes: Mistakes; missingAllowed: boolean; work: EvaluationWork },
 ): Front | undefined {
   const { mistakes, work } = options;
   const read = readTemplate({ content: options.template, mistakes });
@@ -63,7 +63,7 @@ const isDocument = (item: JsonObject | EnvironmentDocument): item is Environment
 function withGiven(environment: Environment, { parameters }: CompileParameters): Environment {
   const given = parameters && asEntries(parameters);
   if (!given?.size) return environment;
-  const merged = new Map<string, Entry>([...environment.parameters, ...given]);
+  const merged = new Map<string, MappingEntry>([...environment.parameters, ...given]);
   const before = environment.merged['parameters'];
   const stored = toRecord([
     ...Object.entries((before ?? {}) as JsonObject),
@@ -73,9 +73,9 @@ function withGiven(environment: Environment, { parameters }: CompileParameters):
 }
 
 /** Converts values to the entries of a document. A value nested too deeply for a document yields no entries. */
-export function asEntries(values: JsonObject): ReadonlyMap<string, Entry> {
+export function asEntries(values: JsonObject): ReadonlyMap<string, MappingEntry> {
   const node = fromJson({ value: values, mistakes: new Mistakes() });
-  return node?.kind === 'map' ? node.entries : new Map<string, Entry>();
+  return node?.kind === 'map' ? node.entries : new Map<string, MappingEntry>();
 }
 
 function forget(

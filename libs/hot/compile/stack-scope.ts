@@ -5,7 +5,7 @@ import type { Scope } from '../evaluate.ts';
 import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, settled, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
-import { Work } from '../evaluate/work.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 /** Key among the attributes of a resource for the value that `get_resource` returns. */
 export const idKey = '__id__';
@@ -25,7 +25,7 @@ export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'upda
 export class StackScope implements Scope {
   readonly templateVersion: string;
   readonly strict: boolean;
-  readonly work: Work;
+  readonly work: EvaluationWork;
   readonly #values: Readonly<Record<string, PlanParameter>>;
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
@@ -40,13 +40,13 @@ export class StackScope implements Scope {
     facade?: FacadeParts;
     strict?: boolean | undefined;
     /** The work of the stack around it. */
-    work?: Work;
+    work?: EvaluationWork;
   }) {
     const { facade } = options;
     if (facade) this.facade = (part) => facade[part];
     this.templateVersion = options.version;
     this.strict = options.strict === true;
-    this.work = options.work ?? new Work();
+    this.work = options.work ?? new EvaluationWork();
     this.#values = options.values;
     this.#given = options.given ?? {};
   }

@@ -9,7 +9,7 @@ import { join, type Mistakes } from '../syntax/mistakes.ts';
 import { describeResources, withReads } from '../nested/describe.ts';
 import { expandNested } from '../nested/expand.ts';
 import type { NestedTemplate } from '../nested/library.ts';
-import { type Entry, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, toRecord } from '@anneal/python/yaml/node.ts';
 import { plain } from '@anneal/python/values/exact.ts';
 import { compileOutput } from './output.ts';
 import type { Found } from '../environment/registry.ts';
@@ -17,22 +17,22 @@ import { compileResource, isEnabled } from '../resources/resource.ts';
 import type { ResourceContext } from '../resources/resource-context.ts';
 import { findType, type TypeContext } from '../resources/resource-type.ts';
 import { sectionEntries, sectionNode } from '../syntax/template.ts';
-import type { Body, NestedStack, ResolvedTypes, StackInput } from './tree.ts';
+import type { Body, NestedStack, ResolvedTypes, CompileInput } from './tree.ts';
 
 /** Work charged for compiling one resource, in values. */
 const workAResource = 50;
-const sectionSize = (read: StackInput['read']): number => {
+const sectionSize = (read: CompileInput['read']): number => {
   const section = sectionNode(read, 'resources');
   return section.kind === 'map' ? section.entries.size : 0;
 };
 
-export function compileStack(input: StackInput): Body | undefined {
+export function compileStack(input: CompileInput): Body | undefined {
   const { read, environment, schemas, values, mistakes, scope, tree } = input;
   const { version, dialect } = read;
   scope.work.spend(workAResource * sectionSize(read));
   const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
   const hasConditions = dialect === 'cfn' || version >= '2016-10-14';
-  const conditions = hasConditions ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>();
+  const conditions = hasConditions ? sectionEntries(read, 'conditions', mistakes) : new Map<string, MappingEntry>();
   const build = new Build({
     version,
     dialect,
@@ -96,7 +96,7 @@ export function compileStack(input: StackInput): Body | undefined {
 }
 
 function resolveTypes(
-  entries: ReadonlyMap<string, Entry>,
+  entries: ReadonlyMap<string, MappingEntry>,
   enabled: ReadonlyMap<string, boolean>,
   context: TypeContext,
 ): ResolvedTypes {
@@ -114,7 +114,7 @@ function resolveTypes(
   return { typeOf, templateOf, foundOf };
 }
 
-function writtenTypesOf(entries: ReadonlyMap<string, Entry>): Map<string, string> {
+function writtenTypesOf(entries: ReadonlyMap<string, MappingEntry>): Map<string, string> {
   const types = new Map<string, string>();
   for (const [name, { value }] of entries) {
     const type = value.kind === 'map' ? value.entries.get('type')?.value : undefined;
@@ -124,7 +124,7 @@ function writtenTypesOf(entries: ReadonlyMap<string, Entry>): Map<string, string
 }
 
 /** Adds `more` resources to the count of the whole tree and refuses too many. */
-function refuseTooMany(more: number, { tree, depth, mistakes }: StackInput): void {
+function refuseTooMany(more: number, { tree, depth, mistakes }: CompileInput): void {
   const { count, maxResources } = tree;
   count.resources += more;
   if (maxResources < 0 || count.resources <= maxResources) return;
@@ -136,7 +136,7 @@ function refuseTooMany(more: number, { tree, depth, mistakes }: StackInput): voi
   mistakes.add({ code: 'TooManyResources', message, path: 'resources', at: undefined, expected, found });
 }
 
-function checkNames(entries: ReadonlyMap<string, Entry>, input: StackInput): void {
+function checkNames(entries: ReadonlyMap<string, MappingEntry>, input: CompileInput): void {
   const { schemas, mistakes } = input;
   refuseTooMany(entries.size, input);
   for (const [name, { at }] of entries) {
@@ -151,7 +151,7 @@ function checkNames(entries: ReadonlyMap<string, Entry>, input: StackInput): voi
 /** Returns true when there are no cycles. */
 function refuseCycles(
   resources: readonly PlanResource[],
-  entries: ReadonlyMap<string, Entry>,
+  entries: ReadonlyMap<string, MappingEntry>,
   mistakes: Mistakes,
 ): boolean {
   const requires = new Map(resources.map((resource) => [resource.name, resource.requires]));

@@ -11,10 +11,10 @@ import type { StackIdentity } from '../parameters/pseudo.ts';
 import type { Found } from '../environment/registry.ts';
 import type { StackScope } from './stack-scope.ts';
 import type { Template } from '../syntax/template.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 
 /** Values that all stacks of a tree share. */
-export interface Tree {
+export interface TemplateTree {
   readonly library: TemplateLibrary;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly files: ReadonlyMap<string, string>;
@@ -28,17 +28,17 @@ export interface Tree {
   readonly maxDepth: number;
   readonly count: { resources: number };
   /** Work that compiling the tree may use. */
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
-export interface StackInput {
+export interface CompileInput {
   readonly read: Template;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
   readonly values: Record<string, PlanParameter>;
   readonly environment: Environment;
   readonly identity: StackIdentity;
   readonly scope: StackScope;
-  readonly tree: Tree;
+  readonly tree: TemplateTree;
   /** 0 for the root. */
   readonly depth: number;
   readonly mistakes: Mistakes;

@@ -1,20 +1,20 @@
 /** Reads environments, merges them in order and splits them into sections. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
 import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import {
-  type Entry,
+  type MappingEntry,
   isNull,
   isObject,
   kindOfNode,
   type MapNode,
-  type Node,
+  type YamlNode,
   toJson,
   toRecord,
 } from '@anneal/python/yaml/node.ts';
 import { fromJson, parse } from '../syntax/parse.ts';
-import { Registry } from './registry.ts';
+import { TypeRegistry } from './registry.ts';
 
 const sections = [
   'parameters',
@@ -27,9 +27,9 @@ const sections = [
 type Section = (typeof sections)[number];
 
 export interface Environment {
-  readonly parameters: ReadonlyMap<string, Entry>;
-  readonly defaults: ReadonlyMap<string, Entry>;
-  readonly registry: Registry;
+  readonly parameters: ReadonlyMap<string, MappingEntry>;
+  readonly defaults: ReadonlyMap<string, MappingEntry>;
+  readonly registry: TypeRegistry;
   /** All sections merged, in the form that is stored. */
   readonly merged: JsonObject;
 }
@@ -48,7 +48,7 @@ export interface EnvironmentContext {
 interface Merging {
   readonly merge: ParameterMerge;
   readonly mistakes: Mistakes;
-  readonly maps: Map<Section, Map<string, Entry>>;
+  readonly maps: Map<Section, Map<string, MappingEntry>>;
   readonly lists: Map<Section, Json[]>;
   readonly isOnly: boolean;
 }
@@ -70,23 +70,23 @@ export function readEnvironments(documents: readonly EnvironmentDocument[], cont
       typeof content === 'string' ? parse({ text: content, file, mistakes }) : fromJson({ value: content, mistakes });
     if (node && !isNull(node)) addDocument(node, file, merging);
   }
-  const of = (name: Section): Map<string, Entry> => merging.maps.get(name) ?? new Map();
+  const of = (name: Section): Map<string, MappingEntry> => merging.maps.get(name) ?? new Map();
   const merged = sections.flatMap((name): [string, Json][] => {
     const list = merging.lists.get(name);
     if (list !== undefined) return [[name, list]];
     const entries = Array.from(of(name), ([key, { value }]): [string, Json] => [key, toJson(value)]);
     return entries.length > 0 ? [[name, toRecord(entries)]] : [];
   });
-  const registry: Node = { kind: 'map', entries: of('resource_registry'), at: undefined };
+  const registry: YamlNode = { kind: 'map', entries: of('resource_registry'), at: undefined };
   return {
     parameters: of('parameters'),
     defaults: of('parameter_defaults'),
-    registry: Registry.read(registry, mistakes),
+    registry: TypeRegistry.read(registry, mistakes),
     merged: toRecord(merged),
   };
 }
 
-function addDocument(node: Node, file: string, merging: Merging): void {
+function addDocument(node: YamlNode, file: string, merging: Merging): void {
   const { mistakes } = merging;
   if (node.kind !== 'map') {
     const message = `The environment is not a valid YAML mapping: ${file} is ${kindOfNode(node)}`;
@@ -123,17 +123,17 @@ function addDocument(node: Node, file: string, merging: Merging): void {
 }
 
 /** Written by programs that do not distinguish an empty map from an empty list. */
-const isEmptyList = (node: Node): boolean => node.kind === 'list' && node.items.length === 0;
+const isEmptyList = (node: YamlNode): boolean => node.kind === 'list' && node.items.length === 0;
 
 function addMap(parameters: {
   section: Section;
   node: MapNode;
-  said: Node | undefined;
+  said: YamlNode | undefined;
   file: string;
   merging: Merging;
 }): void {
   const { section, node, said, file, merging } = parameters;
-  const into = merging.maps.get(section) ?? new Map<string, Entry>();
+  const into = merging.maps.get(section) ?? new Map<string, MappingEntry>();
   merging.maps.set(section, into);
   if (!merging.isOnly && (section === 'parameters' || section === 'parameter_defaults')) {
     merging.merge.add({ into, section, entries: node.entries, said, file });
@@ -153,8 +153,8 @@ function addList({
   merging,
 }: {
   section: Section;
-  node: Node;
-  at: Source | undefined;
+  node: YamlNode;
+  at: PlanSource | undefined;
   merging: Merging;
 }): void {
   const written = toJson(node);

@@ -3,9 +3,17 @@
  * `merge` (lists are extended, maps updated, strings joined) or `deep_merge` (the same at every level of a map).
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { join, type Mistakes } from '../syntax/mistakes.ts';
-import { type Entry, isNull, isObject, type Node, shown, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import {
+  type MappingEntry,
+  isNull,
+  isObject,
+  type YamlNode,
+  shown,
+  toJson,
+  toRecord,
+} from '@anneal/python/yaml/node.ts';
 import type { ParameterType } from '../parameters/parameter-schema.ts';
 import { fromJson } from '../syntax/parse.ts';
 
@@ -29,10 +37,10 @@ export class ParameterMerge {
 
   /** Merges the parameters of one file into those of the earlier files. */
   add(parameters: {
-    into: Map<string, Entry>;
+    into: Map<string, MappingEntry>;
     section: string;
-    entries: ReadonlyMap<string, Entry>;
-    said: Node | undefined;
+    entries: ReadonlyMap<string, MappingEntry>;
+    said: YamlNode | undefined;
     file: string;
   }): void {
     const { into, section, entries, said, file } = parameters;
@@ -60,7 +68,7 @@ export class ParameterMerge {
   }
 
   /** An unknown strategy is ignored. */
-  #strategy(name: string, said: Node | undefined): Strategy {
+  #strategy(name: string, said: YamlNode | undefined): Strategy {
     const strategyOf = (key: string): string | undefined => {
       const node = said?.kind === 'map' ? said.entries.get(key)?.value : undefined;
       return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
@@ -72,13 +80,13 @@ export class ParameterMerge {
   }
 
   #merge(parameters: {
-    into: Map<string, Entry>;
+    into: Map<string, MappingEntry>;
     name: string;
-    entry: Entry;
+    entry: MappingEntry;
     type: ParameterType;
     strategy: Strategy;
     path: string;
-    at: Source | undefined;
+    at: PlanSource | undefined;
   }): void {
     const { into, name, entry, type, strategy, path, at } = parameters;
     const before = into.get(name);

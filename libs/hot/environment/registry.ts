@@ -7,10 +7,18 @@
  * before every letter. An entry that does not resolve is skipped.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { type LifecycleHook, lifecycleHookSchema, type Source } from '@anneal/contracts/plan.ts';
+import { type LifecycleHook, lifecycleHookSchema, type PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isNull, isObject, kindOfNode, type Node, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import {
+  type MappingEntry,
+  isNull,
+  isObject,
+  kindOfNode,
+  type YamlNode,
+  toJson,
+  toRecord,
+} from '@anneal/python/yaml/node.ts';
 
 const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
 /** Statements about a resource: their allowed values, and the name of each in messages. */
@@ -25,7 +33,7 @@ interface Mapping {
   /** Keys from the root of the registry: `['resources', 'server', 'OS::Nova::Server']`. */
   readonly path: readonly string[];
   readonly value: string;
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
 }
 interface Level {
   readonly kind: 'level';
@@ -48,7 +56,7 @@ export type Found =
 
 const isTemplateName = (name: string): boolean => name.endsWith('.yaml') || name.endsWith('.template');
 
-export interface Wanted {
+export interface TypeLookup {
   readonly type: string;
   readonly resource: string | undefined;
   readonly types: ReadonlyMap<string, ResourceType>;
@@ -56,26 +64,26 @@ export interface Wanted {
   readonly except?: Found | undefined;
 }
 
-export class Registry {
+export class TypeRegistry {
   readonly #root: Level;
-  readonly #inside = new Map<string, Registry>();
+  readonly #inside = new Map<string, TypeRegistry>();
 
   private constructor(root: Level) {
     this.#root = root;
   }
 
-  static read(section: Node, mistakes: Mistakes): Registry {
+  static read(section: YamlNode, mistakes: Mistakes): TypeRegistry {
     const root = level();
     if (section.kind === 'map') load({ into: root, path: [], entries: section.entries, mistakes, depth: 0 });
-    return new Registry(root);
+    return new TypeRegistry(root);
   }
 
   /** Undefined when no type or template matches. */
-  find(wanted: Wanted): Found | undefined {
+  find(wanted: TypeLookup): Found | undefined {
     return this.#find(wanted, []);
   }
 
-  #find({ type, resource, types, except }: Wanted, way: readonly string[]): Found | undefined {
+  #find({ type, resource, types, except }: TypeLookup, way: readonly string[]): Found | undefined {
     if (way.includes(type)) return { kind: 'cycle', way: [...way, type] };
     for (const mapping of this.#candidates(type, resource)) {
       const found = this.#follow(mapping, { type, resource, types, except }, [...way, type]);
@@ -103,7 +111,7 @@ export class Registry {
     return found.sort(byRank);
   }
 
-  #follow({ path, value, at }: Mapping, wanted: Wanted, way: readonly string[]): Found | undefined {
+  #follow({ path, value, at }: Mapping, wanted: TypeLookup, way: readonly string[]): Found | undefined {
     const name = path.at(-1) ?? '';
     if (isTemplateName(name)) return { kind: 'template', file: name, mapping: undefined };
     if (isTemplateName(value)) return { kind: 'template', file: value, mapping: { kind: 'mapping', path, value, at } };
@@ -159,7 +167,7 @@ export class Registry {
    * The registry that a nested stack inherits: all entries except the one that led to it. Of the entries by resource
    * name, it inherits those below its own name.
    */
-  inside(resource: string, mapping: Mapping | undefined): Registry {
+  inside(resource: string, mapping: Mapping | undefined): TypeRegistry {
     const items = new Map(this.#root.items);
     if (mapping?.path.length === 1) items.delete(mapping.path[0] ?? '');
     const below = new Map<string, Item>();
@@ -174,17 +182,17 @@ export class Registry {
     const shared = below.size === 0 ? this.#inside.get(key) : undefined;
     if (shared) return shared;
     items.set('resources', { kind: 'level', items: below });
-    const registry = new Registry({ kind: 'level', items });
+    const registry = new TypeRegistry({ kind: 'level', items });
     if (below.size === 0) this.#inside.set(key, registry);
     return registry;
   }
 
   /** Adds a type as an alias of another, unless the registry already has an entry for it. */
-  withAlias(name: string, target: string): Registry {
+  withAlias(name: string, target: string): TypeRegistry {
     const { items } = this.#root;
     if (items.has(name)) return this;
     const mapping: Mapping = { kind: 'mapping', path: [name], value: target, at: undefined };
-    return new Registry({ kind: 'level', items: new Map([...items, [name, mapping]]) });
+    return new TypeRegistry({ kind: 'level', items: new Map([...items, [name, mapping]]) });
   }
 }
 
@@ -233,7 +241,7 @@ const deepest = 20;
 function load(parameters: {
   into: Level;
   path: readonly string[];
-  entries: ReadonlyMap<string, Entry>;
+  entries: ReadonlyMap<string, MappingEntry>;
   mistakes: Mistakes;
   depth: number;
 }): void {
@@ -283,10 +291,10 @@ function remove({ items }: Level, key: string): void {
 function readStatement(parameters: {
   into: Level;
   key: keyof typeof statements;
-  value: Node;
+  value: YamlNode;
   place: string;
   mistakes: Mistakes;
-  at: Source | undefined;
+  at: PlanSource | undefined;
 }): void {
   const { into, key, value, place, mistakes, at } = parameters;
   const known: readonly string[] = statements[key][0];
@@ -307,10 +315,10 @@ function readStatement(parameters: {
 /** Lifecycle hooks: waits for a listener, with a time to live and the result when it expires. */
 function readLifecycleHooks(parameters: {
   into: Level;
-  value: Node;
+  value: YamlNode;
   place: string;
   mistakes: Mistakes;
-  at: Source | undefined;
+  at: PlanSource | undefined;
 }): void {
   const { into, value, place, mistakes, at } = parameters;
   const json = toJson(value);

@@ -32,7 +32,7 @@ export function withinWork<T>(mistakes: Mistakes, work: () => T): T | undefined 
   }
 }
 
-export class Work {
+export class EvaluationWork {
   readonly #most: number;
   readonly #whenSpent: 'refuse' | 'abandon';
   #spent = 0;

@@ -4,7 +4,7 @@ import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '@anneal/python/values/record.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { EqualMap, EqualSet } from './equal.ts';
 import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
@@ -164,7 +164,7 @@ const between = (text: string, value: string): string =>
 interface Placeholder {
   readonly name: string;
   readonly value: Json;
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 function substituteText(text: string, { name, value, work }: Placeholder): string {

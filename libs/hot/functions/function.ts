@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
-import type { Work } from '../evaluate/work.ts';
-import type { Limits } from '../yaql/call.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
+import type { EvaluationLimits } from '../yaql/call.ts';
 
 export interface Scope {
   /** The value of heat_template_version: functions differ between versions. */
@@ -14,7 +14,7 @@ export interface Scope {
   /** True when input that Heat silently accepts is an error: a path that leads nowhere, a null among texts. */
   readonly strict?: boolean;
   /** Limits of a yaql expression; Heat's when absent. */
-  readonly yaql?: Limits;
+  readonly yaql?: EvaluationLimits;
   /** In a nested template: a part of the resource that the nested stack implements. Undefined when not nested. */
   facade?(part: 'metadata' | 'deletion_policy' | 'update_policy'): Json | undefined;
   /** Result of `get_resource`; undefined while the resource does not exist. */
@@ -27,7 +27,7 @@ export interface Scope {
    */
   read?(resource: string, attribute: string, path: readonly Json[]): PartialValue | undefined;
   /** Work budget of a whole stack. Without it, each evaluation has its own. */
-  readonly work?: Work;
+  readonly work?: EvaluationWork;
 }
 
 export interface TemplateFunction {
@@ -41,7 +41,7 @@ export interface TemplateFunction {
    * caller has paid for reading the argument; the function pays out of `work` for anything that grows beyond it.
    * @throws Wrong
    */
-  evaluate(argument: Json, scope: Scope, work: Work): PartialValue | undefined;
+  evaluate(argument: Json, scope: Scope, work: EvaluationWork): PartialValue | undefined;
 }
 
 /** The arguments are wrong. The evaluator adds the path. */

@@ -5,7 +5,7 @@ import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { compareText, isSortable, jsonText, lengthOf, pythonText } from '@anneal/python/values/compare.ts';
 import { entriesOf, exactKeys } from '@anneal/python/values/record.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import {
   isEmpty,
   listOf,
@@ -65,7 +65,7 @@ export function replaceText(options: {
   template: Json;
   params: Json;
   scope: Scope;
-  work: Work;
+  work: EvaluationWork;
   strictness?: Strictness;
 }): string {
   const { name, template, params, scope, work, strictness = 'lenient' } = options;
@@ -113,7 +113,7 @@ function replaceAll(parameters: {
   keys: readonly string[];
   values: ReadonlyMap<string, string>;
   missing: Set<string>;
-  work: Work;
+  work: EvaluationWork;
 }): string {
   const { text, keys, values, missing, work } = parameters;
   // The longest key cuts the template first, and each next key cuts the pieces: one pass per key over the pieces.

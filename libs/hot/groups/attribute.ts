@@ -5,7 +5,7 @@ import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
-export interface Members {
+export interface GroupMembers {
   /** In the group's order: by number, by age (without failed members), or as the servers are listed. */
   readonly names: readonly string[];
   reference(name: string): PartialValue;
@@ -18,7 +18,7 @@ export interface ReadGroup {
   /** The group's name and type. */
   readonly group: string;
   readonly type: string;
-  readonly members: Members;
+  readonly members: GroupMembers;
   /** Names that are not used again (ResourceGroup). */
   readonly skipped?: readonly string[];
   readonly attribute: string;

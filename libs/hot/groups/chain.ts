@@ -1,14 +1,14 @@
 /** ResourceChain: one member for each type in a list, each created after the one before it. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '@anneal/python/yaml/node.ts';
-import type { Member } from './member.ts';
+import type { GroupMember } from './member.ts';
 
 /** `window`: number of members of a concurrent chain that may be created at a time. */
-export function chainMembers({ properties, window = 1 }: { properties: JsonObject; window?: number }): Member[] {
+export function chainMembers({ properties, window = 1 }: { properties: JsonObject; window?: number }): GroupMember[] {
   const { resources, concurrent, resource_properties: given } = properties;
   const types = Array.isArray(resources) ? resources : [];
   const step = concurrent === true ? Math.max(1, window) : 1;
-  return types.map((type, index): Member => {
+  return types.map((type, index): GroupMember => {
     const before = index - step;
     const definition: JsonObject = {
       type,

@@ -1,6 +1,6 @@
 /** Changes the members of a group to the wanted ones, at once or in batches. */
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
-import type { Member } from './member.ts';
+import type { GroupMember } from './member.ts';
 
 /**
  * Computes the members of a group of `size` after at most `changes` members are added or changed. If there are too
@@ -15,30 +15,30 @@ export function nextMembers({
   newName,
 }: {
   /** In the order of removal or change. */
-  current: readonly Member[];
+  current: readonly GroupMember[];
   definition: (name: string) => JsonObject;
   size: number;
   changes: number;
   newName: () => string;
-}): Member[] {
+}): GroupMember[] {
   const stay = size === 0 ? [] : current.slice(-size);
   const missing = size - stay.length;
   let left = changes - missing;
-  const kept = stay.map((member): Member => {
+  const kept = stay.map((member): GroupMember => {
     if (left <= 0) return member;
     const wanted = definition(member.name);
     if (sameJson(member.definition, wanted)) return member;
     left -= 1;
     return { name: member.name, definition: wanted };
   });
-  const come = Array.from({ length: missing }, (): Member => {
+  const come = Array.from({ length: missing }, (): GroupMember => {
     const name = newName();
     return { name, definition: definition(name) };
   });
   return [...kept, ...come];
 }
 
-export interface Batch {
+export interface RollingBatch {
   /** Size of the group after the batch. */
   readonly size: number;
   /** Number of members that the batch may add or change. */
@@ -59,8 +59,8 @@ export function batchesOf({
   /** Maximum number of members in a batch; at least 1 counts. */
   most: number;
   least: number;
-}): Batch[] {
-  const batches: Batch[] = [];
+}): RollingBatch[] {
+  const batches: RollingBatch[] = [];
   let [size, updated] = [current, 0];
   while (size !== target || updated < size) {
     const changes = Math.min(Math.max(1, most), Math.max(target - updated, 0));

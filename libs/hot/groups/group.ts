@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { chainMembers } from './chain.ts';
 import { deploymentDefinition, deploymentNames } from './deployments.ts';
 import { groupKind } from './kind.ts';
-import { Work } from '../evaluate/work.ts';
-import type { Member } from './member.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
+import type { GroupMember } from './member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';
 
@@ -33,15 +33,18 @@ export function firstCount({ type, properties }: Pick<FirstMembers, 'type' | 'pr
 }
 
 /** Call before creating the members, because each gets the whole definition. @throws OutOfWork */
-export function payForMembers(work: Work, { count, properties }: { count: number; properties: JsonObject }): void {
+export function payForMembers(
+  work: EvaluationWork,
+  { count, properties }: { count: number; properties: JsonObject },
+): void {
   // These hold a part per member, so each member gets only its own part.
   const { servers: _, resources: __, ...shared } = properties;
-  const definition = new Work(Infinity);
+  const definition = new EvaluationWork(Infinity);
   definition.look(shared);
   work.spend(count * (workAMember + definition.spent));
 }
 
-export function firstMembers(parameters: FirstMembers): Member[] {
+export function firstMembers(parameters: FirstMembers): GroupMember[] {
   const { type, properties, newName, configuration = { properties: {} }, reference = null } = parameters;
   const kind = groupKind(type);
   if (kind === undefined) return [];

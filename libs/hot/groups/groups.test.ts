@@ -2,7 +2,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
-import { type Members, readGroup } from './attribute.ts';
+import { type GroupMembers, readGroup } from './attribute.ts';
 import { batchesOf, nextMembers } from './change.ts';
 import { firstMembers } from './group.ts';
 import { memberTemplate } from './member.ts';
@@ -165,7 +165,7 @@ describe('the template of the members', () => {
 });
 
 describe('attributes of a group', () => {
-  const members: Members = {
+  const members: GroupMembers = {
     names: ['b', 'a'],
     reference: (name) => `id-${name}`,
     attribute: (name, attribute, path) => [name, attribute, ...path.map(pythonText)].join('/'),
@@ -216,7 +216,7 @@ describe('attributes of a group', () => {
       path: [],
     });
     expect(none).toEqual({ value: null });
-    const open: Members = { ...members, attribute: () => unknown };
+    const open: GroupMembers = { ...members, attribute: () => unknown };
     expect(readGroup({ group: 'g', type, members: open, attribute: 'InstanceList', path: [] })).toEqual({
       value: unknown,
     });

@@ -7,14 +7,14 @@ import { toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
-export interface Member {
+export interface GroupMember {
   readonly name: string;
   /** In the form of a template: `type`, `properties`, … */
   readonly definition: JsonObject;
 }
 
 /** An attribute and the path into it, in the order of `get_attr` after the resource. */
-export type Read = readonly [attribute: string, ...path: Json[]];
+export type PropertyReader = readonly [attribute: string, ...path: Json[]];
 
 /** Heat uses this version for the templates of its groups, whatever the version of the template around them. */
 const version = '2015-04-30';
@@ -26,8 +26,8 @@ export function memberTemplate({
 }: {
   /** Type of the group. */
   type: string;
-  members: readonly Member[];
-  reads?: readonly Read[];
+  members: readonly GroupMember[];
+  reads?: readonly PropertyReader[];
 }): JsonObject {
   const outputs = groupOutputs({ type, names: members.map(({ name }) => name), reads });
   return {
@@ -49,7 +49,7 @@ function groupOutputs({
 }: {
   type: string;
   names: readonly string[];
-  reads: readonly Read[];
+  reads: readonly PropertyReader[];
 }): JsonObject {
   const kind = groupKind(type);
   const map = (value: (member: string) => Json): JsonObject => toRecord(names.map((name) => [name, value(name)]));

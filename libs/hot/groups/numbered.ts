@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { nextMembers } from './change.ts';
-import type { Member } from './member.ts';
+import type { GroupMember } from './member.ts';
 
 export function memberNames({ count, skipped }: { count: number; skipped: ReadonlySet<string> }): string[] {
   const names: string[] = [];
@@ -81,17 +81,17 @@ export function nextNumbered({
   changes,
 }: {
   /** In order of creation, with their current definitions. */
-  current: readonly Member[];
+  current: readonly GroupMember[];
   properties: JsonObject;
   skipped: ReadonlySet<string>;
   /** Size of the group after the batch. */
   total: number;
   changes: number;
-}): Member[] {
+}): GroupMember[] {
   const names = memberNames({ count: total, skipped });
   const place = new Map(names.map((name, index) => [name, index]));
   const target = Number(properties['count'] ?? 1);
-  const rank = ({ name }: Member): number => {
+  const rank = ({ name }: GroupMember): number => {
     const index = place.get(name);
     if (index === undefined) return 0;
     return index < target ? target - index : total;

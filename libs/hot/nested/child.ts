@@ -7,7 +7,7 @@ import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import type { StackIdentity } from '../parameters/pseudo.ts';
 import type { NestedScope } from '../compile/stack-scope.ts';
 import type { Template } from '../syntax/template.ts';
-import type { Body, StackInput } from '../compile/tree.ts';
+import type { Body, CompileInput } from '../compile/tree.ts';
 
 export interface Child {
   /** File that messages name for its mistakes. */
@@ -26,6 +26,6 @@ export interface Child {
   show(body: Body): NestedScope;
 }
 
-export function childIdentity({ identity }: StackInput, name: string): StackIdentity {
+export function childIdentity({ identity }: CompileInput, name: string): StackIdentity {
   return { stackName: `${identity.stackName}-${name}`, stackId: '', projectId: identity.projectId };
 }

@@ -6,7 +6,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanNested, PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { type Compiled, hasDefaults } from '../compile.ts';
+import { type CompileResult, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment/environment.ts';
 import { asEntries } from '../compile/prepare.ts';
 import { openExpression } from '../syntax/build.ts';
@@ -29,7 +29,7 @@ import { Digests } from './digest.ts';
 import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
 import { passProperties } from './pass.ts';
-import { withinWork, Work } from '../evaluate/work.ts';
+import { withinWork, EvaluationWork } from '../evaluate/work.ts';
 
 /** Only for a group: the template of its members, that template's parameters, and its rolling update. */
 interface Members {
@@ -73,7 +73,7 @@ export interface CompileNested {
   readonly maxDepth?: number | undefined;
   readonly resourcesOutside: number;
   /** Work that compiling may use. */
-  readonly work?: Work;
+  readonly work?: EvaluationWork;
 }
 
 interface Source {
@@ -83,15 +83,15 @@ interface Source {
   readonly hidden: ReadonlySet<string>;
 }
 
-type WithWork = CompileNested & { readonly work: Work };
+type WithWork = CompileNested & { readonly work: EvaluationWork };
 
-export function compileNested(given: CompileNested): Compiled {
+export function compileNested(given: CompileNested): CompileResult {
   const mistakes = new Mistakes();
-  const options = { ...given, work: given.work ?? new Work() };
+  const options = { ...given, work: given.work ?? new EvaluationWork() };
   return withinWork(mistakes, () => compileWithin(options, mistakes)) ?? { mistakes: mistakes.all() };
 }
 
-function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
+function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
   const { library, stackName, stackId, projectId, depth, maxDepth = defaultDepth, facade } = options;
   const source = depth > maxDepth ? refuseDepth(options.resource, maxDepth, mistakes) : sourceOf(options, mistakes);
   if (!source || mistakes.any) return { mistakes: mistakes.all() };

@@ -10,7 +10,7 @@ import { groupKind } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
 import { resolveProperties } from '../resources/properties.ts';
-import type { ResolvedTypes, StackInput } from '../compile/tree.ts';
+import type { ResolvedTypes, CompileInput } from '../compile/tree.ts';
 import { holdsUnknown, type PartialValue } from '../evaluate/unknown.ts';
 
 export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
@@ -20,7 +20,7 @@ export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'
 }
 
 interface Described extends ResolvedTypes {
-  readonly stack: StackInput;
+  readonly stack: CompileInput;
   /** By resource: the type as written in the template, before the registry maps it. */
   readonly writtenTypes: ReadonlyMap<string, string>;
 }
@@ -74,7 +74,7 @@ function nestedPart(
 
 function valuesOf(
   resource: PlanResource,
-  { scope }: StackInput,
+  { scope }: CompileInput,
   type: ReturnType<ResolvedTypes['typeOf']['get']>,
 ): Json[] {
   if (!type) return [];

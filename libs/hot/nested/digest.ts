@@ -11,10 +11,10 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment/environment.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { isObject, type Node, toJson } from '@anneal/python/yaml/node.ts';
-import type { Registry } from '../environment/registry.ts';
+import { isObject, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
+import type { TypeRegistry } from '../environment/registry.ts';
 import { readTemplate, type Template } from '../syntax/template.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import type { TemplateLibrary } from './library.ts';
 
 export interface Reached {
@@ -40,14 +40,14 @@ export interface DigestContext {
   readonly files: ReadonlyMap<string, string>;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly defaults: Environment['defaults'];
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 /** Digests for the templates of one tree. Each template is read once. */
 export class Digests {
   readonly #context: DigestContext;
   readonly #scanned = new Map<string, Scanned>();
-  readonly #reached = new WeakMap<Registry, Map<string, Reached>>();
+  readonly #reached = new WeakMap<TypeRegistry, Map<string, Reached>>();
   #allFiles: string | undefined;
 
   constructor(context: DigestContext) {
@@ -55,7 +55,7 @@ export class Digests {
   }
 
   /** Digest of a template among the files. `registry` is the one that applies inside it. */
-  ofFile(file: string, registry: Registry): Reached {
+  ofFile(file: string, registry: TypeRegistry): Reached {
     let known = this.#reached.get(registry);
     if (!known) this.#reached.set(registry, (known = new Map<string, Reached>()));
     let reached = known.get(file);
@@ -64,7 +64,7 @@ export class Digests {
   }
 
   /** Digest of values that hold definitions of members or the text of a template. */
-  ofValues(values: readonly Json[], registry: Registry): Reached {
+  ofValues(values: readonly Json[], registry: TypeRegistry): Reached {
     return this.#reach(
       values.map((value) => this.#scanValue(value)),
       [],
@@ -72,7 +72,7 @@ export class Digests {
     );
   }
 
-  #reach(roots: readonly Scanned[], names: readonly string[], registry: Registry): Reached {
+  #reach(roots: readonly Scanned[], names: readonly string[], registry: TypeRegistry): Reached {
     const { files, types, defaults } = this.#context;
     const parts = new Set<string>(names.map((name) => this.#partOf(name)));
     const parameters = new Set<string>();
@@ -106,7 +106,7 @@ export class Digests {
   }
 
   /** Counts a file that contains itself once; compiling it reports the mistake. */
-  #count({ types }: Scanned, registry: Registry, way: readonly string[]): number {
+  #count({ types }: Scanned, registry: TypeRegistry, way: readonly string[]): number {
     let sum = 0;
     for (const type of types) {
       sum += 1;
@@ -170,7 +170,7 @@ const isWord = (text: string): boolean => text.length < 512 && !text.includes('\
 function scanTemplate(template: Template): Scanned {
   const words = new Set<string>();
   const state = { isOpen: false };
-  const visit = (node: Node): void => {
+  const visit = (node: YamlNode): void => {
     if (node.kind === 'list') for (const item of node.items) visit(item);
     else if (node.kind === 'map') {
       for (const [key, { value }] of node.entries) {
@@ -182,7 +182,7 @@ function scanTemplate(template: Template): Scanned {
       }
     } else if (typeof node.value === 'string' && isWord(node.value)) words.add(node.value);
   };
-  const section = (name: string): Node | undefined => template.root.entries.get(name)?.value;
+  const section = (name: string): YamlNode | undefined => template.root.entries.get(name)?.value;
   for (const name of ['parameters', 'resources', 'outputs', 'conditions']) {
     const node = section(name);
     if (node) visit(node);

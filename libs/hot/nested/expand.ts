@@ -11,7 +11,7 @@ import { tooDeep } from '../limits.ts';
 import { join, type MistakeDraft, Mistakes } from '../syntax/mistakes.ts';
 import { levelsOf } from '../compile/order.ts';
 import { StackScope } from '../compile/stack-scope.ts';
-import type { Body, NestedStack, ResolvedTypes, StackInput } from '../compile/tree.ts';
+import type { Body, NestedStack, ResolvedTypes, CompileInput } from '../compile/tree.ts';
 import { settled, unknown } from '../evaluate/unknown.ts';
 import type { Child } from './child.ts';
 import { groupChild } from './group.ts';
@@ -19,8 +19,8 @@ import { templateChild } from './template.ts';
 
 interface Expansion extends ResolvedTypes {
   readonly resources: readonly PlanResource[];
-  readonly stack: StackInput;
-  readonly compile: (input: StackInput) => Body | undefined;
+  readonly stack: CompileInput;
+  readonly compile: (input: CompileInput) => Body | undefined;
 }
 
 export function expandNested(expansion: Expansion): Map<string, NestedStack> {

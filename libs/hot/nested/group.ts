@@ -1,7 +1,7 @@
 /** Compiles a group as a nested stack: its members, as far as their definitions are known. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanResource, Source } from '@anneal/contracts/plan.ts';
+import type { PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { readGroup } from '../groups/attribute.ts';
 import { firstCount, firstMembers, payForMembers } from '../groups/group.ts';
@@ -12,13 +12,13 @@ import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { bySetting } from '../limits.ts';
 import { join, type Mistakes } from '../syntax/mistakes.ts';
-import { isObject, type Node, toRecord } from '@anneal/python/yaml/node.ts';
+import { isObject, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
 import { referencesOf } from '../resources/references.ts';
 import type { NestedScope } from '../compile/stack-scope.ts';
 import { readTemplate } from '../syntax/template.ts';
-import type { Body, StackInput } from '../compile/tree.ts';
+import type { Body, CompileInput } from '../compile/tree.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 
@@ -31,7 +31,7 @@ interface GroupResource {
   /** All resources of the stack, because a launch configuration is one of them. */
   readonly resources: readonly PlanResource[];
   readonly typeOf: ReadonlyMap<string, ResourceType>;
-  readonly stack: StackInput;
+  readonly stack: CompileInput;
   readonly inner: Mistakes;
 }
 
@@ -152,10 +152,10 @@ function placed(mistake: Mistake, { resource, type, stack }: GroupResource): Mis
   if (mistake.line !== undefined) return mistake;
   const definition = { numbered: 'resource_def', scaling: 'resource', chain: '', deployments: '', instances: '' };
   const [, , ...below] = mistake.path.split('.');
-  let at: Source | undefined = resource.source;
-  let node: Node | undefined = stack.read.root.entries.get('resources')?.value;
+  let at: PlanSource | undefined = resource.source;
+  let node: YamlNode | undefined = stack.read.root.entries.get('resources')?.value;
   for (const step of [resource.name, 'properties', definition[groupKind(type.type) ?? 'chain'], ...below]) {
-    const entry: Node | undefined =
+    const entry: YamlNode | undefined =
       node?.kind === 'map'
         ? node.entries.get(step)?.value
         : node?.kind === 'list'

@@ -6,7 +6,7 @@ import type { Environment } from '../environment/environment.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
 import { isNull } from '@anneal/python/yaml/node.ts';
 import { type ParameterSchema, type ParameterType, readParameterSchemas } from '../parameters/parameter-schema.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
 
 export interface NestedTemplate {
@@ -22,7 +22,7 @@ export interface NestedTemplate {
 /** Context for reading a template, besides its text. */
 interface Reading {
   readonly defaults: Environment['defaults'];
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 /** Types of properties by type of parameter. */
@@ -54,16 +54,16 @@ export class TemplateLibrary {
   }
 
   /** Type of a parameter in any template among the files. Files that are not templates are skipped. */
-  parameterType(name: string, work: Work): ParameterType | undefined {
+  parameterType(name: string, work: EvaluationWork): ParameterType | undefined {
     return this.#allParameters(work).types.get(name);
   }
 
   /** Parameters that any template among the files hides. */
-  hiddenParameters(work: Work): ReadonlySet<string> {
+  hiddenParameters(work: EvaluationWork): ReadonlySet<string> {
     return this.#allParameters(work).hidden;
   }
 
-  #allParameters(work: Work): { types: Map<string, ParameterType>; hidden: Set<string> } {
+  #allParameters(work: EvaluationWork): { types: Map<string, ParameterType>; hidden: Set<string> } {
     if (this.#parameters) return this.#parameters;
     const types = new Map<string, ParameterType>();
     const hiddenNames = new Set<string>();
@@ -88,7 +88,7 @@ export class TemplateLibrary {
 }
 
 /** Reads a template that is in no file. */
-export function readNested(content: string | JsonObject, work: Work): NestedTemplate {
+export function readNested(content: string | JsonObject, work: EvaluationWork): NestedTemplate {
   return load({ content, file: undefined, defaults: new Map(), work });
 }
 

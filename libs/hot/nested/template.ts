@@ -11,7 +11,7 @@ import { resolveProperties } from '../resources/properties.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
 import type { Found } from '../environment/registry.ts';
 import type { NestedScope } from '../compile/stack-scope.ts';
-import type { Body, StackInput } from '../compile/tree.ts';
+import type { Body, CompileInput } from '../compile/tree.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { type Child, childIdentity } from './child.ts';
@@ -23,7 +23,7 @@ interface TemplateResource {
   readonly resource: PlanResource;
   readonly template: NestedTemplate;
   readonly found: Extract<Found, { kind: 'template' }>;
-  readonly stack: StackInput;
+  readonly stack: CompileInput;
   readonly inner: Mistakes;
 }
 
@@ -74,7 +74,7 @@ interface Given {
 }
 
 /** Converts the known properties. Compiling the resource has already reported their mistakes. */
-function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): Given | undefined {
+function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: CompileInput): Given | undefined {
   const { mistakes, scope } = stack;
   const { properties, mistakes: wrong, unknown: open } = resolveProperties({ resource, type, scope, isTemplate: true });
   const base = `resources.${resource.name}.properties`;

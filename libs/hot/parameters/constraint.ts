@@ -4,7 +4,7 @@ import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkCustom } from './custom-constraint.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { Pattern, PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
-import { OutOfWork, Work } from '../evaluate/work.ts';
+import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
 import { numberText, pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
 
 interface Bounds {
@@ -16,7 +16,7 @@ interface Bounds {
 export function checkConstraints(
   value: Json,
   constraints: readonly Constraint[],
-  { skipCustom = false, work = new Work() }: Checking = {},
+  { skipCustom = false, work = new EvaluationWork() }: Checking = {},
 ): string[] {
   return constraints.flatMap((constraint) => {
     try {
@@ -32,7 +32,7 @@ export function checkConstraints(
 export interface Checking {
   readonly skipCustom?: boolean | undefined;
   /** Work that checking may use: that of the whole stack. */
-  readonly work?: Work | undefined;
+  readonly work?: EvaluationWork | undefined;
 }
 
 function findBreach(given: Json, constraint: Constraint, { skipCustom, work }: Required<Checking>): string | undefined {
@@ -101,7 +101,7 @@ const compiledPatterns = new Map<string, Pattern>();
 const longestKept = 1000;
 
 /** Compiles a pattern with Python's syntax. @throws SyntaxError, OutOfWork */
-export function compilePattern(pattern: string, work = new Work()): Pattern {
+export function compilePattern(pattern: string, work = new EvaluationWork()): Pattern {
   const known = compiledPatterns.get(pattern);
   if (known) return known;
   work.characters(pattern.length);
@@ -114,7 +114,7 @@ export function compilePattern(pattern: string, work = new Work()): Pattern {
 }
 
 /** A text does not match when matching it takes too long. */
-function matches(value: string, pattern: string, work: Work | undefined): boolean {
+function matches(value: string, pattern: string, work: EvaluationWork | undefined): boolean {
   try {
     return compilePattern(pattern, work).covers(value, work);
   } catch (error) {

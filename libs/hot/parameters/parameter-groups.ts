@@ -1,6 +1,6 @@
 /** The `parameter_groups` section: how clients group parameters for display. */
 import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { isNull, type Node, toJson } from '@anneal/python/yaml/node.ts';
+import { isNull, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 
 export function checkParameterGroups({
@@ -8,12 +8,12 @@ export function checkParameterGroups({
   names,
   mistakes,
 }: {
-  section: Node;
+  section: YamlNode;
   names: ReadonlySet<string>;
   mistakes: Mistakes;
 }): void {
   if (isNull(section)) return;
-  const refuse = (message: string, where: string, node: Node, nearest?: string): void =>
+  const refuse = (message: string, where: string, node: YamlNode, nearest?: string): void =>
     mistakes.add({
       code: 'InvalidParameterGroups',
       message: `Parameter Groups error: parameter_groups${where && `.${where}`}: ${message}`,

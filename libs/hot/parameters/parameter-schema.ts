@@ -1,16 +1,16 @@
 /** The `parameters` section: the inputs that a template declares. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { compilePattern } from './constraint.ts';
 import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { isEmpty } from '../functions/function.ts';
-import { isNull, kindOfNode, type MapNode, type Node, toExact, toJson } from '@anneal/python/yaml/node.ts';
+import { isNull, kindOfNode, type MapNode, type YamlNode, toExact, toJson } from '@anneal/python/yaml/node.ts';
 import { isFloat } from '@anneal/python/values/number.ts';
 import { convertNode, type ParameterType } from './parameter-value.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import type { Version } from '../syntax/version.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 
 export type { ParameterType } from './parameter-value.ts';
 
@@ -19,12 +19,12 @@ export interface ParameterSchema {
   readonly type: ParameterType;
   readonly label: string | undefined;
   readonly description: string | undefined;
-  readonly default: Node | undefined;
+  readonly default: YamlNode | undefined;
   readonly hidden: boolean;
   readonly immutable: boolean;
   readonly tags: Json | undefined;
   readonly constraints: readonly Constraint[];
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
 }
 
 /** The capitalised names are CloudFormation's, which the first templates of this language used. */
@@ -52,11 +52,11 @@ const fits: Readonly<Record<string, readonly ParameterType[]>> = {
 };
 
 export interface SectionParameters {
-  readonly section: Node;
+  readonly section: YamlNode;
   readonly version: Version;
   readonly mistakes: Mistakes;
   /** Compiling patterns uses this work. */
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 /** @throws OutOfWork */
@@ -83,10 +83,16 @@ class SchemaReader {
   readonly #name: string;
   readonly #version: Version;
   readonly #mistakes: Mistakes;
-  readonly #at: Source | undefined;
-  readonly #work: Work;
+  readonly #at: PlanSource | undefined;
+  readonly #work: EvaluationWork;
 
-  constructor(options: { name: string; version: Version; mistakes: Mistakes; at: Source | undefined; work: Work }) {
+  constructor(options: {
+    name: string;
+    version: Version;
+    mistakes: Mistakes;
+    at: PlanSource | undefined;
+    work: EvaluationWork;
+  }) {
     this.#name = options.name;
     this.#version = options.version;
     this.#mistakes = options.mistakes;
@@ -95,7 +101,7 @@ class SchemaReader {
   }
 
   /** Always returns a schema, so that uses of the parameter are not reported too. */
-  read(node: Node): ParameterSchema {
+  read(node: YamlNode): ParameterSchema {
     const at = this.#at;
     if (node.kind !== 'map') {
       this.#refuse('WrongType', `Parameter ${this.#name} must be a map, not ${kindOfNode(node)}`, node);
@@ -135,7 +141,7 @@ class SchemaReader {
   #refuse(
     code: string,
     message: string,
-    { at }: { at: Source | undefined },
+    { at }: { at: PlanSource | undefined },
     key?: string,
     more: { expected?: string; found?: string; nearest?: string } = {},
   ): void {
@@ -161,7 +167,7 @@ class SchemaReader {
     return typeNames[nearest ?? 'string'] ?? 'string';
   }
 
-  #default(node: MapNode): Node | undefined {
+  #default(node: MapNode): YamlNode | undefined {
     const entry = node.entries.get('default');
     return entry && !isNull(entry.value) ? entry.value : undefined;
   }
@@ -196,9 +202,9 @@ class SchemaReader {
     return entry.value.items.flatMap((item, index) => this.#constraint(item, index, type) ?? []);
   }
 
-  #constraint(node: Node, index: number, type: ParameterType): Constraint | undefined {
+  #constraint(node: YamlNode, index: number, type: ParameterType): Constraint | undefined {
     const key = `constraints.${index}`;
-    const refuse = (message: string, at: { at: Source | undefined } = node): undefined => {
+    const refuse = (message: string, at: { at: PlanSource | undefined } = node): undefined => {
       this.#refuse(
         'InvalidConstraint',
         `Invalid parameter constraints for parameter ${this.#name}: ${message}`,
@@ -230,7 +236,7 @@ class SchemaReader {
 }
 
 /** Returns the rule, or the message that says why it is invalid. */
-function readRule(kind: string, node: Node, work: Work): Constraint | string {
+function readRule(kind: string, node: YamlNode, work: EvaluationWork): Constraint | string {
   const value = toJson(node);
   switch (kind) {
     case 'allowed_values':
@@ -254,7 +260,7 @@ function readRule(kind: string, node: Node, work: Work): Constraint | string {
 }
 
 /** Reads numbers, or texts of numbers. A null counts as absent. */
-function numbersOf(node: Node, names: readonly string[]): Map<string, Json> | string {
+function numbersOf(node: YamlNode, names: readonly string[]): Map<string, Json> | string {
   if (node.kind !== 'map') return `must be a map with ${names.join(', ')}`;
   const found = new Map<string, Json>();
   for (const [name, { value }] of node.entries) {
@@ -267,7 +273,7 @@ function numbersOf(node: Node, names: readonly string[]): Map<string, Json> | st
   return found;
 }
 
-function readBounds(kind: string, node: Node): Constraint | string {
+function readBounds(kind: string, node: YamlNode): Constraint | string {
   const numbers = numbersOf(node, ['min', 'max']);
   if (typeof numbers === 'string') return `${kind} ${numbers}`;
   if (numbers.size === 0) return `${kind} constraint must have a min or a max`;
@@ -277,7 +283,7 @@ function readBounds(kind: string, node: Node): Constraint | string {
   return kind === 'length' ? { length: bounds } : { range: bounds };
 }
 
-function readModulo(node: Node): Constraint | string {
+function readModulo(node: YamlNode): Constraint | string {
   const numbers = numbersOf(node, ['step', 'offset']);
   if (typeof numbers === 'string') return `modulo ${numbers}`;
   const [step, offset] = ['step', 'offset'].map((name) => (numbers.has(name) ? Number(numbers.get(name)) : undefined));

@@ -5,9 +5,9 @@ import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from './constraint.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { exactNumber, isExact, numberOf } from '@anneal/python/values/number.ts';
-import { kindOfValue, type Node, shown, toExact } from '@anneal/python/yaml/node.ts';
+import { kindOfValue, type YamlNode, shown, toExact } from '@anneal/python/yaml/node.ts';
 import { pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { entriesOf, toRecord } from '@anneal/python/values/record.ts';
 
 export type ParameterType = PlanParameter['type'];
@@ -15,7 +15,7 @@ export type ParameterType = PlanParameter['type'];
 export type Converted = { readonly value: Json } | { readonly problem: string };
 
 /** Converts a value of a document. A number that becomes text keeps the form in which it was written. */
-export function convertNode(type: ParameterType, node: Node): Converted {
+export function convertNode(type: ParameterType, node: YamlNode): Converted {
   return convertValue(type, toExact(node));
 }
 
@@ -85,7 +85,7 @@ export interface Checked {
   readonly constraints: readonly Constraint[];
   readonly skipCustom?: boolean;
   /** Work that checking may use: that of the whole stack. */
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 /** Returns the constraints that a value violates. As in Python, a number has no length and matches no pattern. */

@@ -1,13 +1,13 @@
 /** Computes the value of every parameter from the template's schemas and the given values. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
+import type { PlanParameter, PlanSource } from '@anneal/contracts/plan.ts';
 import type { Environment } from '../environment/environment.ts';
 import { join, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { isNull, type Node, shown, toExact, toRecord } from '@anneal/python/yaml/node.ts';
+import { isNull, type YamlNode, shown, toExact, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
 import { breaches, convertNode } from './parameter-value.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 
 export interface ParameterValues {
   readonly values: Record<string, PlanParameter>;
@@ -21,7 +21,7 @@ export interface ResolveParameters {
   /** True when a template is validated by itself: values may be missing. */
   readonly missingAllowed: boolean;
   readonly mistakes: Mistakes;
-  readonly work: Work;
+  readonly work: EvaluationWork;
 }
 
 export function resolveParameters(options: ResolveParameters): ParameterValues {
@@ -76,10 +76,10 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   const { environment, mistakes, work } = options;
   const { name, type, constraints } = schema;
   const path = join('parameters', name);
-  const usable = (node: Node | undefined): node is Node => node !== undefined && !isNull(node);
+  const usable = (node: YamlNode | undefined): node is YamlNode => node !== undefined && !isNull(node);
   const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
 
-  const refuse = (problem: string, at: Source | undefined, fallback?: Json): void => {
+  const refuse = (problem: string, at: PlanSource | undefined, fallback?: Json): void => {
     // The value of a hidden parameter must not appear in a message.
     const fits = fallback === undefined ? problem : `Invalid default ${shown(fallback)} (${problem})`;
     mistakes.add({
@@ -90,7 +90,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
       expected: type,
     });
   };
-  const check = (node: Node, at: Source | undefined): Json | undefined => {
+  const check = (node: YamlNode, at: PlanSource | undefined): Json | undefined => {
     const converted = convertNode(type, node);
     if ('problem' in converted) refuse(converted.problem, at);
     else {

@@ -13,7 +13,7 @@ import { isObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node
 import { convertValue } from '../parameters/parameter-value.ts';
 import { jsonText } from '@anneal/python/values/compare.ts';
 import { brokenRules, schemaFor } from './type-rule.ts';
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { referencesOf } from './references.ts';
 import { holdsUnknown, type PartialValue, unknown } from '../evaluate/unknown.ts';
 
@@ -22,7 +22,7 @@ export interface PropertyMistake extends Mistake {
   readonly steps: readonly (string | number)[];
 }
 
-export interface Resolved {
+export interface ResolvedProperties {
   /** The known properties, with defaults. */
   readonly properties: JsonObject;
   readonly mistakes: PropertyMistake[];
@@ -48,7 +48,7 @@ export interface ResolveProperties {
   readonly section?: 'properties' | 'update_policy';
 }
 
-export function resolveProperties(parameters: ResolveProperties): Resolved {
+export function resolveProperties(parameters: ResolveProperties): ResolvedProperties {
   const resolved = resolveAll(parameters);
   const { resource, hidden } = parameters;
   if (!hidden || hidden.size === 0) return resolved;
@@ -63,7 +63,7 @@ export function resolveProperties(parameters: ResolveProperties): Resolved {
   return { ...resolved, mistakes };
 }
 
-function resolveAll(parameters: ResolveProperties): Resolved {
+function resolveAll(parameters: ResolveProperties): ResolvedProperties {
   const { resource, type, scope, section = 'properties', absentAsNull = false } = parameters;
   const base = `resources.${resource.name}.${section}`;
   const given = new Map<string, PartialValue>();
@@ -122,7 +122,7 @@ function checkReferenced({
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
-function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): Resolved {
+function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): ResolvedProperties {
   const entries = read.map(([name, value]): [string, PartialValue] => [name, plain(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
@@ -134,7 +134,7 @@ interface Context {
   readonly mistakes: PropertyMistake[];
   readonly isTemplate: boolean;
   readonly absentAsNull: boolean;
-  readonly work: Work | undefined;
+  readonly work: EvaluationWork | undefined;
 }
 interface Place {
   readonly context: Context;

@@ -1,5 +1,5 @@
 /** Context in which a resource is compiled, and the check that its references exist. */
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Build, Reference } from '../syntax/build.ts';
 import type { Scope } from '../evaluate.ts';
@@ -12,7 +12,7 @@ import type { Version } from '../syntax/version.ts';
 export interface WrittenResource {
   readonly name: string;
   readonly node: MapNode;
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
   readonly path: string;
 }
 

@@ -1,7 +1,7 @@
 /** The keys that a resource may have, and the forms in which each may be written. */
 import { everyName } from '../functions/table.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
-import { isNull, type Node } from '@anneal/python/yaml/node.ts';
+import { isNull, type YamlNode } from '@anneal/python/yaml/node.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 
 const keys = [
@@ -17,12 +17,12 @@ const keys = [
 ];
 const since2016 = new Set(['external_id', 'condition']);
 
-const isText = (node: Node): boolean => node.kind === 'scalar' && typeof node.value === 'string';
-export const isFunction = (node: Node): boolean => {
+const isText = (node: YamlNode): boolean => node.kind === 'scalar' && typeof node.value === 'string';
+export const isFunction = (node: YamlNode): boolean => {
   const [name] = node.kind === 'map' && node.entries.size === 1 ? node.entries.keys() : [];
   return name !== undefined && everyName.has(name);
 };
-const writtenForms: Readonly<Record<string, { forms: string; allows: (node: Node) => boolean }>> = {
+const writtenForms: Readonly<Record<string, { forms: string; allows: (node: YamlNode) => boolean }>> = {
   properties: { forms: 'object', allows: (node) => !isNull(node) },
   description: { forms: 'string', allows: isText },
   metadata: { forms: 'object', allows: ({ kind }) => kind === 'map' },

@@ -1,8 +1,8 @@
 /** Checks the properties and the update policy of a resource against its type. */
-import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 import { updatePolicies } from '../types/update-policy.ts';
@@ -87,14 +87,14 @@ export function checkProperties(
 function locate(
   written: WrittenResource,
   { code, steps, section }: { code: string; steps: PropertyMistake['steps']; section: string },
-): Source | undefined {
+): PlanSource | undefined {
   const properties = written.node.entries.get(section);
   let at = properties?.at ?? written.at;
   let node = properties?.value;
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
     if (node?.kind === 'map') {
-      const entry: Entry | undefined = node.entries.get(String(step));
+      const entry: MappingEntry | undefined = node.entries.get(String(step));
       if (!entry) return at;
       at = (isLast && code === 'UnknownProperty' ? entry.at : entry.value.at) ?? entry.at ?? at;
       node = entry.value;

@@ -4,13 +4,13 @@ import type { Environment } from '../environment/environment.ts';
 import { join, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { checkFacade } from '../nested/facade.ts';
 import type { NestedTemplate } from '../nested/library.ts';
-import { type Entry, isNull, kindOfNode } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isNull, kindOfNode } from '@anneal/python/yaml/node.ts';
 import type { Found } from '../environment/registry.ts';
-import type { Tree } from '../compile/tree.ts';
+import type { TemplateTree } from '../compile/tree.ts';
 
 export interface TypeContext {
   readonly environment: Environment;
-  readonly tree: Tree;
+  readonly tree: TemplateTree;
   readonly mistakes: Mistakes;
 }
 
@@ -21,7 +21,7 @@ interface ResolvedType {
 }
 
 /** Returns undefined after a mistake. */
-export function findType(name: string, entry: Entry, context: TypeContext): ResolvedType | undefined {
+export function findType(name: string, entry: MappingEntry, context: TypeContext): ResolvedType | undefined {
   const { mistakes, environment, tree } = context;
   const path = join('resources', name);
   const written = readWritten(name, entry, mistakes);
@@ -60,7 +60,11 @@ export function findType(name: string, entry: Entry, context: TypeContext): Reso
   return { type: template.type, found, template };
 }
 
-function readWritten(name: string, entry: Entry, mistakes: Mistakes): { type: string; at: Entry['at'] } | undefined {
+function readWritten(
+  name: string,
+  entry: MappingEntry,
+  mistakes: Mistakes,
+): { type: string; at: MappingEntry['at'] } | undefined {
   const path = join('resources', name);
   const node = entry.value;
   if (node.kind !== 'map') {

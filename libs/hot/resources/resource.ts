@@ -1,10 +1,10 @@
 /** Compiles one resource of the template to one of the plan. */
-import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import { type Build, type Place, vanished } from '../syntax/build.ts';
 import { evaluate, unknown } from '../evaluate.ts';
 import { lookUp } from '../functions/table.ts';
 import { join, listed, nearestName } from '../syntax/mistakes.ts';
-import { type Entry, isNull, type MapNode, type Node, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isNull, type MapNode, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { referencesOf } from './references.ts';
 import { checkReference, type ResourceContext, type WrittenResource } from './resource-context.ts';
 import { checkForms, checkKeys, isFunction } from './resource-form.ts';
@@ -13,7 +13,7 @@ import { checkProperties, checkUpdatePolicy } from './resource-properties.ts';
 /** Whether the resource exists. Undefined when it depends on a parameter that has no value yet. */
 export function isEnabled(
   name: string,
-  node: Node,
+  node: YamlNode,
   { build, hasConditions }: { build: Build; hasConditions: boolean },
 ): boolean | undefined {
   if (node.kind !== 'map' || !hasConditions) return true;
@@ -22,7 +22,7 @@ export function isEnabled(
   return build.conditions.use(condition.value, `resources.${name}.condition`);
 }
 
-export function compileResource(name: string, entry: Entry, context: ResourceContext): PlanResource | undefined {
+export function compileResource(name: string, entry: MappingEntry, context: ResourceContext): PlanResource | undefined {
   const { value: node, at } = entry;
   if (node.kind !== 'map') return undefined;
   return new ResourceCompiler({ name, node, at, path: join('resources', name) }, context).compile();
@@ -32,7 +32,7 @@ class ResourceCompiler {
   readonly #written: WrittenResource;
   readonly #name: string;
   readonly #node: MapNode;
-  readonly #at: Source | undefined;
+  readonly #at: PlanSource | undefined;
   readonly #path: string;
   readonly #context: ResourceContext;
   readonly #requires = new Set<string>();
@@ -86,7 +86,7 @@ class ResourceCompiler {
     return resource;
   }
 
-  #entry(key: string): Node | undefined {
+  #entry(key: string): YamlNode | undefined {
     const entry = this.#node.entries.get(key);
     return entry && !isNull(entry.value) ? entry.value : undefined;
   }
@@ -120,7 +120,7 @@ class ResourceCompiler {
   /**
    * Evaluates a function that gives all properties. It may use only parameters, because the names must be known now.
    */
-  #foldProperties(node: Node, place: Place): [string, Expression][] {
+  #foldProperties(node: YamlNode, place: Place): [string, Expression][] {
     const built = this.#context.build.value(node, place);
     if (!built) return [];
     const value = built.kind === 'map' ? built : evaluate(built, this.#context.scope, place.path);

@@ -4,7 +4,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Expression, Source } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanSource } from '@anneal/contracts/plan.ts';
 import { findInMap } from '../cfn/mapping.ts';
 import { Conditions } from '../compile/condition.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
@@ -12,7 +12,7 @@ import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUp, takesWritten } from '../functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, type Node, toExact } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { exactExpression, mapCall, mapExpression, plain } from '@anneal/python/values/exact.ts';
 import { distance } from 'fastest-levenshtein';
 import { type ExactKey, exactKeys, exactRecord } from '@anneal/python/values/record.ts';
@@ -36,7 +36,7 @@ export interface Reference {
   readonly function: 'get_resource' | 'get_attr';
   readonly resource: string;
   readonly attribute: string | undefined;
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
   readonly path: string;
 }
 
@@ -46,7 +46,7 @@ export interface BuildOptions {
   /**
    * Only in the dialect `cfn`: the maps that are calls. In HOT, every map whose single key names a function is a call.
    */
-  readonly calls?: ReadonlySet<Node> | undefined;
+  readonly calls?: ReadonlySet<YamlNode> | undefined;
   /** Holds parameters only. */
   readonly scope: Scope;
   /** Names that get_param may read. */
@@ -54,9 +54,9 @@ export interface BuildOptions {
   /** Parameters whose values must not appear in messages. */
   readonly hidden: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
-  readonly conditions: ReadonlyMap<string, Entry>;
+  readonly conditions: ReadonlyMap<string, MappingEntry>;
   /** Only in the dialect `cfn`. */
-  readonly mappings: ReadonlyMap<string, Entry>;
+  readonly mappings: ReadonlyMap<string, MappingEntry>;
   readonly mistakes: Mistakes;
 }
 
@@ -81,12 +81,12 @@ export class Build {
   }
 
   /** Returns undefined after a mistake. */
-  value(node: Node, place: Place): Expression | undefined {
+  value(node: YamlNode, place: Place): Expression | undefined {
     const built = this.part(node, place);
     return built === vanished ? { kind: 'literal', value: null } : built;
   }
 
-  part(node: Node, place: Place): Expression | typeof vanished | undefined {
+  part(node: YamlNode, place: Place): Expression | typeof vanished | undefined {
     if (node.kind === 'scalar') return exactExpression(toExact(node));
     if (node.kind === 'list') return this.#list(node.items, place);
     const [first] = node.entries.size === 1 && (this.#options.calls?.has(node) ?? true) ? node.entries : [];
@@ -106,7 +106,7 @@ export class Build {
   }
 
   /** The value is known now, because mappings are literals and only parameters choose among them. */
-  #mapping(entry: Entry, place: Place): Expression | undefined {
+  #mapping(entry: MappingEntry, place: Place): Expression | undefined {
     const path = join(place.path, 'Fn::FindInMap');
     const argument = this.value(entry.value, { ...place, path });
     if (!argument) return undefined;
@@ -119,17 +119,17 @@ export class Build {
   }
 
   /** Builds a value inside a condition, where only the functions of conditions are allowed. */
-  condition(node: Node, path: string): Expression | undefined {
+  condition(node: YamlNode, path: string): Expression | undefined {
     return this.value(node, { path, onReference: () => undefined, inCondition: true });
   }
 
   /** The values that are compared may contain conditions. */
-  #verdict(node: Node, { path }: Place): Expression | undefined {
+  #verdict(node: YamlNode, { path }: Place): Expression | undefined {
     const value = this.conditions.use(node, path);
     return value === undefined ? undefined : { kind: 'literal', value };
   }
 
-  #fitsCondition(name: string, entry: Entry, place: Place): boolean {
+  #fitsCondition(name: string, entry: MappingEntry, place: Place): boolean {
     const { mistakes, dialect } = this.#options;
     const version = dialect === 'cfn' ? '2016-10-14' : this.#options.version;
     if (name !== 'if' && lookUp(name, version) === 'literal') return true;
@@ -140,7 +140,7 @@ export class Build {
     return false;
   }
 
-  #list(items: readonly Node[], place: Place): Expression | undefined {
+  #list(items: readonly YamlNode[], place: Place): Expression | undefined {
     const built = items.map((item, index) => this.part(item, { ...place, path: join(place.path, index) }));
     if (built.includes(undefined)) return undefined;
     const kept = built.filter((item) => item !== undefined && item !== vanished);
@@ -149,7 +149,7 @@ export class Build {
       : { kind: 'list', items: kept };
   }
 
-  #map(entries: ReadonlyMap<string, Entry>, place: Place): Expression | undefined {
+  #map(entries: ReadonlyMap<string, MappingEntry>, place: Place): Expression | undefined {
     const kept: { key: ExactKey; value: Expression }[] = [];
     let complete = true;
     for (const [name, { key = name, value }] of entries) {
@@ -166,7 +166,7 @@ export class Build {
     return exactKeys(value) ? mapExpression(kept) : { kind: 'literal', value };
   }
 
-  #if(argument: Node, place: Place): Expression | typeof vanished | undefined {
+  #if(argument: YamlNode, place: Place): Expression | typeof vanished | undefined {
     const path = join(place.path, 'if');
     const least = this.#options.version >= '2021-04-16' ? 2 : 3;
     if (argument.kind !== 'list' || argument.items.length < least || argument.items.length > 3) {
@@ -183,7 +183,7 @@ export class Build {
     }
     const [condition = argument, yes = argument, no] = argument.items;
     const verdict = this.conditions.use(condition, join(path, 0));
-    const branch = (node: Node | undefined, index: number): Expression | typeof vanished | undefined =>
+    const branch = (node: YamlNode | undefined, index: number): Expression | typeof vanished | undefined =>
       node ? this.part(node, { ...place, path: join(path, index) }) : vanished;
     if (verdict === true) return branch(yes, 1);
     if (verdict === false) return branch(no, 2);
@@ -193,7 +193,7 @@ export class Build {
     return openExpression;
   }
 
-  #call(name: string, entry: Entry, place: Place): Expression | undefined {
+  #call(name: string, entry: MappingEntry, place: Place): Expression | undefined {
     const path = join(place.path, name);
     const argument = this.value(entry.value, { ...place, path });
     if (!argument) return undefined;
@@ -245,7 +245,7 @@ export class Build {
     call: Extract<Expression, { kind: 'call' }>,
     place: Place,
     path: string,
-    at: Source | undefined,
+    at: PlanSource | undefined,
   ): boolean {
     const name = call.function;
     const { arguments: argument } = call;
@@ -301,7 +301,7 @@ export class Build {
     }
   }
 
-  #knowsParameter(name: string, path: string, at: Source | undefined): boolean {
+  #knowsParameter(name: string, path: string, at: PlanSource | undefined): boolean {
     if (this.#options.parameters.has(name)) return true;
     const nearest = nearestName(name, this.#options.parameters);
     const message = `The Parameter (${name}) was not provided. (in ${path})`;
@@ -313,7 +313,7 @@ export class Build {
     return false;
   }
 
-  #file(argument: Expression, path: string, at: Source | undefined): Expression | undefined {
+  #file(argument: Expression, path: string, at: PlanSource | undefined): Expression | undefined {
     let name: Json | typeof unknown;
     try {
       name = evaluate(argument, this.#options.scope, path);
@@ -332,7 +332,7 @@ export class Build {
     return undefined;
   }
 
-  #refuseFunction(name: string, entry: Entry, place: Place): undefined {
+  #refuseFunction(name: string, entry: MappingEntry, place: Place): undefined {
     const path = join(place.path, name);
     const message = `${path}: The function ${name} is not supported in this version of HOT.`;
     return this.#refuse('UnknownFunction', message, path, entry.at);
@@ -342,7 +342,7 @@ export class Build {
    * Warns of a key that looks like a misspelt function. In strict mode the key is a mistake. Heat treats such a map as
    * data, and data may have any key. So only keys that are very near to the name of a function count.
    */
-  #looksMisspelt(name: string, entry: Entry, place: Place): boolean {
+  #looksMisspelt(name: string, entry: MappingEntry, place: Place): boolean {
     // `get_input` marks inputs in the configs of structured deployments.
     if (everyName.has(name) || name === 'get_input' || name.length > 40) return false;
     const candidates = [...everyName].filter((known) => known.length >= 8 && /[_:]/.test(known));
@@ -359,7 +359,7 @@ export class Build {
     return true;
   }
 
-  #refuse(code: string, message: string, path: string, at: Source | undefined): undefined {
+  #refuse(code: string, message: string, path: string, at: PlanSource | undefined): undefined {
     this.#options.mistakes.add({ code, message, path, at });
     return undefined;
   }

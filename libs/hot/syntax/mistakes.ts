@@ -1,13 +1,13 @@
 /** Collects every mistake of an input, each with its position, so that one answer reports all of them. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { distance } from 'fastest-levenshtein';
 
 export interface MistakeDraft {
   readonly code: string;
   readonly message: string;
   readonly path: string;
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
   readonly expected?: string | undefined;
   readonly found?: string | undefined;
   readonly nearest?: string | undefined;

@@ -3,10 +3,10 @@
  * so that mistakes can name them. It never throws.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { readJsonText } from '@anneal/python/values/json-text.ts';
 import type { Mistakes } from './mistakes.ts';
-import { type Entry, type Node, nullNode } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, type YamlNode, nullNode } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { exactEntries, keyText } from '@anneal/python/values/record.ts';
 import { compose, deepest } from '@anneal/python/yaml/compose.ts';
@@ -21,9 +21,9 @@ export interface ParseParameters {
 }
 
 /** Returns undefined when there is nothing to compile; then it has reported at least one mistake. */
-export function parse({ text, file, mistakes }: ParseParameters): Node | undefined {
+export function parse({ text, file, mistakes }: ParseParameters): YamlNode | undefined {
   const placeOf = lineTable(text);
-  const at = (offset: number): Source => ({ ...(file !== undefined && { file }), ...placeOf(offset) });
+  const at = (offset: number): PlanSource => ({ ...(file !== undefined && { file }), ...placeOf(offset) });
   const json = readJson(text, at);
   if (json) return json;
   try {
@@ -41,7 +41,7 @@ export function parse({ text, file, mistakes }: ParseParameters): Node | undefin
   }
 }
 
-function readJson(text: string, at: (offset: number) => Source): Node | undefined {
+function readJson(text: string, at: (offset: number) => PlanSource): YamlNode | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     return readJsonText(text, { at, deepest });
@@ -52,14 +52,14 @@ function readJson(text: string, at: (offset: number) => Source): Node | undefine
 }
 
 /** Converts a document that is already an object to the same nodes, without positions. */
-export function fromJson({ value, mistakes }: { value: Json; mistakes: Mistakes }): Node | undefined {
-  const convert = (item: Json, depth: number): Node => {
+export function fromJson({ value, mistakes }: { value: Json; mistakes: Mistakes }): YamlNode | undefined {
+  const convert = (item: Json, depth: number): YamlNode => {
     if (depth > deepest) throw new TooDeep();
     if (Array.isArray(item))
       return { kind: 'list', items: item.map((part) => convert(part, depth + 1)), at: undefined };
     if (isExact(item)) return { kind: 'scalar', value: Number(item), written: item.text, at: undefined };
     if (typeof item === 'object' && item !== null) {
-      const entries = exactEntries(item).map(([key, part]): [string, Entry] => {
+      const entries = exactEntries(item).map(([key, part]): [string, MappingEntry] => {
         const entry = { at: undefined, value: convert(part, depth + 1) };
         return [keyText(key), typeof key === 'string' ? entry : { ...entry, key }];
       });

@@ -1,9 +1,16 @@
 /** Reads the version and the sections of a template. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { cfnVersions, normaliseCfn } from '../cfn/normalise.ts';
 import { type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, kindOfNode, type MapNode, type Node, nullNode } from '@anneal/python/yaml/node.ts';
+import {
+  type MappingEntry,
+  isNull,
+  kindOfNode,
+  type MapNode,
+  type YamlNode,
+  nullNode,
+} from '@anneal/python/yaml/node.ts';
 import { fromJson, parse } from './parse.ts';
 import { aliases, findVersion, type Version, versions } from './version.ts';
 
@@ -26,7 +33,7 @@ export interface Template {
   readonly description: string;
   readonly root: MapNode;
   /** Only in the dialect `cfn`: the maps that are calls. */
-  readonly calls?: ReadonlySet<Node>;
+  readonly calls?: ReadonlySet<YamlNode>;
   /** The template as written. */
   readonly source: MapNode;
 }
@@ -84,7 +91,7 @@ function describe({ entries }: MapNode): string {
 
 function readVersion(root: MapNode, mistakes: Mistakes): Version | undefined {
   const key = 'heat_template_version';
-  const refuse = (code: string, message: string, at: Source | undefined, more: object = {}): undefined => {
+  const refuse = (code: string, message: string, at: PlanSource | undefined, more: object = {}): undefined => {
     mistakes.add({ code, message, path: key, at, ...more });
     return undefined;
   };
@@ -132,20 +139,24 @@ function checkSections(root: MapNode, version: Version | undefined, mistakes: Mi
   }
 }
 
-export function sectionNode(template: Template, name: string): Node {
+export function sectionNode(template: Template, name: string): YamlNode {
   return template.root.entries.get(name)?.value ?? nullNode(undefined);
 }
 
 /**
  * An empty list counts as an empty section where Heat does not check its form: more often in CloudFormation's dialect.
  */
-function isEmptySection({ dialect }: Template, name: string, node: Node): boolean {
+function isEmptySection({ dialect }: Template, name: string, node: YamlNode): boolean {
   const isEmptyList = node.kind === 'list' && node.items.length === 0;
   if (dialect === 'hot') return name === 'outputs' && isEmptyList;
   return isEmptyList || (name === 'mappings' && node.kind !== 'map');
 }
 
-export function sectionEntries(template: Template, name: string, mistakes: Mistakes): ReadonlyMap<string, Entry> {
+export function sectionEntries(
+  template: Template,
+  name: string,
+  mistakes: Mistakes,
+): ReadonlyMap<string, MappingEntry> {
   const node = sectionNode(template, name);
   if (isNull(node) || isEmptySection(template, name, node)) return new Map();
   if (node.kind !== 'map') {

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { evaluate, type Unknown } from '../evaluate.ts';
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import { compiled } from './types-and-compile.ts';
-import { Work } from '../evaluate/work.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 const template = (value: string): string =>
   `heat_template_version: 2018-08-31\nparameters: {big: {type: json, default: []}}\noutputs:\n  o:\n    value: ${value}\n`;
 
 /** Evaluates a value with a large parameter. */
-function valueOf(value: string, big: Json, work = new Work(500_000)): Json | Unknown {
+function valueOf(value: string, big: Json, work = new EvaluationWork(500_000)): Json | Unknown {
   const plan = compiled(template(value));
   if (Array.isArray(plan)) throw new AnnealError('InvalidTemplate', plan[0]?.message ?? '', { mistakes: plan });
   const output = plan.outputs['o'];
@@ -69,13 +69,13 @@ describe('the work of one evaluation', () => {
     ],
     ['an expression that never ends', "{yaql: {expression: 'generate(1, true, $ + 1).len()', data: {}}}", null, 'yaql'],
   ])('is bounded: %s', (_, value, big, at) => {
-    const { mistakes } = refusal(() => valueOf(value, big, new Work(100_000)));
+    const { mistakes } = refusal(() => valueOf(value, big, new EvaluationWork(100_000)));
     expect(mistakes?.[0]).toMatchObject({ line: 5, column: expect.any(Number) as number });
     expect(mistakes?.[0]?.path.split('.').at(-1)).toBe(at);
   });
 
   it('counts for a whole stack, whichever function comes last', () => {
-    const work = new Work(5000);
+    const work = new EvaluationWork(5000);
     const once = (): unknown => valueOf("{list_join: [',', {get_param: big}]}", many(500), work);
     expect(once()).toBe(many(500).join(','));
     expect(refusal(() => Array.from({ length: 5 }, once)).message).toMatch(

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatText } from './format.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { type Node, toExact } from '@anneal/python/yaml/node.ts';
+import { type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { parse } from '../syntax/parse.ts';
 
 const sample = `heat_template_version: 2013-05-23   # the first
@@ -18,7 +18,7 @@ parameters:
 /** The meaning of a text without its positions; undefined when the text is empty. */
 function meaning(text: string): string | undefined {
   const node = parse({ text, file: undefined, mistakes: new Mistakes() });
-  const plain = (part: Node): unknown => {
+  const plain = (part: YamlNode): unknown => {
     if (part.kind === 'list') return part.items.map(plain);
     if (part.kind === 'map') return [...part.entries].map(([name, { key, value }]) => [name, key, plain(value)]);
     const value = toExact(part);

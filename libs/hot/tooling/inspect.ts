@@ -3,7 +3,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import { compileBody, type CompileParameters } from '../compile.ts';
 import { readFront } from '../compile/prepare.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { withinWork, Work } from '../evaluate/work.ts';
+import { withinWork, EvaluationWork } from '../evaluate/work.ts';
 import { type Outline, outline } from './outline.ts';
 import type { Body } from '../compile/tree.ts';
 
@@ -14,7 +14,7 @@ export interface Examined {
 }
 
 export function examine({
-  work = new Work(),
+  work = new EvaluationWork(),
   ...given
 }: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
   const options = { ...given, work };

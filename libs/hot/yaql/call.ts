@@ -2,11 +2,11 @@
  * Finds the function for a name and its arguments, and calls it. Several functions may share a name; the kinds of their
  * arguments select one.
  */
-import type { Work } from '../evaluate/work.ts';
+import type { EvaluationWork } from '../evaluate/work.ts';
 import { fault } from './fault.ts';
-import type { Names } from './names.ts';
+import type { YaqlNames } from './names.ts';
 import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from './signature.ts';
-import type { Argument, Tree } from './syntax.ts';
+import type { Argument, SyntaxTree } from './syntax.ts';
 import { isListing, kindOf, type Value } from './value.ts';
 
 /** Argument that the function evaluates itself, with the values as `$1`, `$2`, … */
@@ -15,46 +15,46 @@ export type Lambda = (...values: Value[]) => Value;
 /** Context of a call, besides its arguments. */
 export interface Call {
   /** A new scope, which the function may fill and return (`let`). */
-  readonly names: Names;
-  readonly machine: Machine;
+  readonly names: YaqlNames;
+  readonly machine: YaqlMachine;
   /** Named arguments that match no parameter. */
   readonly named: ReadonlyMap<string, Value>;
   lambda(index: number): Lambda;
   /** Evaluates like {@link lambda}, but in a scope that the function made. */
-  within(index: number, names: Names): Value;
+  within(index: number, names: YaqlNames): Value;
   /** True when the argument was given. */
   given(index: number): boolean;
 }
 
-export interface Machine {
+export interface YaqlMachine {
   /** Counts one step (a call or an element) and stops an expression that takes too many. */
   step(): void;
   /** Budget that pays for the steps, shared with all other evaluation. */
-  readonly work: Work;
-  evaluate(tree: Tree, names: Names): Value;
+  readonly work: EvaluationWork;
+  evaluate(tree: SyntaxTree, names: YaqlNames): Value;
   /** Calls a function by name with values. */
   call(name: string, items: readonly Value[], options?: CallOptions): Value;
   /** Limits the number of elements, at once for a list or while a sequence is read. */
   limited(value: Value): Value;
   /** Refuses a value that needs too much memory. */
   weigh(value: Value): Value;
-  readonly limits: Limits;
+  readonly limits: EvaluationLimits;
 }
 
 export interface CallOptions {
   readonly method?: boolean;
-  readonly names?: Names;
+  readonly names?: YaqlNames;
   readonly named?: ReadonlyMap<string, Value>;
 }
 
-export interface Limits {
+export interface EvaluationLimits {
   /** Maximum number of elements of a list, or read from a sequence; -1 is no limit. */
   readonly iterators: number;
   /** Maximum size of a value in bytes, as Python counts them; -1 is no limit. */
   readonly memory: number;
 }
 
-export interface Definition {
+export interface FunctionDefinition {
   readonly name: string;
   readonly as: 'function' | 'method' | 'both';
   readonly signature: Signature;
@@ -64,29 +64,29 @@ export interface Definition {
   readonly run: (values: Value[], call: Call) => Value;
 }
 
-type Given = { readonly tree: Tree } | { readonly value: Value } | undefined;
+type Given = { readonly tree: SyntaxTree } | { readonly value: Value } | undefined;
 
 interface Candidate {
-  readonly definition: Definition;
+  readonly definition: FunctionDefinition;
   /** The parameter of each positional argument. */
   readonly places: readonly Parameter[];
 }
 
-export interface CallParameters {
+export interface FunctionParameters {
   readonly name: string;
-  readonly candidates: readonly Definition[];
+  readonly candidates: readonly FunctionDefinition[];
   /** The value before the dot. */
   readonly receiver: Value | undefined;
   readonly items: readonly Argument[] | readonly Value[];
   readonly evaluated: boolean;
   /** Named arguments, when the others are values too. */
   readonly named?: ReadonlyMap<string, Value>;
-  readonly names: Names;
-  readonly machine: Machine;
-  readonly child: (parent: Names) => Names;
+  readonly names: YaqlNames;
+  readonly machine: YaqlMachine;
+  readonly child: (parent: YaqlNames) => YaqlNames;
 }
 
-export function call(parameters: CallParameters): Value {
+export function call(parameters: FunctionParameters): Value {
   const { name, candidates, receiver, machine, names } = parameters;
   const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${kindOf(receiver)}`;
   const [first] = candidates;
@@ -132,7 +132,7 @@ const lazyNames = (candidate: Candidate, named: ReadonlyMap<string, Given>): str
   [...named.keys()].filter((name) => isLazy(parameterNamed(candidate, name)?.kind ?? 'any')).join(',');
 
 function given(
-  { receiver, items, evaluated, named: values }: CallParameters,
+  { receiver, items, evaluated, named: values }: FunctionParameters,
   rules: boolean,
 ): { places: Given[]; named: Map<string, Given> } {
   const places: Given[] = receiver === undefined ? [] : [{ value: receiver }];
@@ -141,7 +141,7 @@ function given(
     if (evaluated) places.push({ value: item as Value });
     else if (item === undefined) places.push(undefined);
     else {
-      const tree = item as Tree;
+      const tree = item as SyntaxTree;
       if (rules || tree.kind !== 'rule') places.push({ tree });
       else if (tree.source.kind === 'keyword') named.set(tree.source.name, { tree: tree.destination });
       else fault('Cannot convert mapping to keyword argument', tree.offset);
@@ -152,7 +152,7 @@ function given(
 
 /** Assigns arguments to parameters. Undefined when there are too many, too few or clearly wrong ones. */
 function arrange(
-  definition: Definition,
+  definition: FunctionDefinition,
   places: readonly Given[],
   named: ReadonlyMap<string, Given>,
 ): Candidate | undefined {
@@ -202,7 +202,7 @@ function run(
   { definition }: Candidate,
   bound: readonly Given[],
   named: ReadonlyMap<string, Given>,
-  { machine, names, child }: CallParameters,
+  { machine, names, child }: FunctionParameters,
 ): Value {
   const { parameters, rest } = definition.signature;
   const scope = child(names);
@@ -218,7 +218,7 @@ function run(
     const listing = parameter?.kind === 'listing' || parameter?.kind === 'nonset';
     return listing && isListing(item.value) ? machine.limited(item.value) : item.value;
   });
-  const within = (index: number, inner: Names): Value => {
+  const within = (index: number, inner: YaqlNames): Value => {
     const item = bound[index];
     if (!item) return null;
     return 'tree' in item ? machine.evaluate(item.tree, inner) : item.value;

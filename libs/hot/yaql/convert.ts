@@ -4,7 +4,7 @@ import { exactNumber, isExact } from '@anneal/python/values/number.ts';
 import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { entriesOf } from '@anneal/python/values/record.ts';
 import { toText } from './library/text.ts';
-import type { Machine } from './call.ts';
+import type { YaqlMachine } from './call.ts';
 import { fault } from './fault.ts';
 import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';
 
@@ -17,7 +17,7 @@ export function fromJson(value: Json): Value {
 }
 
 /** Converts the result. Elements of sets must be plain, because lists and maps cannot be in a set. */
-export function toJson(value: Value, machine: Machine, depth = 0): Json {
+export function toJson(value: Value, machine: YaqlMachine, depth = 0): Json {
   if (depth > 100) return fault('The result is nested too deeply');
   const inner = (item: Value): Json => toJson(item, machine, depth + 1);
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;

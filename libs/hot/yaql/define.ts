@@ -1,5 +1,5 @@
 /** Definition of a library function: its name, how it is called, its parameters, its code. */
-import type { Call, Definition } from './call.ts';
+import type { Call, FunctionDefinition } from './call.ts';
 import { fault } from './fault.ts';
 import { signature } from './signature.ts';
 import { Dict, isListing, iterate, type Listing, type Value } from './value.ts';
@@ -13,7 +13,7 @@ export function define(
   takes: string,
   run: (values: Value[], call: Call) => Value,
   rules = false,
-): Definition {
+): FunctionDefinition {
   return { name, as, signature: signature(takes), run, rules };
 }
 

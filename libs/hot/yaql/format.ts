@@ -3,10 +3,10 @@
  * it. Widths and precisions are bounded, and their output is paid for.
  */
 import { pythonQuoted } from '@anneal/python/values/compare.ts';
-import type { Machine } from './call.ts';
+import type { YaqlMachine } from './call.ts';
 import { characters } from './define.ts';
 import { fault } from './fault.ts';
-import { Moment, Span } from './library/moment.ts';
+import { Moment, TimeSpan } from './library/moment.ts';
 import { representation, type Value } from './value.ts';
 
 const widest = 10_000;
@@ -33,7 +33,7 @@ export interface FormatArguments {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-export function formatText(template: string, given: FormatArguments, machine: Machine): string {
+export function formatText(template: string, given: FormatArguments, machine: YaqlMachine): string {
   let next = 0;
   let result = '';
   // Escaped braces, fields (whose specification may contain fields), and single braces.
@@ -66,10 +66,10 @@ export function formatText(template: string, given: FormatArguments, machine: Ma
 }
 
 const quotedText = (value: Value): string =>
-  value instanceof Moment || value instanceof Span ? value.toString() : representation(value, pythonQuoted);
+  value instanceof Moment || value instanceof TimeSpan ? value.toString() : representation(value, pythonQuoted);
 const plainText = (value: Value): string => (typeof value === 'string' ? value : quotedText(value));
 
-function formatted(value: Value, text: string, machine: Machine): string {
+function formatted(value: Value, text: string, machine: YaqlMachine): string {
   if (text === '') return plainText(value);
   const spec = specOf(text);
   machine.work.characters(spec.width + (spec.precision ?? 0));

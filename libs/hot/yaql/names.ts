@@ -6,12 +6,12 @@ import type { Value } from './value.ts';
 /** Computes a value from the given arguments. */
 export type Defined = (items: readonly Value[], named: ReadonlyMap<string, Value>) => Value;
 
-export class Names {
-  readonly #parent: Names | undefined;
+export class YaqlNames {
+  readonly #parent: YaqlNames | undefined;
   readonly #values = new Map<string, Value>();
   readonly #functions = new Map<string, Defined>();
 
-  constructor(parent?: Names) {
+  constructor(parent?: YaqlNames) {
     this.#parent = parent;
   }
 

@@ -2,11 +2,11 @@
  * Signatures of functions, written as text: `string:string, separator:string?=null, *rest:any`. A `?` after the type
  * accepts null; a value after `=` is the default.
  */
-import { Moment, Span } from './library/moment.ts';
+import { Moment, TimeSpan } from './library/moment.ts';
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
-import type { Tree } from './syntax.ts';
+import type { SyntaxTree } from './syntax.ts';
 import { asSet, Dict, isListing, Once, Ordering, Rule, SetValue, type Value } from './value.ts';
-import { Names } from './names.ts';
+import { YaqlNames } from './names.ts';
 
 const kinds = [
   'any',
@@ -91,7 +91,7 @@ function fallback(text: string): Value {
 }
 
 /** True when an argument, not evaluated yet, may fit this parameter. */
-export function mayFit({ kind, nullable }: Parameter, tree: Tree): boolean {
+export function mayFit({ kind, nullable }: Parameter, tree: SyntaxTree): boolean {
   if (kind === 'lazyrule') return tree.kind === 'rule';
   if (kind === 'lambda') return true;
   if (tree.kind === 'rule') return kind === 'rule' || kind === 'any';
@@ -138,11 +138,11 @@ export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
     case 'rule':
       return value instanceof Rule;
     case 'names':
-      return value instanceof Names;
+      return value instanceof YaqlNames;
     case 'moment':
       return value instanceof Moment;
     case 'span':
-      return value instanceof Span;
+      return value instanceof TimeSpan;
   }
 }
 

@@ -1,8 +1,8 @@
 /** Parses tokens to a tree, by the precedence of operators. */
 import { fault } from './fault.ts';
-import { type Token, tokens } from './token.ts';
+import { type YaqlToken, tokens } from './token.ts';
 
-export type Tree =
+export type SyntaxTree =
   | { readonly kind: 'constant'; readonly value: null | boolean | number | bigint | string; readonly offset: number }
   /** An unquoted word: a name where a name is expected, elsewhere its own text. */
   | { readonly kind: 'keyword'; readonly name: string; readonly offset: number }
@@ -10,17 +10,17 @@ export type Tree =
   | { readonly kind: 'call'; readonly name: string; readonly items: readonly Argument[]; readonly offset: number }
   | {
       readonly kind: 'member';
-      readonly from: Tree;
-      readonly member: Tree;
+      readonly from: SyntaxTree;
+      readonly member: SyntaxTree;
       readonly safe: boolean;
       readonly offset: number;
     }
   /** A tree in parentheses, which is no longer a member by itself. */
-  | { readonly kind: 'wrapped'; readonly inner: Tree; readonly offset: number }
-  | { readonly kind: 'rule'; readonly source: Tree; readonly destination: Tree; readonly offset: number };
+  | { readonly kind: 'wrapped'; readonly inner: SyntaxTree; readonly offset: number }
+  | { readonly kind: 'rule'; readonly source: SyntaxTree; readonly destination: SyntaxTree; readonly offset: number };
 
 /** Undefined: omitted, as in `f(, 2)`. */
-export type Argument = Tree | undefined;
+export type Argument = SyntaxTree | undefined;
 
 /** Loosest first: a higher level binds tighter. Only `->` groups from the right. */
 const binary: ReadonlyMap<string, number> = new Map([
@@ -44,7 +44,7 @@ const prefix: ReadonlyMap<string, number> = new Map([
 const deepest = 200;
 
 /** @throws YaqlFault */
-export function parseYaql(text: string): Tree {
+export function parseYaql(text: string): SyntaxTree {
   const parser = new Parser(tokens(text), text.length);
   const tree = parser.expression(0);
   parser.end();
@@ -52,12 +52,12 @@ export function parseYaql(text: string): Tree {
 }
 
 class Parser {
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly YaqlToken[];
   readonly #length: number;
   #at = 0;
   #depth = 0;
 
-  constructor(list: readonly Token[], length: number) {
+  constructor(list: readonly YaqlToken[], length: number) {
     this.#tokens = list;
     this.#length = length;
   }
@@ -66,7 +66,7 @@ class Parser {
     if (this.#at < this.#tokens.length) this.#unexpected();
   }
 
-  expression(least: number): Tree {
+  expression(least: number): SyntaxTree {
     if (++this.#depth > deepest) fault(`Parse error: nested deeper than ${deepest} levels`);
     let left = this.#operand();
     for (;;) {
@@ -81,7 +81,7 @@ class Parser {
     return left;
   }
 
-  #operand(): Tree {
+  #operand(): SyntaxTree {
     const symbol = this.#symbol();
     const level = symbol === undefined ? undefined : prefix.get(symbol);
     if (symbol !== undefined && level !== undefined) {
@@ -91,7 +91,7 @@ class Parser {
     return this.#suffixes(this.#primary());
   }
 
-  #suffixes(first: Tree): Tree {
+  #suffixes(first: SyntaxTree): SyntaxTree {
     let from = first;
     for (;;) {
       const symbol = this.#symbol();
@@ -105,7 +105,7 @@ class Parser {
     }
   }
 
-  #primary(): Tree {
+  #primary(): SyntaxTree {
     const token = this.#take();
     const { offset } = token;
     switch (token.kind) {
@@ -156,7 +156,7 @@ class Parser {
     }
   }
 
-  #argument(): Tree {
+  #argument(): SyntaxTree {
     const source = this.expression(0);
     if (this.#symbol() !== '=>') return source;
     const { offset } = this.#take();
@@ -168,7 +168,7 @@ class Parser {
     return token?.kind === 'symbol' ? token.symbol : undefined;
   }
 
-  #take(): Token {
+  #take(): YaqlToken {
     const token = this.#tokens[this.#at];
     if (!token) return this.#unexpected();
     this.#at += 1;
@@ -183,7 +183,7 @@ class Parser {
   }
 }
 
-function word(name: string, offset: number): Tree {
+function word(name: string, offset: number): SyntaxTree {
   if (name === 'true' || name === 'false') return { kind: 'constant', value: name === 'true', offset };
   if (name === 'null') return { kind: 'constant', value: null, offset };
   return { kind: 'keyword', name, offset };

@@ -1,7 +1,7 @@
 /** Splits text into tokens. The words `and or not in mod` are operators, unless a parenthesis follows immediately. */
 import { fault } from './fault.ts';
 
-export type Token =
+export type YaqlToken =
   | { readonly kind: 'number'; readonly value: number | bigint; readonly offset: number }
   | { readonly kind: 'text'; readonly value: string; readonly offset: number }
   /** `$`, `$name`, `$1` */
@@ -23,8 +23,8 @@ const rules = {
   symbol: /=>|=~|!~|!=|>=|<=|->|\?\.|[-+*/.<>=()\],}[{]/y,
 };
 
-export function tokens(text: string): Token[] {
-  const found: Token[] = [];
+export function tokens(text: string): YaqlToken[] {
+  const found: YaqlToken[] = [];
   let offset = 0;
   const match = (rule: RegExp): string | undefined => {
     rule.lastIndex = offset;
@@ -43,7 +43,7 @@ export function tokens(text: string): Token[] {
   return found;
 }
 
-function next(match: (rule: RegExp) => string | undefined, offset: number): [number, Token] | undefined {
+function next(match: (rule: RegExp) => string | undefined, offset: number): [number, YaqlToken] | undefined {
   let text = match(rules.variable);
   if (text !== undefined) return [text.length, { kind: 'variable', name: text.slice(1), offset }];
   text = match(rules.number);
@@ -55,7 +55,7 @@ function next(match: (rule: RegExp) => string | undefined, offset: number): [num
   if (text !== undefined) return [text.length, { kind: 'function', name: text.slice(0, -1), offset }];
   text = match(rules.word);
   if (text !== undefined) {
-    const token: Token = wordOperators.has(text)
+    const token: YaqlToken = wordOperators.has(text)
       ? { kind: 'symbol', symbol: text, offset }
       : { kind: 'word', name: text, offset };
     return [text.length, token];

@@ -5,8 +5,8 @@
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import { floatText } from '@anneal/python/values/compare.ts';
 import { fault } from './fault.ts';
-import { Moment, Span } from './library/moment.ts';
-import type { Names } from './names.ts';
+import { Moment, TimeSpan } from './library/moment.ts';
+import type { YaqlNames } from './names.ts';
 
 export type Value =
   | null
@@ -20,11 +20,11 @@ export type Value =
   | Once
   | View
   | Rule
-  | Names
+  | YaqlNames
   | Pattern
   | Ordering
   | Moment
-  | Span;
+  | TimeSpan;
 
 /** Returns a key that equal values share. @throws YaqlFault for mutable values, which cannot be keys. */
 export function keyOf(value: Value): string {
@@ -43,7 +43,7 @@ export function keyOf(value: Value): string {
   }
   if (value instanceof SetValue) return `<${Array.from(value.items(), keyOf).map(escaped).sort().join(',')}>`;
   if (value instanceof Moment) return `@${value.instant}`;
-  if (value instanceof Span) return `~${value.micros}`;
+  if (value instanceof TimeSpan) return `~${value.micros}`;
   // Keys and items of a map are sets, which in Python change with the map.
   if (value instanceof View && value.kind !== 'values') return fault(`${kindOf(value)} cannot be a key`);
   return identityOf(value);
@@ -225,7 +225,7 @@ export const iterate = (value: Listing): Iterable<Value> => (value instanceof Se
 
 export function truth(value: Value): boolean {
   if (value === null || value === false || value === '' || value === 0n || value === 0) return false;
-  if (value instanceof Span) return value.micros !== 0n;
+  if (value instanceof TimeSpan) return value.micros !== 0n;
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Dict || value instanceof SetValue) return value.size > 0;
   return value instanceof View ? value.dict.size > 0 : true;
@@ -257,7 +257,7 @@ export function equal(a: Value, b: Value): boolean {
     return true;
   }
   if (a instanceof Moment && b instanceof Moment) return a.instant === b.instant;
-  if (a instanceof Span && b instanceof Span) return a.micros === b.micros;
+  if (a instanceof TimeSpan && b instanceof TimeSpan) return a.micros === b.micros;
   const left = asSet(a);
   const right = asSet(b);
   if (!left || !right) return false;
@@ -285,7 +285,7 @@ export function kindOf(value: Value): string {
   if (value instanceof Dict) return 'a map';
   if (value instanceof SetValue) return 'a set';
   if (value instanceof Moment) return 'a datetime';
-  if (value instanceof Span) return 'a timespan';
+  if (value instanceof TimeSpan) return 'a timespan';
   return isListing(value) ? 'a sequence' : 'an object';
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plain } from '@anneal/python/values/exact.ts';
-import { Work } from '../evaluate/work.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
@@ -16,7 +16,7 @@ const table = JSON.parse(readFileSync(new URL('../testdata/yaql.json', import.me
   rows: [string, Row][];
 };
 
-const run = (expression: string, data: Json = table.data, limits = heatLimits, work = new Work()): Json =>
+const run = (expression: string, data: Json = table.data, limits = heatLimits, work = new EvaluationWork()): Json =>
   plain(evaluateYaql({ tree: parseYaql(expression), data: { data }, limits, work }));
 
 const sorted = (items: Json): Json[] =>
@@ -47,7 +47,7 @@ describe('an expression', () => {
   ])('always ends: %s', (expression) => {
     const started = performance.now();
     try {
-      run(expression, null, { iterators: -1, memory: -1 }, new Work(400_000));
+      run(expression, null, { iterators: -1, memory: -1 }, new EvaluationWork(400_000));
     } catch (error) {
       expect(error).toBeInstanceOf(YaqlFault);
     }
@@ -66,7 +66,7 @@ describe('an expression', () => {
     assert(
       property(array(word, { maxLength: 14 }), (parts) => {
         try {
-          run(parts.join(''), { a: [1, 'b', { c: null }] }, heatLimits, new Work(80_000));
+          run(parts.join(''), { a: [1, 'b', { c: null }] }, heatLimits, new EvaluationWork(80_000));
         } catch (error) {
           expect(error).toBeInstanceOf(YaqlFault);
         }

@@ -4,23 +4,23 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
-import { call as callFunction, type CallOptions, type Limits, type Machine } from './call.ts';
+import { call as callFunction, type CallOptions, type EvaluationLimits, type YaqlMachine } from './call.ts';
 import { fromJson, toJson } from './convert.ts';
 import { fault } from './fault.ts';
 import { functions } from './library/library.ts';
 import { partOf } from './library/time.ts';
-import { Moment, Span } from './library/moment.ts';
-import { Names } from './names.ts';
-import type { Tree } from './syntax.ts';
-import { OutOfWork, Work } from '../evaluate/work.ts';
+import { Moment, TimeSpan } from './library/moment.ts';
+import { YaqlNames } from './names.ts';
+import type { SyntaxTree } from './syntax.ts';
+import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
 import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
 
-export { parseYaql, type Tree } from './syntax.ts';
+export { parseYaql, type SyntaxTree as Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
-export type { Limits } from './call.ts';
+export type { EvaluationLimits as Limits } from './call.ts';
 
 /** Heat's defaults, which operators can raise. */
-export const heatLimits: Limits = { iterators: 200, memory: 10_000 };
+export const heatLimits: EvaluationLimits = { iterators: 200, memory: 10_000 };
 
 const deepest = 150;
 /** Finding a function and calling it costs as much as making this many values. */
@@ -31,14 +31,14 @@ export function evaluateYaql({
   tree,
   data,
   limits = heatLimits,
-  work = new Work(),
+  work = new EvaluationWork(),
 }: {
-  tree: Tree;
+  tree: SyntaxTree;
   data: Json;
-  limits?: Limits;
-  work?: Work;
+  limits?: EvaluationLimits;
+  work?: EvaluationWork;
 }): Json {
-  const names = new Names();
+  const names = new YaqlNames();
   const machine = new Evaluator(limits, work);
   try {
     names.set('', fromJson(data));
@@ -54,12 +54,12 @@ export function evaluateYaql({
   }
 }
 
-class Evaluator implements Machine {
-  readonly limits: Limits;
-  readonly work: Work;
+class Evaluator implements YaqlMachine {
+  readonly limits: EvaluationLimits;
+  readonly work: EvaluationWork;
   #depth = 0;
 
-  constructor(limits: Limits, work: Work) {
+  constructor(limits: EvaluationLimits, work: EvaluationWork) {
     this.limits = limits;
     this.work = work;
   }
@@ -68,7 +68,7 @@ class Evaluator implements Machine {
     this.work.spend(workAStep);
   }
 
-  evaluate(tree: Tree, names: Names): Value {
+  evaluate(tree: SyntaxTree, names: YaqlNames): Value {
     this.step();
     switch (tree.kind) {
       case 'constant':
@@ -98,10 +98,10 @@ class Evaluator implements Machine {
     }
   }
 
-  #call({ name, items }: Extract<Tree, { kind: 'call' }>, names: Names): Value {
+  #call({ name, items }: Extract<SyntaxTree, { kind: 'call' }>, names: YaqlNames): Value {
     const defined = names.defined(name);
     if (defined) {
-      const places = items.filter((item) => item !== undefined && item.kind !== 'rule') as Tree[];
+      const places = items.filter((item) => item !== undefined && item.kind !== 'rule') as SyntaxTree[];
       const extra = items.flatMap((item): [string, Value][] =>
         item?.kind === 'rule' && item.source.kind === 'keyword'
           ? [[item.source.name, this.evaluate(item.destination, names)]]
@@ -127,7 +127,7 @@ class Evaluator implements Machine {
     );
   }
 
-  #switch(items: Extract<Tree, { kind: 'call' }>['items'], names: Names): Value {
+  #switch(items: Extract<SyntaxTree, { kind: 'call' }>['items'], names: YaqlNames): Value {
     for (const item of items) if (item?.kind !== 'rule') fault('No function "switch" matches supplied arguments');
     for (const item of items) {
       if (item?.kind === 'rule' && truth(this.evaluate(item.source, names)))
@@ -136,7 +136,7 @@ class Evaluator implements Machine {
     return null;
   }
 
-  #member(tree: Extract<Tree, { kind: 'member' }>, names: Names): Value {
+  #member(tree: Extract<SyntaxTree, { kind: 'member' }>, names: YaqlNames): Value {
     const from = this.evaluate(tree.from, names);
     if (tree.safe && from === null) return null;
     const { member } = tree;
@@ -163,7 +163,7 @@ class Evaluator implements Machine {
   /** Reads a property; of a list, that of each element. */
   #property(from: Value, name: string): Value {
     if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
-    if (from instanceof Moment || from instanceof Span)
+    if (from instanceof Moment || from instanceof TimeSpan)
       return partOf(from, name) ?? fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
     if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
     const limited = iterate(this.limited(from) as Once);
@@ -178,7 +178,7 @@ class Evaluator implements Machine {
   call(
     name: string,
     items: readonly Value[],
-    { method = false, names = new Names(), named = new Map() }: CallOptions = {},
+    { method = false, names = new YaqlNames(), named = new Map() }: CallOptions = {},
   ): Value {
     this.step();
     const defined = method ? undefined : names.defined(name);
@@ -248,4 +248,4 @@ function textBytes(value: string): number {
   return /[\ud800-\udbff]/.test(value) ? 76 + 4 * value.length : 74 + 2 * value.length;
 }
 
-const child = (parent: Names): Names => new Names(parent);
+const child = (parent: YaqlNames): YaqlNames => new YaqlNames(parent);

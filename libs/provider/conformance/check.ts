@@ -13,8 +13,8 @@ import { providerAnnounced, type ProviderAnnouncement } from '@anneal/contracts/
 import { registry } from '@anneal/contracts/registry.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { v7 } from 'uuid';
-import { guarantees, type Death, type Guarantee, type Subject } from './guarantees.ts';
-import { Probe, type Sample } from './probe.ts';
+import { guarantees, type ProviderDeath, type Guarantee, type Subject } from './guarantees.ts';
+import { Probe, type SampleResource } from './probe.ts';
 
 export interface CheckOptions {
   /** The broker: `amqp://…` or `nats://…`, with the prefix of its names. */
@@ -110,7 +110,7 @@ export async function checkProvider(options: CheckOptions): Promise<Verdict[]> {
 }
 
 function subjectOf({ type, properties, changed, endless }: CheckOptions, program: Program): Subject {
-  const sample = (given: JsonObject): Sample => ({ type, properties: given });
+  const sample = (given: JsonObject): SampleResource => ({ type, properties: given });
   return {
     ...sample(properties),
     ...(changed && { changed }),
@@ -213,7 +213,7 @@ class Program {
     return exitCode == null ? undefined : `It ended with status ${exitCode}: ${this.#stderr.slice(-500).trim()}`;
   }
 
-  readonly death: Death = {
+  readonly death: ProviderDeath = {
     name: 'killed after the request was sent',
     arm: () =>
       Promise.resolve(async () => {

@@ -4,19 +4,19 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Answer, Probe, Sample } from './probe.ts';
+import type { ProbeAnswer, Probe, SampleResource } from './probe.ts';
 import type { Request } from '../document.ts';
 
-export interface Subject extends Sample {
+export interface Subject extends SampleResource {
   /** Other values for properties that can be changed in place. */
   readonly changed?: JsonObject;
   /** A resource whose creation does not complete by itself. */
-  readonly endless?: Sample;
+  readonly endless?: SampleResource;
   /** Ways in which the provider dies in the middle of a request. */
-  readonly deaths?: readonly Death[];
+  readonly deaths?: readonly ProviderDeath[];
 }
 
-export interface Death {
+export interface ProviderDeath {
   readonly name: string;
   /** Called before a request is sent; the function that it returns is called after that. */
   readonly arm: () => Promise<() => Promise<void>>;
@@ -190,7 +190,7 @@ export const guarantees: readonly Guarantee[] = [
   },
 ];
 
-async function created(probe: Probe, sample: Sample): Promise<Request> {
+async function created(probe: Probe, sample: SampleResource): Promise<Request> {
   const request = probe.request('create', sample);
   await probe.send(request);
   return request;
@@ -202,7 +202,7 @@ function expectEqual(field: string, actual: unknown, expected: unknown): void {
 }
 
 /** All final answers to one request are the same. */
-function expectSame(answers: readonly Answer[]): void {
+function expectSame(answers: readonly ProbeAnswer[]): void {
   const [first, ...others] = answers;
   for (const other of others) {
     if (!isDeepStrictEqual(other.data, first?.data))
@@ -214,9 +214,9 @@ function expectSame(answers: readonly Answer[]): void {
   }
 }
 
-function expectOrder(answers: readonly Answer[]): void {
+function expectOrder(answers: readonly ProbeAnswer[]): void {
   const final = answers.findIndex(({ data }) => data.status !== 'in progress');
-  const reports = new Map<string, Answer>();
+  const reports = new Map<string, ProbeAnswer>();
   for (const [index, answer] of answers.entries()) {
     if (answer.data.status !== 'in progress') continue;
     const before = reports.get(answer.id);

@@ -18,7 +18,7 @@ import type { z } from 'zod';
 import type { Request } from '../document.ts';
 
 /** A resource that the probe creates. */
-export interface Sample {
+export interface SampleResource {
   readonly type: string;
   /** Properties of a creation that completes by itself. `{id}` in a text becomes another value for each resource. */
   readonly properties: JsonObject;
@@ -36,9 +36,9 @@ export interface ProbeOptions {
   readonly withinMs: number;
 }
 
-export type Answer = Envelope<ResourceResponse>;
+export type ProbeAnswer = Envelope<ResourceResponse>;
 
-export interface Wanted {
+export interface ProbeRequestOptions {
   readonly fence?: number;
   /** Milliseconds from now; default: ten minutes. */
   readonly deadlineMs?: number;
@@ -56,7 +56,7 @@ const plain = { create: resourceCreate, delete: resourceDelete, check: resourceC
 export class Probe {
   readonly #options: ProbeOptions;
   readonly #replies: string;
-  readonly #answers: Answer[] = [];
+  readonly #answers: ProbeAnswer[] = [];
   readonly #problems: string[] = [];
   readonly #sent = new Map<string, Request>();
   #news = Promise.withResolvers<void>();
@@ -86,7 +86,11 @@ export class Probe {
   }
 
   /** Makes the request for a new resource, or for the resource of an earlier request. Does not send it. */
-  request(action: 'create' | 'update' | 'delete' | 'check', about: Sample | Request, wanted: Wanted = {}): Request {
+  request(
+    action: 'create' | 'update' | 'delete' | 'check',
+    about: SampleResource | Request,
+    wanted: ProbeRequestOptions = {},
+  ): Request {
     const { mint, newId, now, project } = this.#options;
     const earlier = 'data' in about ? about.data : undefined;
     const id = earlier?.resource.id ?? newId();
@@ -118,30 +122,30 @@ export class Probe {
   }
 
   /** The answers to a request, in the order of their arrival. */
-  answers(request: Request): Answer[] {
+  answers(request: Request): ProbeAnswer[] {
     const { resource, fence } = request.data;
     return this.#answers.filter(({ data }) => data.resource_id === resource.id && data.fence === fence);
   }
 
-  finals(request: Request): Answer[] {
+  finals(request: Request): ProbeAnswer[] {
     return this.answers(request).filter(({ data }) => data.status !== 'in progress');
   }
 
   /** Waits for that many final answers; returns the last of them. @throws Error with the reason */
-  async final(request: Request, { count = 1, withinMs = this.#options.withinMs } = {}): Promise<Answer> {
+  async final(request: Request, { count = 1, withinMs = this.#options.withinMs } = {}): Promise<ProbeAnswer> {
     const { resource, fence } = request.data;
     const what = `${request.type} for ${resource.name} (fence ${fence})`;
-    const last = (): Answer | undefined => this.finals(request)[count - 1];
+    const last = (): ProbeAnswer | undefined => this.finals(request)[count - 1];
     await this.#until(
       () => last() !== undefined,
       withinMs,
       () => `${what}: ${this.finals(request).length} of ${count} final responses within ${withinMs} ms`,
     );
-    return last() as Answer;
+    return last() as ProbeAnswer;
   }
 
   /** Waits for a final answer. @throws Error when it is not `complete` */
-  async complete(request: Request, options: { count?: number; withinMs?: number } = {}): Promise<Answer> {
+  async complete(request: Request, options: { count?: number; withinMs?: number } = {}): Promise<ProbeAnswer> {
     const answer = await this.final(request, options);
     if (answer.data.status === 'complete') return answer;
     throw new Error(`${request.type} failed: ${answer.data.error?.message ?? 'without an error'}`);
@@ -182,7 +186,7 @@ export class Probe {
   }
 
   #take(message: Envelope): void {
-    if (message.type === resourceResponse.type) this.#answers.push(message as Answer);
+    if (message.type === resourceResponse.type) this.#answers.push(message as ProbeAnswer);
     else if (message.type === requestDied.type) {
       const { failure } = message.data as z.infer<typeof requestDied.data>;
       this.#problem(`A request became a dead letter: ${failure.message}`);

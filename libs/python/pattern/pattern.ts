@@ -2,16 +2,16 @@
  * Python's regular expressions, matched by backtracking. The work is bounded, so that no expression can hang a compile.
  * Positions count characters.
  */
-import { compileProgram, type Program } from './program.ts';
+import { compileProgram, type PatternProgram } from './program.ts';
 import { parsePattern } from './syntax.ts';
 
-export interface Span {
+export interface MatchSpan {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
-export interface Match extends Span {
-  readonly groups: readonly (Span | undefined)[];
+export interface Match extends MatchSpan {
+  readonly groups: readonly (MatchSpan | undefined)[];
 }
 
 const inCharacters = (text: string): string[] => (/[\ud800-\udfff]/.test(text) ? Array.from(text) : text.split(''));
@@ -24,7 +24,7 @@ const bytesAStep = 256;
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
 
 /** Budget that a match draws from. Both methods throw when it is used up. */
-export interface Work {
+export interface MatchBudget {
   spend(amount: number): void;
   characters(count: number): void;
 }
@@ -40,7 +40,7 @@ export class Pattern {
   readonly source: string;
   readonly flags: string;
   readonly names: ReadonlyMap<string, number>;
-  readonly #program: Program;
+  readonly #program: PatternProgram;
   readonly groups: number;
 
   /** @throws SyntaxError */
@@ -66,27 +66,27 @@ export class Pattern {
   /**
    * True when the match that begins at the start of the text also ends at its end. @throws PatternTooSlow, OutOfWork
    */
-  covers(text: string, work?: Work): boolean {
+  covers(text: string, work?: MatchBudget): boolean {
     work?.characters(text.length);
     return this.on(text, work).covers();
   }
 
   /** Prepares a search for many matches in one text. Searching spends `work` as it proceeds. */
-  on(text: string, work?: Work): Search {
+  on(text: string, work?: MatchBudget): Search {
     return new Search(this.#program, { groups: this.groups, characters: inCharacters(text), work });
   }
 }
 
 /** One pattern on one text. */
 export class Search {
-  readonly #program: Program;
+  readonly #program: PatternProgram;
   readonly #groups: number;
   readonly #run: Run;
   readonly characters: readonly string[];
 
   constructor(
-    program: Program,
-    { groups, characters, work }: { groups: number; characters: readonly string[]; work: Work | undefined },
+    program: PatternProgram,
+    { groups, characters, work }: { groups: number; characters: readonly string[]; work: MatchBudget | undefined },
   ) {
     this.#program = program;
     this.#groups = groups;
@@ -117,7 +117,7 @@ export class Search {
   }
 
   #found(slots: readonly number[]): Match {
-    const span = (index: number): Span | undefined => {
+    const span = (index: number): MatchSpan | undefined => {
       const [start = -1, end = -1] = [slots[index * 2], slots[index * 2 + 1]];
       return start < 0 || end < 0 ? undefined : { text: this.characters.slice(start, end).join(''), start, end };
     };
@@ -137,19 +137,19 @@ class Run {
   readonly #text: readonly string[];
   readonly #most: number;
   steps = 0;
-  readonly #visited = new Map<Program, Uint8Array>();
-  readonly #work: Work | undefined;
+  readonly #visited = new Map<PatternProgram, Uint8Array>();
+  readonly #work: MatchBudget | undefined;
   #room = mostPlaces;
   #paid = 0;
 
-  constructor(text: readonly string[], work: Work | undefined) {
+  constructor(text: readonly string[], work: MatchBudget | undefined) {
     this.#text = text;
     this.#work = work;
     this.#most = Math.max(mostSteps, mostStepsACharacter * text.length);
   }
 
   /** The slots of a match that begins at `start`. */
-  match(program: Program, start: number, inherited?: readonly number[]): number[] | undefined {
+  match(program: PatternProgram, start: number, inherited?: readonly number[]): number[] | undefined {
     const { steps } = program;
     const text = this.#text;
     const slots: number[] = inherited ? [...inherited] : [];
@@ -256,7 +256,7 @@ class Run {
   }
 
   /** Remembers places that failed, so that they are not tried again: linear instead of exponential time. */
-  #places(program: Program): Uint8Array | undefined {
+  #places(program: PatternProgram): Uint8Array | undefined {
     const known = this.#visited.get(program);
     const size = program.steps.length * (this.#text.length + 1);
     if (known || !program.forgetful || size > this.#room) return known;

@@ -1,15 +1,20 @@
 /** Compiles the tree of a regular expression to steps for the matcher. It expands repetitions with bounds. */
-import { type Item, type Parsed, widthOf } from './syntax.ts';
+import { type PatternItem, type Parsed, widthOf } from './syntax.ts';
 
-export type Step =
+export type ProgramStep =
   | { readonly op: 'set'; readonly test: (character: string) => boolean }
-  | { readonly op: 'assert'; readonly what: Extract<Item, { kind: 'assert' }>['what'] }
+  | { readonly op: 'assert'; readonly what: Extract<PatternItem, { kind: 'assert' }>['what'] }
   | { readonly op: 'save'; readonly slot: number }
   /** Tries `first`, then `second` when `first` fails. */
   | { readonly op: 'split'; first: number; second: number }
   | { readonly op: 'jump'; to: number }
   | { readonly op: 'back'; readonly index: number; readonly ignoreCase: boolean }
-  | { readonly op: 'look'; readonly program: Program; readonly behind: number | undefined; readonly negative: boolean }
+  | {
+      readonly op: 'look';
+      readonly program: PatternProgram;
+      readonly behind: number | undefined;
+      readonly negative: boolean;
+    }
   | { readonly op: 'given'; readonly index: number; no: number }
   /** Saves where a round of a loop began. */
   | { readonly op: 'mark'; readonly slot: number }
@@ -17,8 +22,8 @@ export type Step =
   | { readonly op: 'moved'; readonly slot: number; out: number }
   | { readonly op: 'done' };
 
-export interface Program {
-  readonly steps: readonly Step[];
+export interface PatternProgram {
+  readonly steps: readonly ProgramStep[];
   /** Number of saved positions: two per group, and one per loop that could repeat without moving. */
   readonly slots: number;
   /** True when a place that failed once always fails, because only the place decides. */
@@ -28,12 +33,12 @@ export interface Program {
 /** Only nested bounds like {1000}{1000} make longer programs. */
 const longest = 50_000;
 
-export function compileProgram({ root, groups }: Parsed): Program {
+export function compileProgram({ root, groups }: Parsed): PatternProgram {
   return new Compiler(groups).compile(root);
 }
 
 class Compiler {
-  readonly #steps: Step[] = [];
+  readonly #steps: ProgramStep[] = [];
   #slots: number;
   readonly #groups: number;
   #forgetful = true;
@@ -43,19 +48,19 @@ class Compiler {
     this.#slots = (groups + 1) * 2;
   }
 
-  compile(root: Item): Program {
+  compile(root: PatternItem): PatternProgram {
     this.#write(root);
     this.#steps.push({ op: 'done' });
     return { steps: this.#steps, slots: this.#slots, forgetful: this.#forgetful };
   }
 
-  #push<T extends Step>(step: T): T {
+  #push<T extends ProgramStep>(step: T): T {
     if (this.#steps.length >= longest) throw new SyntaxError('the regular expression is too large');
     this.#steps.push(step);
     return step;
   }
 
-  #write(item: Item): void {
+  #write(item: PatternItem): void {
     switch (item.kind) {
       case 'set':
         this.#push({ op: 'set', test: item.test });
@@ -99,7 +104,7 @@ class Compiler {
     }
   }
 
-  #choice(options: readonly Item[]): void {
+  #choice(options: readonly PatternItem[]): void {
     const ends: { to: number }[] = [];
     for (const [index, option] of options.entries()) {
       if (index === options.length - 1) {
@@ -114,7 +119,7 @@ class Compiler {
     for (const end of ends) end.to = this.#steps.length;
   }
 
-  #repeat({ body, least, most, greedy }: Extract<Item, { kind: 'repeat' }>): void {
+  #repeat({ body, least, most, greedy }: Extract<PatternItem, { kind: 'repeat' }>): void {
     for (let round = 0; round < least; round += 1) this.#write(body);
     if (most === Infinity) {
       this.#loop(body, greedy);
@@ -128,7 +133,7 @@ class Compiler {
     for (const split of splits) this.#leave(split, greedy);
   }
 
-  #loop(body: Item, greedy: boolean): void {
+  #loop(body: PatternItem, greedy: boolean): void {
     const start = this.#steps.length;
     const split = this.#split();
     const mayStay = widthOf(body)[0] === 0;

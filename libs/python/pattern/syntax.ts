@@ -1,27 +1,32 @@
 /** Parses Python's regular expressions to a tree. It refuses what Python's `re` refuses. */
 
-export type Item =
+export type PatternItem =
   | { readonly kind: 'set'; readonly test: (character: string) => boolean }
   | {
       readonly kind: 'assert';
       readonly what: 'start' | 'end' | 'line start' | 'line end' | 'last end' | 'word' | 'not word';
     }
-  | { readonly kind: 'group'; readonly index: number | undefined; readonly body: Item }
-  | { readonly kind: 'sequence'; readonly items: readonly Item[] }
-  | { readonly kind: 'choice'; readonly options: readonly Item[] }
+  | { readonly kind: 'group'; readonly index: number | undefined; readonly body: PatternItem }
+  | { readonly kind: 'sequence'; readonly items: readonly PatternItem[] }
+  | { readonly kind: 'choice'; readonly options: readonly PatternItem[] }
   | {
       readonly kind: 'repeat';
-      readonly body: Item;
+      readonly body: PatternItem;
       readonly least: number;
       readonly most: number;
       readonly greedy: boolean;
     }
   | { readonly kind: 'back'; readonly index: number; readonly ignoreCase: boolean }
-  | { readonly kind: 'look'; readonly body: Item; readonly behind: number | undefined; readonly negative: boolean }
-  | { readonly kind: 'given'; readonly index: number; readonly yes: Item; readonly no: Item };
+  | {
+      readonly kind: 'look';
+      readonly body: PatternItem;
+      readonly behind: number | undefined;
+      readonly negative: boolean;
+    }
+  | { readonly kind: 'given'; readonly index: number; readonly yes: PatternItem; readonly no: PatternItem };
 
 export interface Parsed {
-  readonly root: Item;
+  readonly root: PatternItem;
   readonly groups: number;
   readonly names: ReadonlyMap<string, number>;
 }
@@ -106,7 +111,7 @@ class Parser {
     return found;
   }
 
-  #choice(flags: Flags): Item {
+  #choice(flags: Flags): PatternItem {
     if (++this.#depth > deepest) this.#fail('nested too deeply');
     const options = [this.#sequence(flags)];
     while (this.#accept('|')) options.push(this.#sequence(flags));
@@ -114,8 +119,8 @@ class Parser {
     return options.length === 1 && options[0] ? options[0] : { kind: 'choice', options };
   }
 
-  #sequence(flags: Flags): Item {
-    const items: Item[] = [];
+  #sequence(flags: Flags): PatternItem {
+    const items: PatternItem[] = [];
     while (this.#at < this.#text.length && !this.#peek('|') && !this.#peek(')')) {
       if (flags.x && this.#skipVerbose()) continue;
       const item = this.#item(flags);
@@ -135,7 +140,7 @@ class Parser {
     return true;
   }
 
-  #repeated(item: Item, flags: Flags): Item {
+  #repeated(item: PatternItem, flags: Flags): PatternItem {
     let result = item;
     let times = 0;
     for (;;) {
@@ -151,7 +156,7 @@ class Parser {
     }
   }
 
-  #refuseRepeat(item: Extract<Item, { kind: 'assert' }>): void {
+  #refuseRepeat(item: Extract<PatternItem, { kind: 'assert' }>): void {
     if (item.what === 'start' || item.what === 'line start') this.#fail('nothing to repeat');
   }
 
@@ -168,7 +173,7 @@ class Parser {
     return [least, most];
   }
 
-  #item(flags: Flags): Item | undefined {
+  #item(flags: Flags): PatternItem | undefined {
     const character = this.#text[this.#at] ?? '';
     if ('*+?'.includes(character)) this.#fail('nothing to repeat');
     this.#at += 1;
@@ -190,7 +195,7 @@ class Parser {
     }
   }
 
-  #group(flags: Flags): Item | undefined {
+  #group(flags: Flags): PatternItem | undefined {
     if (!this.#accept('?')) return this.#capture(flags, undefined);
     if (this.#accept('P<')) return this.#capture(flags, this.#name('>'));
     if (this.#accept('P=')) return this.#back(this.#reference(this.#name(')')), flags);
@@ -215,11 +220,11 @@ class Parser {
     return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : this.#fail(`bad character in group name '${name}'`);
   }
 
-  #close<T extends Item>(item: T): T {
+  #close<T extends PatternItem>(item: T): T {
     return this.#accept(')') ? item : this.#fail('missing ), unterminated subpattern');
   }
 
-  #capture(flags: Flags, name: string | undefined): Item {
+  #capture(flags: Flags, name: string | undefined): PatternItem {
     const index = ++this.#groups;
     if (name !== undefined) {
       if (this.#names.has(name)) this.#fail(`redefinition of group name '${name}'`);
@@ -231,20 +236,20 @@ class Parser {
     return this.#close({ kind: 'group', index, body });
   }
 
-  #look(flags: Flags, behind: boolean, negative: boolean): Item {
+  #look(flags: Flags, behind: boolean, negative: boolean): PatternItem {
     const body = this.#choice(flags);
     const [least, most] = widthOf(body);
     if (behind && least !== most) this.#fail('look-behind requires fixed-width pattern');
     return this.#close({ kind: 'look', body, behind: behind ? least : undefined, negative });
   }
 
-  #conditional(flags: Flags): Item {
+  #conditional(flags: Flags): PatternItem {
     const name = this.#until(')');
     const index = /^\d+$/.test(name) ? Number(name) : this.#reference(name);
     const body = this.#choice(flags);
     const [yes, no, ...more] = body.kind === 'choice' ? body.options : [body];
     if (more.length > 0) this.#fail('conditional backref with more than two branches');
-    const nothing: Item = { kind: 'sequence', items: [] };
+    const nothing: PatternItem = { kind: 'sequence', items: [] };
     return this.#close({ kind: 'given', index, yes: yes ?? nothing, no: no ?? nothing });
   }
 
@@ -252,16 +257,16 @@ class Parser {
     return this.#names.get(name) ?? this.#fail(`unknown group name '${name}'`);
   }
 
-  #back(index: number, flags: Flags): Item {
+  #back(index: number, flags: Flags): PatternItem {
     if (index < 1 || index > this.#groups) this.#fail(`invalid group reference ${index}`);
     if (this.#open.has(index)) this.#fail('cannot refer to an open group');
     return { kind: 'back', index, ignoreCase: flags.i };
   }
 
-  #escape(flags: Flags): Item {
+  #escape(flags: Flags): PatternItem {
     const character = this.#text[this.#at];
     if (character === undefined) return this.#fail('bad escape (end of pattern)');
-    const anchors: Record<string, Extract<Item, { kind: 'assert' }>['what']> = {
+    const anchors: Record<string, Extract<PatternItem, { kind: 'assert' }>['what']> = {
       A: 'start',
       Z: 'end',
       b: 'word',
@@ -304,7 +309,7 @@ class Parser {
     return /[A-Za-z0-9]/.test(character) ? this.#fail(`bad escape \\${character}`) : character;
   }
 
-  #set(flags: Flags): Item {
+  #set(flags: Flags): PatternItem {
     const negative = this.#accept('^');
     const tests: ((character: string) => boolean)[] = [];
     for (let first = true; first || !this.#peek(']'); first = false) {
@@ -354,10 +359,10 @@ function between(low: number, high: number, flags: Flags): (character: string) =
     ? (character) => inside(character) || inside(fold(character)) || inside(character.toUpperCase())
     : inside;
 }
-const literal = (character: string, flags: Flags): Item => ({ kind: 'set', test: same(character, flags) });
+const literal = (character: string, flags: Flags): PatternItem => ({ kind: 'set', test: same(character, flags) });
 
 /** Minimum and maximum number of characters that an item matches. */
-export function widthOf(item: Item): [number, number] {
+export function widthOf(item: PatternItem): [number, number] {
   switch (item.kind) {
     case 'set':
       return [1, 1];

@@ -3,20 +3,20 @@
  * NaN and Infinity are numbers. Returns nodes that know their positions.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
-import { type Entry, type Node, toExact } from '../yaml/node.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
+import { type MappingEntry, type YamlNode, toExact } from '../yaml/node.ts';
 import { exactNumber, isExact } from './number.ts';
 
 /** A walk over a deeper value would exhaust the stack. */
 const deepest = 500;
 
 export interface JsonTextOptions {
-  readonly at?: (offset: number) => Source;
+  readonly at?: (offset: number) => PlanSource;
   readonly deepest?: number;
 }
 
 /** @throws SyntaxError */
-export function readJsonText(text: string, options: JsonTextOptions = {}): Node {
+export function readJsonText(text: string, options: JsonTextOptions = {}): YamlNode {
   return new JsonReader(text, options).read();
 }
 
@@ -35,7 +35,7 @@ const words: readonly (readonly [string, null | boolean | number])[] = [
 
 class JsonReader {
   readonly #text: string;
-  readonly #at: ((offset: number) => Source) | undefined;
+  readonly #at: ((offset: number) => PlanSource) | undefined;
   readonly #deepest: number;
   #position = 0;
 
@@ -45,7 +45,7 @@ class JsonReader {
     this.#deepest = options.deepest ?? deepest;
   }
 
-  read(): Node {
+  read(): YamlNode {
     const node = this.#value(0);
     this.#skip();
     if (this.#position < this.#text.length) this.#fail('Extra data');
@@ -71,7 +71,7 @@ class JsonReader {
     return true;
   }
 
-  #value(depth: number): Node {
+  #value(depth: number): YamlNode {
     if (depth > this.#deepest) this.#fail(`nested deeper than ${this.#deepest} levels`);
     this.#skip();
     const at = this.#at?.(this.#position);
@@ -81,8 +81,8 @@ class JsonReader {
     return this.#word(at);
   }
 
-  #items(depth: number): Node[] {
-    const items: Node[] = [];
+  #items(depth: number): YamlNode[] {
+    const items: YamlNode[] = [];
     if (this.#take(']')) return items;
     do items.push(this.#value(depth + 1));
     while (this.#take(','));
@@ -90,8 +90,8 @@ class JsonReader {
     return items;
   }
 
-  #entries(depth: number): Map<string, Entry> {
-    const entries = new Map<string, Entry>();
+  #entries(depth: number): Map<string, MappingEntry> {
+    const entries = new Map<string, MappingEntry>();
     if (this.#take('}')) return entries;
     do {
       this.#skip();
@@ -122,7 +122,7 @@ class JsonReader {
     }
   }
 
-  #word(at: Source | undefined): Node {
+  #word(at: PlanSource | undefined): YamlNode {
     number.lastIndex = this.#position;
     const found = number.exec(this.#text);
     if (found) {

@@ -2,12 +2,12 @@
  * Composes nodes from tokens: the grammar of YAML 1.1 as libyaml reads it, with anchors and merge keys resolved. A text
  * is one document; anything after it is a mistake.
  */
-import type { Source } from '@anneal/contracts/plan.ts';
-import { type Entry, type Node, nullNode } from './node.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
+import { type MappingEntry, type YamlNode, nullNode } from './node.ts';
 import { resolvePlain, resolveTagged } from './scalar.ts';
 import { entryKey } from './key.ts';
 import { Scanner } from './scan.ts';
-import { type Mark, type Token, YamlError } from './token.ts';
+import { type Mark, type YamlToken, YamlError } from './token.ts';
 
 /** Deeper than any real template. It keeps every walk over a document within the call stack. */
 export const deepest = 100;
@@ -18,22 +18,22 @@ const standard = 'tag:yaml.org,2002:';
 
 export interface Composed {
   /** Undefined when the document is empty. */
-  readonly node: Node | undefined;
+  readonly node: YamlNode | undefined;
 }
 
 /** @throws YamlError */
-export function compose(text: string, at: (offset: number) => Source): Composed {
+export function compose(text: string, at: (offset: number) => PlanSource): Composed {
   return new Composer(text, at).document();
 }
 
 class Composer {
   readonly #scanner: Scanner;
-  readonly #at: (offset: number) => Source;
-  readonly #anchors = new Map<string, { node: Node; size: number }>();
+  readonly #at: (offset: number) => PlanSource;
+  readonly #anchors = new Map<string, { node: YamlNode; size: number }>();
   readonly #named = new Set<string>();
   #size = 0;
 
-  constructor(text: string, at: (offset: number) => Source) {
+  constructor(text: string, at: (offset: number) => PlanSource) {
     this.#scanner = new Scanner(text);
     this.#at = at;
   }
@@ -53,16 +53,16 @@ class Composer {
       : new YamlError('did not find expected <document start>', at);
   }
 
-  #peek(): Token {
+  #peek(): YamlToken {
     return this.#scanner.peek();
   }
-  #take(): Token {
+  #take(): YamlToken {
     return this.#scanner.next();
   }
-  #is(kind: Token['kind']): boolean {
+  #is(kind: YamlToken['kind']): boolean {
     return this.#peek().kind === kind;
   }
-  #isAny(...kinds: readonly Token['kind'][]): boolean {
+  #isAny(...kinds: readonly YamlToken['kind'][]): boolean {
     return kinds.includes(this.#peek().kind);
   }
   #expect(kind: Mark, message: string): void {
@@ -70,7 +70,7 @@ class Composer {
     this.#take();
   }
 
-  #empty(offset: number): Node {
+  #empty(offset: number): YamlNode {
     this.#count(1, offset);
     return nullNode(this.#at(offset));
   }
@@ -80,7 +80,7 @@ class Composer {
     if (this.#size > largest) throw new YamlError(`more than ${largest} values once its aliases are followed`, offset);
   }
 
-  #node(block: boolean, indentless: boolean, depth: number): Node {
+  #node(block: boolean, indentless: boolean, depth: number): YamlNode {
     const { at: start } = this.#peek();
     if (depth > deepest) throw new YamlError(`nested deeper than ${deepest} levels`, start);
     if (this.#is('alias')) return this.#alias();
@@ -92,7 +92,7 @@ class Composer {
     return node;
   }
 
-  #alias(): Node {
+  #alias(): YamlNode {
     const token = this.#take();
     const name = 'value' in token ? token.value : '';
     const target = this.#anchors.get(name);
@@ -123,7 +123,7 @@ class Composer {
     tag: string | undefined;
     start: number;
     isMarked: boolean;
-  }): Node {
+  }): YamlNode {
     const { block, indentless, depth, tag, start, isMarked } = parameters;
     const token = this.#peek();
     if (token.kind === 'scalar') {
@@ -150,7 +150,7 @@ class Composer {
     throw new YamlError('did not find expected node content', token.at);
   }
 
-  #scalar(value: string, plain: boolean, tag: string | undefined, offset: number): Node {
+  #scalar(value: string, plain: boolean, tag: string | undefined, offset: number): YamlNode {
     const at = this.#at(offset);
     if (tag === undefined && !plain) return { kind: 'scalar', value, at };
     const resolved = tag === undefined || tag === '!' ? resolvePlain(value) : resolveTagged(value, tag);
@@ -163,9 +163,9 @@ class Composer {
     throw new YamlError(`could not determine a constructor for the tag ${tag}`, offset);
   }
 
-  #blockSequence(depth: number): Node[] {
+  #blockSequence(depth: number): YamlNode[] {
     this.#take();
-    const items: Node[] = [];
+    const items: YamlNode[] = [];
     while (this.#is('block entry')) {
       const { at } = this.#take();
       items.push(this.#isAny('block entry', 'block end') ? this.#empty(at) : this.#node(true, false, depth + 1));
@@ -175,8 +175,8 @@ class Composer {
   }
 
   /** Reads a list in a map whose dashes are at the indentation of the key. */
-  #indentless(depth: number): Node[] {
-    const items: Node[] = [];
+  #indentless(depth: number): YamlNode[] {
+    const items: YamlNode[] = [];
     while (this.#is('block entry')) {
       const { at } = this.#take();
       const isEmpty = this.#isAny('block entry', 'key', 'value', 'block end');
@@ -192,7 +192,7 @@ class Composer {
     while (this.#is('key')) {
       const { at } = this.#take();
       const key = this.#keyOf(this.#isAny(...ends), true, at, depth);
-      let value: Node | undefined;
+      let value: YamlNode | undefined;
       if (this.#is('value')) {
         this.#take();
         if (!this.#isAny(...ends)) value = this.#node(true, true, depth + 1);
@@ -203,9 +203,9 @@ class Composer {
     return pairs;
   }
 
-  #flowSequence(depth: number): Node[] {
+  #flowSequence(depth: number): YamlNode[] {
     this.#take();
-    const items: Node[] = [];
+    const items: YamlNode[] = [];
     while (!this.#is('flow sequence end')) {
       if (items.length > 0) this.#expect('flow entry', "did not find expected ',' or ']'");
       if (this.#is('flow sequence end')) break;
@@ -247,7 +247,7 @@ class Composer {
     return pairs;
   }
 
-  #flowValue(end: Mark, keyAt: number, depth: number): Node {
+  #flowValue(end: Mark, keyAt: number, depth: number): YamlNode {
     if (!this.#is('value')) return this.#empty(keyAt);
     this.#take();
     return this.#isAny('flow entry', end) ? this.#empty(keyAt) : this.#node(false, false, depth + 1);
@@ -260,15 +260,15 @@ class Composer {
     // The value sign `=` is an ordinary key, although it has no meaning as a value.
     if (token.kind === 'scalar' && token.plain && (word === '<<' || word === '=')) {
       this.#take();
-      const key: Node = { kind: 'scalar', value: word, at: undefined };
+      const key: YamlNode = { kind: 'scalar', value: word, at: undefined };
       return { at: token.at, key, isMerge: word === '<<', word };
     }
     return { at: token.at, key: this.#node(block, block, depth + 1), isMerge: false, word };
   }
 
   /** Adds merged entries before written ones, so written ones override them. Of several merged maps the first wins. */
-  #entries(pairs: readonly Pair[], depth: number): Map<string, Entry> {
-    const entries = new Map<string, Entry>();
+  #entries(pairs: readonly Pair[], depth: number): Map<string, MappingEntry> {
+    const entries = new Map<string, MappingEntry>();
     for (const { node, at, isMerge } of pairs) {
       if (!isMerge) continue;
       const sources = node.kind === 'list' ? node.items.toReversed() : [node];
@@ -289,8 +289,8 @@ class Composer {
 
 interface Pair {
   readonly at: number;
-  readonly key: Node;
-  readonly node: Node;
+  readonly key: YamlNode;
+  readonly node: YamlNode;
   readonly isMerge: boolean;
   /** The key as written, when it is a scalar. */
   readonly word: string;

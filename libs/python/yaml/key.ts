@@ -1,11 +1,11 @@
 /** Keys of maps: words at the top levels, any scalar below. */
 import { type ExactKey, keyText } from '../values/record.ts';
-import { type Node, toExact } from './node.ts';
+import { type YamlNode, toExact } from './node.ts';
 import { YamlError } from './token.ts';
 
 /** @throws YamlError for an invalid key. */
 export function entryKey(
-  key: Node,
+  key: YamlNode,
   { depth, offset, word }: { depth: number; offset: number; word: string },
 ): { readonly name: string; readonly key?: ExactKey } {
   if (key.kind !== 'scalar') throw new YamlError('a key must be a word, not a list or a map', offset);

@@ -1,53 +1,53 @@
 /** A document as read: every value with its position, so that every mistake can name one. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { isExact, written } from '../values/number.ts';
 import { type ExactKey, exactRecord, toRecord } from '../values/record.ts';
 
 export { toRecord } from '../values/record.ts';
 
 /** `at` is undefined when the document has no text (an object in a request). */
-export type Node = ScalarNode | ListNode | MapNode;
+export type YamlNode = ScalarNode | ListNode | MapNode;
 
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly value: null | boolean | number | string;
   /** The number as written, when JSON cannot hold it: `1.0`, or more digits than a double has. */
   readonly written?: string | undefined;
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
 }
 export interface ListNode {
   readonly kind: 'list';
-  readonly items: readonly Node[];
-  readonly at: Source | undefined;
+  readonly items: readonly YamlNode[];
+  readonly at: PlanSource | undefined;
 }
 export interface MapNode {
   readonly kind: 'map';
-  readonly entries: ReadonlyMap<string, Entry>;
-  readonly at: Source | undefined;
+  readonly entries: ReadonlyMap<string, MappingEntry>;
+  readonly at: PlanSource | undefined;
 }
-export interface Entry {
+export interface MappingEntry {
   /** Position of the key. */
-  readonly at: Source | undefined;
+  readonly at: PlanSource | undefined;
   /** The key itself, when it is not text. The map of entries has it as text. */
   readonly key?: ExactKey;
-  readonly value: Node;
+  readonly value: YamlNode;
 }
 
-export const nullNode = (at: Source | undefined): ScalarNode => ({ kind: 'scalar', value: null, at });
+export const nullNode = (at: PlanSource | undefined): ScalarNode => ({ kind: 'scalar', value: null, at });
 
-export function isNull(node: Node): boolean {
+export function isNull(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.value === null;
 }
 
-export function toJson(node: Node): Json {
+export function toJson(node: YamlNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(toJson);
   return toRecord(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
 }
 
 /** Converts as {@link toJson} does, but numbers keep their Python text and keys keep their types. */
-export function toExact(node: Node): Json {
+export function toExact(node: YamlNode): Json {
   if (node.kind === 'list') return node.items.map(toExact);
   if (node.kind === 'map') {
     return exactRecord(
@@ -69,7 +69,7 @@ export function kindOfValue(value: Json): string {
   if (typeof value === 'object') return 'a map';
   return { string: 'a string', number: 'a number', boolean: 'a boolean' }[typeof value as 'string'];
 }
-export function kindOfNode(node: Node): string {
+export function kindOfNode(node: YamlNode): string {
   return node.kind === 'scalar' ? kindOfValue(node.value) : node.kind === 'list' ? 'a list' : 'a map';
 }
 

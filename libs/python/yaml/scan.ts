@@ -5,7 +5,7 @@
 import { forbidden, isBlank, isBlankOrEnd, isBreak, isBreakOrEnd, isWordCharacter, space, tab } from './character.ts';
 import { Cursor } from './cursor.ts';
 import { atDocumentMark, scanBlock, scanPlain, scanQuoted } from './scan-scalar.ts';
-import type { Mark, Token } from './token.ts';
+import type { Mark, YamlToken } from './token.ts';
 
 /** A position where a key may begin. Only a colon shows that it does. */
 interface PossibleKey {
@@ -29,7 +29,7 @@ const cannotStart = new Set('-?:,[]{}#&*!|>\'"%@`');
 
 export class Scanner {
   readonly #cursor: Cursor;
-  readonly #tokens: Token[] = [];
+  readonly #tokens: YamlToken[] = [];
   #taken = 0;
   #flow = 0;
   #indent = -1;
@@ -44,12 +44,12 @@ export class Scanner {
     if (bad) this.#cursor.fail('control characters are not allowed', bad.index);
   }
 
-  peek(): Token {
+  peek(): YamlToken {
     while (this.#needsMore()) this.#fetch();
-    return this.#tokens[0] as Token;
+    return this.#tokens[0] as YamlToken;
   }
 
-  next(): Token {
+  next(): YamlToken {
     const token = this.peek();
     this.#tokens.shift();
     this.#taken += 1;

@@ -1,6 +1,6 @@
 /** Tokens of a document. */
 
-export type Token =
+export type YamlToken =
   | { readonly kind: 'scalar'; readonly at: number; readonly value: string; readonly plain: boolean }
   | { readonly kind: 'alias' | 'anchor' | 'tag'; readonly at: number; readonly value: string }
   | { readonly kind: Mark; readonly at: number };

@@ -12,11 +12,11 @@ import { constants, gunzip, gzip } from 'node:zlib';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Binary, type Db } from 'mongodb';
 import type { Document } from '../port.ts';
-import type { Operation, Result } from './operation.ts';
+import type { Operation, OperationResult } from './operation.ts';
 import { MissingPieces, Pieces, pieceSize } from './pieces.ts';
 import type { Stored } from './stored.ts';
 
-export type Body = Pick<Stored, 'body' | 'pieces'>;
+export type StoredBody = Pick<Stored, 'body' | 'pieces'>;
 
 interface InPieces {
   readonly write: string;
@@ -29,7 +29,7 @@ const largest = 64 * 1024 * 1024;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
-export class Bodies {
+export class StoredBodies {
   readonly #pieces: Pieces;
   /** Documents that were in pieces at this process's last read or write. */
   readonly #known = new Map<string, InPieces>();
@@ -39,7 +39,7 @@ export class Bodies {
   }
 
   /** @throws AnnealError TooLarge */
-  async of({ kind, text, id, write }: Operation): Promise<Body> {
+  async of({ kind, text, id, write }: Operation): Promise<StoredBody> {
     if (kind === 'remove') return { body: '' };
     const size = Buffer.byteLength(text);
     if (size < compressFrom) return { body: text };
@@ -71,7 +71,7 @@ export class Bodies {
   }
 
   /** L1: the pieces that have no document after a write with this result. */
-  obsolete({ id, write }: Operation, { pieces }: Body, result: Result): InPieces[] {
+  obsolete({ id, write }: Operation, { pieces }: StoredBody, result: OperationResult): InPieces[] {
     const own = pieces === undefined ? [] : [{ write, pieces }];
     // The write may have been done.
     if ('error' in result) return [];

@@ -11,8 +11,8 @@ import {
   type Query,
 } from '../port.ts';
 import { assertServed } from '../served.ts';
-import type { Bodies } from './bodies.ts';
-import type { Operation, Result } from './operation.ts';
+import type { StoredBodies } from './bodies.ts';
+import type { Operation, OperationResult } from './operation.ts';
 import { filterOf, sortOf } from './query.ts';
 import { keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
 import { MissingPieces } from './pieces.ts';
@@ -34,7 +34,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   readonly #definition: CollectionDefinition;
   readonly #fields: () => readonly string[];
   readonly #writes: WriteQueue;
-  readonly #bodies: Bodies;
+  readonly #bodies: StoredBodies;
   readonly #shared: Shared;
 
   constructor(parameters: {
@@ -43,7 +43,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     /** All indexed paths in this process, from every declaration of the collection: every write must fill them. */
     fields: () => readonly string[];
     writes: WriteQueue;
-    bodies: Bodies;
+    bodies: StoredBodies;
     shared: Shared;
   }) {
     this.#driver = parameters.driver;
@@ -122,7 +122,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     throw new DuplicateError({ collection: this.#definition.name, fields, id: operation.id });
   }
 
-  #outcome(result: Result): BulkOutcome {
+  #outcome(result: OperationResult): BulkOutcome {
     if ('error' in result) throw this.#shared.failure(result.error);
     return result.outcome;
   }

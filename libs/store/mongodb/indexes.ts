@@ -12,7 +12,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Collection as Driver, type Db, MongoServerError } from 'mongodb';
 import type { IndexDefinition } from '../port.ts';
 import { duplicateIn } from './failure.ts';
-import type { Bodies } from './bodies.ts';
+import type { StoredBodies } from './bodies.ts';
 import { keyOf, keysOf, type Stored } from './stored.ts';
 
 /** The layout of documents in the collections. It grows when an older program cannot read them. */
@@ -33,7 +33,7 @@ export async function makeIndexes(parameters: {
   db: Db;
   name: string;
   indexes: readonly IndexDefinition[];
-  bodies: Bodies;
+  bodies: StoredBodies;
 }): Promise<void> {
   const { db, name, indexes } = parameters;
   await fillFields(parameters, fieldsOf(indexes));
@@ -79,7 +79,7 @@ async function makeIndex(driver: Driver<Stored>, name: string, index: IndexDefin
 
 /** I1. */
 async function fillFields(
-  { db, name, bodies }: { db: Db; name: string; bodies: Bodies },
+  { db, name, bodies }: { db: Db; name: string; bodies: StoredBodies },
   fields: readonly string[],
 ): Promise<void> {
   const schemas = db.collection<Schema>('anneal_schema');
@@ -107,7 +107,7 @@ async function fillFields(
 }
 
 /** I2: a document that changes meanwhile is read again. */
-async function fill(driver: Driver<Stored>, bodies: Bodies, fields: readonly string[]): Promise<void> {
+async function fill(driver: Driver<Stored>, bodies: StoredBodies, fields: readonly string[]): Promise<void> {
   const lacking = { $or: fields.map((field) => ({ [keyOf(field)]: { $exists: false } })) };
   for (;;) {
     const some = await driver.find(lacking).limit(500).toArray();

@@ -14,4 +14,6 @@ export interface Operation {
 }
 
 /** `refusal` is the server's text for a duplicate, when it sent one. */
-export type Result = { readonly outcome: BulkOutcome; readonly refusal?: string } | { readonly error: unknown };
+export type OperationResult =
+  | { readonly outcome: BulkOutcome; readonly refusal?: string }
+  | { readonly error: unknown };

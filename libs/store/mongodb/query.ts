@@ -1,5 +1,5 @@
 /** A query of the port as MongoDB's filter and order over the index values. */
-import type { Condition, Query } from '../port.ts';
+import type { FieldCondition, Query } from '../port.ts';
 import { indexed, keyOf } from './stored.ts';
 
 type Filter = Record<string, unknown>;
@@ -25,7 +25,7 @@ export function sortOf({ orderBy = [], descending }: Query): Record<string, 1 | 
  * MongoDB's ranges hold only values of the type of their bounds, as the port requires. Null is the exception, for pages
  * that continue after the documents without a value: null sorts below everything, so every other value is above it.
  */
-function conditionOf(key: string, condition: Condition): Filter {
+function conditionOf(key: string, condition: FieldCondition): Filter {
   if (typeof condition !== 'object' || condition === null) return { [key]: indexed(condition) };
   if ('in' in condition) return { [key]: { $in: condition.in.map(indexed) } };
   const { gt, gte, lt, lte } = condition;

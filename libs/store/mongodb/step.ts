@@ -10,14 +10,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, Collection as Driver } from 'mongodb';
-import type { Bodies, Body } from './bodies.ts';
+import type { StoredBodies, StoredBody } from './bodies.ts';
 import { duplicateIn, isPassing, refusedIn } from './failure.ts';
-import type { Operation, Result } from './operation.ts';
+import type { Operation, OperationResult } from './operation.ts';
 import type { BulkOutcome } from '../port.ts';
 import { type Family, familyOf } from './plan.ts';
 import type { Stored } from './stored.ts';
 
-type Report = (operation: Operation, result: Result) => void;
+type Report = (operation: Operation, result: OperationResult) => void;
 type Some = readonly Operation[];
 /** Reports known outcomes; returns the operations to look at. */
 type Send = (some: Some) => Promise<Some>;
@@ -27,12 +27,12 @@ const fewRemovals = 4;
 /** The largest number of ids in a command. */
 const idsAtOnce = 2000;
 
-const done: Result = { outcome: 'done' };
+const done: OperationResult = { outcome: 'done' };
 const nothing: Some = [];
 
 export async function runStep(parameters: {
   driver: Driver<Stored>;
-  bodies: Bodies;
+  bodies: StoredBodies;
   operations: Some;
   /** How long to retry. */
   patienceMs: number;
@@ -40,8 +40,8 @@ export async function runStep(parameters: {
 }): Promise<void> {
   const { driver, bodies: made, operations } = parameters;
   const deadline = performance.now() + parameters.patienceMs;
-  const bodies = new Map<Operation, Body>();
-  const obsolete: ReturnType<Bodies['obsolete']> = [];
+  const bodies = new Map<Operation, StoredBody>();
+  const obsolete: ReturnType<StoredBodies['obsolete']> = [];
   const report: Report = (operation, result) => {
     obsolete.push(...made.obsolete(operation, bodies.get(operation) ?? { body: '' }, result));
     parameters.report(operation, result);
@@ -68,13 +68,13 @@ export async function runStep(parameters: {
 
 class Step {
   readonly #driver: Driver<Stored>;
-  readonly #bodies: ReadonlyMap<Operation, Body>;
+  readonly #bodies: ReadonlyMap<Operation, StoredBody>;
   readonly #report: Report;
   readonly #deadline: number;
 
   constructor(parameters: {
     driver: Driver<Stored>;
-    bodies: ReadonlyMap<Operation, Body>;
+    bodies: ReadonlyMap<Operation, StoredBody>;
     report: Report;
     deadline: number;
   }) {

@@ -9,7 +9,7 @@ import { checkDefinition } from '../definition.ts';
 import type { Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
-import { Bodies } from './bodies.ts';
+import { StoredBodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
 import { fieldsOf, makeIndexes } from './indexes.ts';
@@ -22,7 +22,7 @@ import { WriteQueue } from './writes.ts';
 interface Known {
   readonly indexes: Map<string, IndexDefinition>;
   readonly writes: WriteQueue;
-  readonly bodies: Bodies;
+  readonly bodies: StoredBodies;
   fields: readonly string[];
   ready: Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
     const found = collections.get(name);
     if (found) return found;
     const indexes = new Map<string, IndexDefinition>();
-    const bodies = new Bodies({ db, patienceMs });
+    const bodies = new StoredBodies({ db, patienceMs });
     const queue = new WriteQueue({
       tied: () => [...indexes.values()].some(({ unique }) => unique),
       runStep: (operations, report) =>

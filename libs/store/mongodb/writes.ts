@@ -6,18 +6,18 @@
  * Q2 A read that awaits `settled` sees every write requested before it.
  * Q3 An error goes to the writers that it concerns; the next series starts fresh.
  */
-import type { Operation, Result } from './operation.ts';
+import type { Operation, OperationResult } from './operation.ts';
 import { stepsOf } from './plan.ts';
 
 interface Call {
   readonly operations: readonly Operation[];
-  readonly resolve: (results: Result[]) => void;
+  readonly resolve: (results: OperationResult[]) => void;
 }
 
 /** Sends one step and reports each of its operations once. */
 export type RunStep = (
   operations: readonly Operation[],
-  report: (operation: Operation, result: Result) => void,
+  report: (operation: Operation, result: OperationResult) => void,
 ) => Promise<void>;
 
 /** The limit of a series, so that a flood is sent in parts and its first writers get their answer soon. */
@@ -37,8 +37,8 @@ export class WriteQueue {
   }
 
   /** The results in the order of the operations. Never rejects. */
-  write(operations: readonly Operation[]): Promise<Result[]> {
-    const { promise, resolve } = Promise.withResolvers<Result[]>();
+  write(operations: readonly Operation[]): Promise<OperationResult[]> {
+    const { promise, resolve } = Promise.withResolvers<OperationResult[]>();
     this.#calls.push({ operations, resolve });
     this.#unsettled += 1;
     this.#last = promise;
@@ -57,7 +57,7 @@ export class WriteQueue {
   async #run(): Promise<void> {
     while (this.#calls.length > 0) {
       const series = this.#take();
-      const results = new Map<Operation, Result>();
+      const results = new Map<Operation, OperationResult>();
       try {
         for (const step of stepsOf(
           series.map(({ operations }) => operations),

@@ -10,7 +10,7 @@ import {
   type Query,
 } from '../port.ts';
 import { assertServed } from '../served.ts';
-import { type Connection, isConstraint } from './connection.ts';
+import { type SqliteConnection, isConstraint } from './connection.ts';
 import { amongSql, countSql, findSql, sizesSql, type Sql } from './query.ts';
 import { keysOf, refusedFields, tableOf } from './table.ts';
 
@@ -50,7 +50,7 @@ function slicesOf<I>(items: readonly I[], bytesOf: (item: I) => number): I[][] {
 }
 
 export class SqliteCollection<T extends Document> implements Collection<T> {
-  readonly #connection: Connection;
+  readonly #connection: SqliteConnection;
   readonly #definition: CollectionDefinition;
   readonly #fields: () => readonly string[];
   readonly #sql: Record<
@@ -59,7 +59,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   >;
 
   /** `fields`: all indexed paths in this process, from every declaration of the collection. */
-  constructor(connection: Connection, definition: CollectionDefinition, fields: () => readonly string[]) {
+  constructor(connection: SqliteConnection, definition: CollectionDefinition, fields: () => readonly string[]) {
     this.#connection = connection;
     this.#definition = definition;
     this.#fields = fields;

@@ -1,5 +1,5 @@
 /** A query of the port as SQL over the index columns. */
-import type { Condition, IndexValue, Query } from '../port.ts';
+import type { FieldCondition, IndexValue, Query } from '../port.ts';
 import { columnOf, indexed, listSql, tableOf } from './table.ts';
 
 export interface Sql {
@@ -50,7 +50,7 @@ function whereSql(where: Query['where']): Sql {
 
 type Add = (text: string, ...bound: (string | number)[]) => void;
 
-function addCondition(column: string, condition: Condition, add: Add): void {
+function addCondition(column: string, condition: FieldCondition, add: Add): void {
   if (typeof condition !== 'object' || condition === null) {
     add(`${column} = ?`, indexed(condition));
   } else if ('in' in condition) {

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 import { checkDefinition } from '../definition.ts';
 import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { SqliteCollection } from './collection.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { fieldsOf, makeTable } from './table.ts';
 import { readSqliteUrl } from './url.ts';
 
 export async function openSqliteStore(url: string): Promise<Store> {
-  const connection = new Connection(readSqliteUrl(url));
+  const connection = new SqliteConnection(readSqliteUrl(url));
   await connection.write(() => {
     connection.exec('CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY NOT NULL, content BLOB NOT NULL)');
     const columns = connection.prepare(`SELECT name FROM pragma_table_info('blobs')`).all();
@@ -52,7 +52,7 @@ export async function openSqliteStore(url: string): Promise<Store> {
 const putSql = `INSERT INTO blobs (hash, content, put_at) VALUES (?, ?, ?) ON CONFLICT (hash)
   DO UPDATE SET put_at = excluded.put_at WHERE excluded.put_at > put_at + 60000`;
 
-function blobsOn(connection: Connection): Blobs {
+function blobsOn(connection: SqliteConnection): Blobs {
   const get = (hash: string): Promise<Uint8Array | undefined> =>
     connection.read(() => {
       const row = connection.prepare('SELECT content FROM blobs WHERE hash = ?').get(hash);

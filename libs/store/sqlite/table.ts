@@ -8,7 +8,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { IndexDefinition, IndexValue } from '../port.ts';
 import { valueAt } from '../value-at.ts';
-import { type Connection, isConstraint } from './connection.ts';
+import { type SqliteConnection, isConstraint } from './connection.ts';
 
 /**
  * Represents null in index columns: below every number, equal to itself, so that unique indexes count null as a value.
@@ -56,7 +56,7 @@ export const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
 ];
 
 /** Creates missing parts and drops the indexes that `known` no longer has. Runs within a write. */
-export function makeTable(connection: Connection, collection: string, known: readonly IndexDefinition[]): void {
+export function makeTable(connection: SqliteConnection, collection: string, known: readonly IndexDefinition[]): void {
   const table = tableOf(collection);
   connection.exec(
     `CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, keys TEXT NOT NULL,
@@ -83,7 +83,10 @@ export function makeTable(connection: Connection, collection: string, known: rea
   }
 }
 
-function makeIndex(connection: Connection, parameters: { collection: string; name: string; index: IndexDefinition }) {
+function makeIndex(
+  connection: SqliteConnection,
+  parameters: { collection: string; name: string; index: IndexDefinition },
+) {
   const { collection, name, index } = parameters;
   const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
   try {

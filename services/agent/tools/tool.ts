@@ -1,7 +1,7 @@
 /** A tool turns a request into a program to run, and what the program left behind into a result. */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Program } from '../supervise.ts';
+import type { ToolProgram } from '../supervise.ts';
 
 export interface ToolContext {
   readonly request: HostRequest;
@@ -22,7 +22,7 @@ export interface ToolResult {
 
 export interface Tool {
   /** Writes the files that the program needs into the folder of the run. Safe to repeat. */
-  prepare(context: ToolContext): Promise<Program>;
+  prepare(context: ToolContext): Promise<ToolProgram>;
   /** Collects the result after the program ended by itself. */
   collect(context: ToolContext & { status: number }): Promise<ToolResult>;
 }

@@ -1,5 +1,5 @@
 /** `anneal node …` */
-import type { Node } from '@anneal/client/representation.ts';
+import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -7,7 +7,7 @@ import { paintStatus } from '../print/status.ts';
 import { collect, examples, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
-const addressOf = (node: Node): string => {
+const addressOf = (node: NodeRepresentation): string => {
   const info = node['driver_info'] as Record<string, unknown> | undefined;
   return [info?.['redfish_address'], info?.['redfish_system_id']].filter((part) => typeof part === 'string').join(' ');
 };
@@ -17,7 +17,7 @@ const verbs = ['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted'] as c
 const verifyCaMeaning =
   'how to verify the TLS certificate: true, false, the path of a CA file on the server, or sha256:…';
 
-const errorText = ({ last_error: error }: Node): string => {
+const errorText = ({ last_error: error }: NodeRepresentation): string => {
   if (typeof error === 'string') return error;
   return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : '';
 };
@@ -188,7 +188,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     });
 }
 
-function nodeFields(node: Node, { output: { colors } }: CliContext): (readonly [string, string | boolean | null])[] {
+function nodeFields(
+  node: NodeRepresentation,
+  { output: { colors } }: CliContext,
+): (readonly [string, string | boolean | null])[] {
   return [
     ['name', node.name],
     ['id', node.uuid],

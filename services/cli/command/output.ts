@@ -1,10 +1,10 @@
 /** `anneal output …` */
-import type { Output } from '@anneal/client/representation.ts';
+import type { OutputRepresentation } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { examples, formatOption } from './options.ts';
 
-export const outputText = ({ output_value: value, output_error: error }: Output): string =>
+export const outputText = ({ output_value: value, output_error: error }: OutputRepresentation): string =>
   error !== undefined ? `(${error})` : typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 export function addOutputCommands(program: Command, context: CliContext): void {

@@ -11,7 +11,7 @@ import type { Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack, StackEventRow } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
-export interface Progress {
+export interface StackProgress {
   stack: Stack;
   resources: readonly Resource[];
   /** Events since the last read, oldest first. */
@@ -35,7 +35,7 @@ export async function followStack(parameters: {
   /** The last event of the stack before the followed action. Absent when there was none. */
   after?: string | undefined;
   signal: AbortSignal;
-  onProgress: (progress: Progress) => void;
+  onProgress: (progress: StackProgress) => void;
   /** Called once when the server stops answering, and once, without an error, when it answers again. */
   onOutage?: ((error: AnnealError | undefined) => void) | undefined;
 }): Promise<Stack> {
@@ -71,7 +71,7 @@ interface Look {
   signal: AbortSignal;
 }
 
-async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Progress, 'ended'>> {
+async function look({ client, stackId, marker, signal }: Look): Promise<Omit<StackProgress, 'ended'>> {
   // Read the stack first, so that resources and events are never older than its end.
   const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
   const gone = stack.stack_status === 'DELETE_COMPLETE';
@@ -85,7 +85,7 @@ async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Pro
 /** F3. Retries a read while the server restarts. The action of the stack does not depend on this watcher. */
 async function lookUntilAnswered(
   parameters: Look & { onOutage: ((error: AnnealError | undefined) => void) | undefined },
-): Promise<Omit<Progress, 'ended'>> {
+): Promise<Omit<StackProgress, 'ended'>> {
   const { signal, onOutage } = parameters;
   const patience = Date.now() + longestOutage;
   let isOutageReported = false;

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import { StackFailed } from '../exit.ts';
 import { formatClock } from '../print/time.ts';
 import { paintStatus } from '../print/status.ts';
-import { followStack, type Progress } from './follow.ts';
+import { followStack, type StackProgress } from './follow.ts';
 import { renderTree } from './tree.ts';
 
 /** @throws StackFailed when the action fails; the reason of the abort when the wait is interrupted. */
@@ -21,7 +21,7 @@ export async function showProgress(parameters: {
   const { context, client, stack, after, quiet } = parameters;
   const { output, interrupt } = context;
   const live = !quiet && output.isTerminal ? createLogUpdate(context.terminal) : undefined;
-  let latest: Progress | undefined;
+  let latest: StackProgress | undefined;
   const lines = (): string[] =>
     latest
       ? renderTree({ stack: latest.stack, resources: latest.resources, now: context.now(), colors: output.colors })

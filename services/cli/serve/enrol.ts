@@ -1,12 +1,12 @@
 /** Enrols the machines of the lab as nodes. A repeat is harmless, because a node is identified by its name. */
 import type { Client } from '@anneal/client/connect.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Lab } from './lab.ts';
+import type { RunningLab } from './lab.ts';
 
 const atOnce = 8;
 
 /** Returns the number of nodes after the enrolment. */
-export async function enrolMachines(parameters: { client: Client; lab: Lab }): Promise<number> {
+export async function enrolMachines(parameters: { client: Client; lab: RunningLab }): Promise<number> {
   const { client, lab } = parameters;
   const known = new Set((await client.nodes.list()).map((node) => node.name));
   const missing = lab.machines.filter(({ name }) => !known.has(name));

@@ -1,6 +1,6 @@
 /** Restarts the lab while the server runs. Its death is a power cut, from which its machines recover. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lab } from './lab.ts';
+import type { RunningLab } from './lab.ts';
 import { isRunning } from '@anneal/runtime/folder-lock.ts';
 
 const lookMs = 500;
@@ -11,14 +11,14 @@ const lookMs = 500;
  * A lab that an operator started by hand is left to the operator.
  */
 export async function keepLab(parameters: {
-  start: () => Promise<Lab>;
+  start: () => Promise<RunningLab>;
   /** Called for the first start (`isRestart` false) and each later one. The next check waits for its promise. */
-  onStart: (lab: Lab, isRestart: boolean) => Promise<void>;
+  onStart: (lab: RunningLab, isRestart: boolean) => Promise<void>;
   onTrouble: (error: unknown) => void;
   signal: AbortSignal;
 }): Promise<void> {
   const { start, onStart, onTrouble, signal } = parameters;
-  let lab: Lab | undefined;
+  let lab: RunningLab | undefined;
   let pauseMs = 0;
   while (!signal.aborted) {
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepLab } from './keep-lab.ts';
-import { startLab, type Lab } from './lab.ts';
+import { startLab, type RunningLab } from './lab.ts';
 
 let folder: string;
-let lab: Lab | undefined;
+let lab: RunningLab | undefined;
 const stop = new AbortController();
-const start = (): Promise<Lab> => startLab({ folder, machines: 1, environment: process.env, signal: stop.signal });
+const start = (): Promise<RunningLab> =>
+  startLab({ folder, machines: 1, environment: process.env, signal: stop.signal });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'anneal-lab-'));
@@ -38,7 +39,7 @@ describe('the lab beside the server', () => {
     const done = keepLab({
       async start() {
         if (++tries < 3) throw new Error(`try ${tries}`);
-        return { pid: process.pid, isOurs: true } as Lab;
+        return { pid: process.pid, isOurs: true } as RunningLab;
       },
       async onStart(_, isRestart) {
         started.push(isRestart);

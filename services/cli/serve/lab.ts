@@ -21,7 +21,7 @@ const labSchema = z.object({
 });
 type LabFile = z.infer<typeof labSchema>;
 
-export interface Lab extends LabFile {
+export interface RunningLab extends LabFile {
   /** False when an earlier server had started it. */
   readonly isNew: boolean;
   /** False for a lab that an operator started by hand, and must stop and restart. */
@@ -40,7 +40,7 @@ export async function startLab(parameters: {
   machines: number;
   environment: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
-}): Promise<Lab> {
+}): Promise<RunningLab> {
   const { folder, machines, environment, signal } = parameters;
   const deadline = performance.now() + startSeconds * 1000;
   const owned = join(folder, 'started-by-server');
@@ -121,7 +121,7 @@ async function findLab(folder: string): Promise<LabFile | 'silent' | undefined> 
   }
 }
 
-function enderOf(pid: number): Pick<Lab, 'stop' | 'kill'> {
+function enderOf(pid: number): Pick<RunningLab, 'stop' | 'kill'> {
   const signalTo = (signal: NodeJS.Signals): void => {
     try {
       process.kill(pid, signal);

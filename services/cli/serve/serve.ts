@@ -24,7 +24,7 @@ import { credentialsFile } from '../login.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
 import { keepLab } from './keep-lab.ts';
-import { startLab, type Lab } from './lab.ts';
+import { startLab, type RunningLab } from './lab.ts';
 import { lockDataFolder, type Lock } from '@anneal/runtime/folder-lock.ts';
 import { choosePort } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
@@ -60,7 +60,7 @@ export async function serve(parameters: ServeParameters): Promise<void> {
   const lock = await lockDataFolder({ folder: dataDirectory }).catch((error: unknown) => {
     throw startFailure(error, dataDirectory);
   });
-  let lab: Lab | undefined;
+  let lab: RunningLab | undefined;
   // V3: the first signal aborts `interrupt`, in main.ts.
   interrupt.addEventListener(
     'abort',
@@ -87,7 +87,7 @@ export async function serve(parameters: ServeParameters): Promise<void> {
 }
 
 async function runServices(
-  parameters: ServeParameters & { dataDirectory: string; lock: Lock; onLab: (lab: Lab) => void },
+  parameters: ServeParameters & { dataDirectory: string; lock: Lock; onLab: (lab: RunningLab) => void },
 ): Promise<void> {
   const { context, host, machines, dataDirectory, lock, onLab } = parameters;
   const { environment, interrupt } = context;
@@ -137,7 +137,7 @@ async function runServices(
     : await startServices({ services, environment: settings, isLocked: true, signal: interrupt });
   try {
     const client = await connect({ authUrl, username, password, project });
-    const greet = async (lab: Lab | undefined): Promise<void> => {
+    const greet = async (lab: RunningLab | undefined): Promise<void> => {
       const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
       if (!interrupt.aborted) announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
     };
@@ -187,7 +187,7 @@ function announce(parameters: {
   url: string;
   dataDirectory: string;
   nodes: number;
-  lab: Lab | undefined;
+  lab: RunningLab | undefined;
   wanted: number | undefined;
 }): void {
   const { context, url, dataDirectory, nodes, lab, wanted } = parameters;

@@ -3,16 +3,16 @@ import type { ConfigView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import type { Collections, ResourceDocument } from '../collections.ts';
+import type { ConfigurationCollections, ConfigurationResource } from '../collections.ts';
 
 interface Kept {
-  collections: Collections;
+  collections: ConfigurationCollections;
   secrets: Secrets;
 }
 
 const plain = (items: readonly object[]): JsonObject[] => JSON.parse(JSON.stringify(items)) as JsonObject[];
 
-function viewConfig(secrets: Secrets, document: ResourceDocument): ConfigView | undefined {
+function viewConfig(secrets: Secrets, document: ConfigurationResource): ConfigView | undefined {
   const { deployment } = document;
   const config = deployment?.config ?? document.config;
   if (document.removed_at !== null || !config) return undefined;

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
+import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import {
   deriveInputs,
   digestOf,
@@ -27,7 +27,7 @@ export interface NewRunContext extends RunContext {
 }
 type Request = Envelope<ResourceRequest>;
 
-export interface Target {
+export interface RunTarget {
   readonly config: StoredConfig;
   readonly values: JsonObject;
   readonly actions: readonly string[];
@@ -37,7 +37,7 @@ export interface Target {
 }
 
 /** The target of a deployment, whether or not it needs a run. */
-export async function targetOf(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<Target> {
+export async function targetOf(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<RunTarget> {
   const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
@@ -89,7 +89,7 @@ export function restingState(
   context: NewRunContext,
   before: DeploymentState | null,
   host: HostDocument,
-  target: Target,
+  target: RunTarget,
   action: HostAction,
 ): DeploymentState {
   const now = context.service.now().toISOString();
@@ -128,16 +128,16 @@ export function restingState(
 export function startRun(
   context: NewRunContext,
   options: {
-    base: Draft<ResourceDocument>;
+    base: Draft<ConfigurationResource>;
     host: HostDocument;
     message: Request;
     before: DeploymentState | null;
-    target: Target;
+    target: RunTarget;
     action: HostAction;
     /** The version that the document is about to get. */
     version: number;
   },
-): Draft<ResourceDocument> | undefined {
+): Draft<ConfigurationResource> | undefined {
   const { base, host, message, before, target, action, version } = options;
   const selected = selectForAction(target.config, action, target.actions);
   if (!selected) return undefined;
@@ -177,7 +177,7 @@ export function startRun(
     finished_at: null,
     deadline: data.deadline,
   };
-  const next: Draft<ResourceDocument> = {
+  const next: Draft<ConfigurationResource> = {
     ...base,
     deployment,
     status: 'IN_PROGRESS',
@@ -201,10 +201,10 @@ export function runIdOf(resourceId: string, fence: number): string {
 /** Applies `depends_on`: a failed deployment skips this run, and an unfinished one delays it. */
 export async function afterThoseBefore(
   context: NewRunContext,
-  run: Draft<ResourceDocument>,
+  run: Draft<ConfigurationResource>,
   message: Request,
   version: number,
-): Promise<Draft<ResourceDocument>> {
+): Promise<Draft<ConfigurationResource>> {
   const { deployment } = run;
   const ids = strings(message.data.properties.depends_on);
   if (!deployment || ids.length === 0) return run;

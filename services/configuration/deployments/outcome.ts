@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { DeploymentState } from '../collections.ts';
 import type { StoredConfig } from './derive.ts';
 
-export interface Outcome {
+export interface DeploymentOutcome {
   readonly status: 'COMPLETE' | 'FAILED';
   readonly reason: string;
   readonly output_values: JsonObject;
@@ -18,7 +18,7 @@ const tail = (text: string): string => (text.length > tailLength ? `…${text.sl
 
 const isPresent = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
-export function outcomeOf(deployment: DeploymentState, response: HostResponse): Outcome {
+export function outcomeOf(deployment: DeploymentState, response: HostResponse): DeploymentOutcome {
   const output_values = storedOutputs(deployment.config, response.outputs);
   const reasons = [
     ...(response.error === undefined ? [] : [response.error]),

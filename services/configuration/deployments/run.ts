@@ -17,7 +17,7 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { createRedactor } from '@anneal/runtime/redact.ts';
-import type { Collections, DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
+import type { ConfigurationCollections, DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from '@anneal/runtime/outbox.ts';
 import { change } from '@anneal/store/change.ts';
@@ -30,7 +30,7 @@ import { answerDueAt } from './time-limit.ts';
 
 export interface RunContext extends RunTimerContext {
   readonly service: ServiceContext;
-  readonly collections: Collections;
+  readonly collections: ConfigurationCollections;
   readonly queues: QueueContext;
 }
 
@@ -38,7 +38,7 @@ export interface RunContext extends RunTimerContext {
 const messageGraceSeconds = 120;
 
 /** Brings queue, timer and messages in line with the document. Harmless to repeat. */
-export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
+export async function carryOut(context: RunContext, document: ConfigurationResource): Promise<void> {
   const { deployment, run_id } = document;
   if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
     const deadline = Date.parse(deployment.deadline ?? '');
@@ -96,7 +96,7 @@ export async function withdraw(
   await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
 }
 
-export async function byRun(context: RunContext, runId: string): Promise<ResourceDocument | undefined> {
+export async function byRun(context: RunContext, runId: string): Promise<ConfigurationResource | undefined> {
   const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
   return document;
 }
@@ -112,7 +112,10 @@ export interface Ending {
 export async function end(
   context: RunContext,
   runId: string,
-  decide: (deployment: DeploymentState, document: ResourceDocument) => Ending | undefined | Promise<Ending | undefined>,
+  decide: (
+    deployment: DeploymentState,
+    document: ConfigurationResource,
+  ) => Ending | undefined | Promise<Ending | undefined>,
 ): Promise<boolean> {
   const { resources } = context.collections;
   const { document, changed } = await change(
@@ -146,10 +149,10 @@ const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } a
 
 function endedDocument(
   context: RunContext,
-  document: ResourceDocument,
+  document: ConfigurationResource,
   before: DeploymentState,
   ending: Ending,
-): Draft<ResourceDocument> {
+): Draft<ConfigurationResource> {
   const now = context.service.now().toISOString();
   const deployment: DeploymentState = {
     ...before,
@@ -222,7 +225,7 @@ async function dropOwn(context: RunContext, host: HostDocument, id: string): Pro
 
 export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
   const { resources } = context.collections;
-  const runsHere = (deployment: ResourceDocument['deployment'] | undefined): deployment is DeploymentState =>
+  const runsHere = (deployment: ConfigurationResource['deployment'] | undefined): deployment is DeploymentState =>
     deployment?.status === 'IN_PROGRESS' && deployment.host_id === host.id;
   let dueAt = 0;
   const { document, changed } = await change(
@@ -279,7 +282,7 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
 }
 
 /** Offers or skips the deployments in the same stack that depend on the deployment that has just ended. */
-export async function settleDependents(context: RunContext, ended: ResourceDocument): Promise<void> {
+export async function settleDependents(context: RunContext, ended: ConfigurationResource): Promise<void> {
   const { status } = ended;
   if (status === null || status === 'IN_PROGRESS') return;
   const others = await context.collections.resources.find({
@@ -294,7 +297,7 @@ export async function settleDependents(context: RunContext, ended: ResourceDocum
 
 export function skipping(
   deployment: Pick<DeploymentState, 'name' | 'host_id' | 'host_name'>,
-  cause: ResourceDocument,
+  cause: ConfigurationResource,
 ): Ending {
   const error = new AnnealError(
     'DeploymentSkipped',

@@ -3,10 +3,14 @@ import type { DeploymentView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import type { Collections, DeploymentState, ResourceDocument } from '../collections.ts';
+import type { ConfigurationCollections, DeploymentState, ConfigurationResource } from '../collections.ts';
 import { findHost } from '../queues/names.ts';
 
-export function viewDeployment(secrets: Secrets, document: ResourceDocument, state: DeploymentState): DeploymentView {
+export function viewDeployment(
+  secrets: Secrets,
+  document: ConfigurationResource,
+  state: DeploymentState,
+): DeploymentView {
   return {
     id: document.id,
     name: state.name,
@@ -52,7 +56,7 @@ function readiness(state: DeploymentState): Condition {
 }
 
 export async function listDeployments(
-  { collections, secrets }: { collections: Collections; secrets: Secrets },
+  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
   { project, host, stack_id }: { project: string; host?: string | undefined; stack_id?: string | undefined },
 ): Promise<DeploymentView[]> {
   const hostId = host === undefined ? undefined : ((await findHost(collections, { project, host }))?.id ?? host);
@@ -76,7 +80,7 @@ export async function listDeployments(
 
 /** @throws AnnealError NotFound */
 export async function showDeployment(
-  { collections, secrets }: { collections: Collections; secrets: Secrets },
+  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
   { project, deployment }: { project: string; deployment: string },
 ): Promise<DeploymentView> {
   const document = await collections.resources.get(deployment);

@@ -18,7 +18,7 @@ import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
-import type { Collections, HostDocument } from '../collections.ts';
+import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 import { mergeFacts } from './facts.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { change } from '@anneal/store/change.ts';
@@ -27,7 +27,7 @@ import { hostQueue } from '../queues/names.ts';
 
 export interface HostContext {
   readonly service: ServiceContext;
-  readonly collections: Collections;
+  readonly collections: ConfigurationCollections;
   readonly queues: QueueContext;
   readonly timers: () => Timers;
   readonly silentAfterMs: number;

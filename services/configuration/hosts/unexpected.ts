@@ -7,7 +7,7 @@
  */
 import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
-import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
+import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import { storedOutputs } from '../deployments/outcome.ts';
@@ -25,7 +25,7 @@ type Found = Pick<UnexpectedAnswer, 'kind' | 'reason' | 'deployment' | 'deployme
 export async function judge(
   context: RunContext,
   host: HostDocument,
-  said: { id: string; response?: HostResponse; document: ResourceDocument | undefined },
+  said: { id: string; response?: HostResponse; document: ConfigurationResource | undefined },
 ): Promise<Found | undefined> {
   const { id, response, document } = said;
   if (document?.deployment) {

@@ -6,7 +6,7 @@
  * deleted before the oldest one, their bytes become free when the oldest one is removed.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
+import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 
 interface Limit {
   readonly most: number;
@@ -28,7 +28,7 @@ export interface QueueLimits {
 
 /** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
 export async function refuseQueue(
-  { queues }: Pick<Collections, 'queues'>,
+  { queues }: Pick<ConfigurationCollections, 'queues'>,
   { queues: limit }: QueueLimits,
   { id, project }: { id: string; project: string },
 ): Promise<void> {
@@ -53,7 +53,7 @@ export function refusePost(messages: unknown, { post: { most, setting } }: Queue
 
 /** @throws AnnealError LimitReached */
 export async function refuseMessages(
-  { messages }: Pick<Collections, 'messages'>,
+  { messages }: Pick<ConfigurationCollections, 'messages'>,
   limits: QueueLimits,
   about: { queue: QueueDocument; oldest: MessageDocument | undefined; added: { messages: number; bytes: number } },
 ): Promise<void> {

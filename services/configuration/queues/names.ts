@@ -3,7 +3,7 @@
  * bare hostname, which means the requests queue for reading and the responses queue for writing.
  */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import type { Collections, HostDocument } from '../collections.ts';
+import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 
 export type QueueUse = 'read' | 'write';
 
@@ -27,7 +27,7 @@ const fullName = /^host\.(.+)\.(requests|responses)$/;
 const shortName = /^(.+)\.(requests|responses)$/;
 
 export async function resolveQueue(
-  { hosts }: Pick<Collections, 'hosts'>,
+  { hosts }: Pick<ConfigurationCollections, 'hosts'>,
   { project, queue, use }: { project: string; queue: string; use: QueueUse },
 ): Promise<ResolvedQueue> {
   const full = fullName.exec(queue);
@@ -47,7 +47,7 @@ export async function resolveQueue(
 
 /** Finds a host by id, or the newest host with that name. */
 export async function findHost(
-  { hosts }: Pick<Collections, 'hosts'>,
+  { hosts }: Pick<ConfigurationCollections, 'hosts'>,
   { project, host }: { project?: string | undefined; host: string },
 ): Promise<HostDocument | undefined> {
   const byId = await hosts.get(host);

@@ -12,12 +12,12 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Serial } from '@anneal/runtime/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
-import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
+import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface QueueContext {
-  readonly collections: Collections;
+  readonly collections: ConfigurationCollections;
   readonly secrets: Secrets;
   /** Avoids collisions between the requests of one process. */
   readonly serial: Serial;

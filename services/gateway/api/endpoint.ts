@@ -20,10 +20,10 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly public?: boolean;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: boolean;
-  handle(input: Input<z.output<Q>, z.output<B>>): unknown;
+  handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
 }
 
-export interface Input<Q, B> {
+export interface EndpointInput<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
   readonly body: B;

@@ -12,7 +12,7 @@ import type { FastifyReply } from 'fastify';
 
 const stuckMs = 30_000;
 
-export interface Item {
+export interface StreamItem {
   readonly id?: string;
   readonly data: unknown;
 }
@@ -25,7 +25,7 @@ export interface Streams {
 export interface Stream {
   /** Aborted when the reader has left or the gateway stops. */
   readonly signal: AbortSignal;
-  send(item: Item): Promise<void>;
+  send(item: StreamItem): Promise<void>;
   heartbeat(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { project, startTestGateway, type Answer, type TestGateway } from '../testing/test-gateway.ts';
+import { project, startTestGateway, type HttpAnswer, type TestGateway } from '../testing/test-gateway.ts';
 
 let gateway: TestGateway;
 let root: string;
@@ -29,7 +29,7 @@ const created = async (name: string): Promise<string> => {
   expect(status).toBe(201);
   return (json as unknown as { stack: { id: string } }).stack.id;
 };
-const follow = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+const follow = async (method: string, path: string, body?: unknown): Promise<HttpAnswer> => {
   const first = await gateway.call(method, `${root}${path}`, body);
   expect(first.status).toBe(302);
   return gateway.call(method, first.headers.get('location') ?? '', body);
@@ -370,7 +370,7 @@ describe('an error', () => {
   });
 
   it('is 400 and names the field for a wrong request', async () => {
-    const message = async (answer: Promise<Answer>) => {
+    const message = async (answer: Promise<HttpAnswer>) => {
       const { status, json } = await answer;
       expect(status).toBe(400);
       return json['error']?.['message'];

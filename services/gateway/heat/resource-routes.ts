@@ -4,7 +4,7 @@ import { resourceAct, type ResourceView } from '@anneal/contracts/scheduling.ts'
 import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { objectBody, queryBoolean, queryNumber, queryValues, type Query } from '../http/body.ts';
+import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../http/body.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootOf, stackAt, stackPath } from './find-stack.ts';
 import { resourceBody } from './representation.ts';
@@ -22,7 +22,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
   scope.get(`${stackPath}/resources`, async (request) => {
     const detail = queryBoolean(request, 'with_detail') ?? false;
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
-    const unknown = Object.keys(request.query as Query).filter(
+    const unknown = Object.keys(request.query as QueryValues).filter(
       (key) => !(key in resourceFilters) && key !== 'with_detail' && key !== 'nested_depth',
     );
     if (unknown.length > 0) {

@@ -3,7 +3,7 @@ import { stackList, type StackView } from '@anneal/contracts/scheduling.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl, pathOf } from '../http/base-url.ts';
-import { queryBoolean, queryNumber, queryValue, queryValues, type Query } from '../http/body.ts';
+import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
 import { rootOf } from './find-stack.ts';
 import { stackRow } from './representation.ts';
@@ -82,7 +82,7 @@ async function list(
 
 function nextPage(request: FastifyRequest, marker: string): string {
   const query = new URLSearchParams();
-  for (const [name, values] of Object.entries(request.query as Query)) {
+  for (const [name, values] of Object.entries(request.query as QueryValues)) {
     for (const value of [values].flat()) if (value !== undefined && name !== 'marker') query.append(name, value);
   }
   query.append('marker', marker);

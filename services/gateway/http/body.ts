@@ -66,16 +66,16 @@ export function objectBody(request: FastifyRequest): JsonObject {
   return body;
 }
 
-export type Query = Readonly<Record<string, string | string[] | undefined>>;
+export type QueryValues = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The last value of a parameter, because clients that follow a redirect send some twice. */
 export function queryValue(request: FastifyRequest, name: string): string | undefined {
-  const value = (request.query as Query)[name];
+  const value = (request.query as QueryValues)[name];
   return Array.isArray(value) ? value.at(-1) : value;
 }
 
 export function queryValues(request: FastifyRequest, name: string): string[] {
-  const value = (request.query as Query)[name];
+  const value = (request.query as QueryValues)[name];
   return value === undefined ? [] : [value].flat();
 }
 

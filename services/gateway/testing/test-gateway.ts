@@ -13,13 +13,13 @@ export interface TestGateway {
   readonly context: TestContext;
   readonly behind: Behind;
   /** Calls as the admin, unless headers override that. Never follows a redirect. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
   readonly token: string;
   restart(environment?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

@@ -2,7 +2,7 @@
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';
-import type { Limit, QueueRequestLimits } from './limits.ts';
+import type { LimitRule, QueueRequestLimits } from './limits.ts';
 import { zaqarError } from './wording.ts';
 
 export interface PostedMessage {
@@ -12,7 +12,7 @@ export interface PostedMessage {
 }
 
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
-export interface Bodies {
+export interface SealedBodies {
   readonly messages: (body: unknown) => PostedMessage[];
   /** Seconds of a claim and of its grace. */
   readonly claim: (body: unknown) => { readonly ttl: number; readonly grace: number };
@@ -21,7 +21,7 @@ export interface Bodies {
 }
 
 /** Builds the schemas once, for one version of the API. */
-export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Bodies {
+export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): SealedBodies {
   const posted = postSchema(limits);
   const messages = lists ? posted : z.object({ messages: posted }, notFound).transform((body) => body.messages);
   const claim = z.object({
@@ -70,7 +70,7 @@ const purgeSchema = z.object({
 });
 
 /** A whole number of seconds; absent or null: the fallback, or the limit if that is less. */
-function seconds(field: { field: string; what: string; least: number; fallback: number; limit: Limit }) {
+function seconds(field: { field: string; what: string; least: number; fallback: number; limit: LimitRule }) {
   const { what, least, fallback, limit } = field;
   const range = `The ${what} may not exceed ${limit.most} seconds (${limit.setting}), and must be at least ${least} seconds long.`;
   return z

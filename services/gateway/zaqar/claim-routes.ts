@@ -7,7 +7,7 @@ import { objectBody } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { bodiesOf } from './bodies.ts';
-import { claimWithin, releaseClaim, type Claimed, type ClaimOptions, type WantedClaim } from './claim.ts';
+import { claimWithin, releaseClaim, type ClaimAnswer, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf, type QueueRequestLimits } from './limits.ts';
 import { renderShellHost } from './shell-host.ts';
@@ -105,7 +105,7 @@ interface ScriptAnswer {
   request: FastifyRequest;
   reply: FastifyReply;
   access: QueueAccess;
-  claimed: Claimed;
+  claimed: ClaimAnswer;
   href: string;
   ttl: number;
 }

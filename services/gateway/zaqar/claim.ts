@@ -34,7 +34,7 @@ export interface WantedClaim {
   client_id?: string;
 }
 
-export interface Claimed {
+export interface ClaimAnswer {
   id: string;
   messages: QueueMessage[];
 }
@@ -44,7 +44,7 @@ export async function claimWithin(
   options: ClaimOptions,
   request: FastifyRequest,
   { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
-): Promise<Claimed | undefined> {
+): Promise<ClaimAnswer | undefined> {
   const { ask, authenticate, wakeups, maxWaitSeconds, stopping } = options;
   const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
   const gone = new AbortController();
@@ -72,7 +72,11 @@ export async function claimWithin(
   }
 }
 
-async function claimNow(ask: Ask, { project, queue }: QueueAccess, wanted: WantedClaim): Promise<Claimed | undefined> {
+async function claimNow(
+  ask: Ask,
+  { project, queue }: QueueAccess,
+  wanted: WantedClaim,
+): Promise<ClaimAnswer | undefined> {
   try {
     const { claim_id: id, messages } = await ask('configuration', queueClaim, {
       project,

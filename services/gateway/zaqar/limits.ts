@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { queryValue } from '../http/body.ts';
 import { zaqarError } from './wording.ts';
 
-export interface Limit {
+export interface LimitRule {
   readonly most: number;
   /** The name of the setting. */
   readonly setting: string;
@@ -14,13 +14,13 @@ export interface Limit {
 /** The limits that an operator sets. */
 export interface QueueRequestLimits {
   /** Messages or queues in one list, messages in one claim, and messages in one post. */
-  readonly page: Limit;
+  readonly page: LimitRule;
   /** Messages that one request may pop, or name by their ids. */
-  readonly pop: Limit;
+  readonly pop: LimitRule;
   /** Seconds that a message may live. */
-  readonly messageTtl: Limit;
+  readonly messageTtl: LimitRule;
   /** Seconds of a claim, and of its grace. */
-  readonly claimTtl: Limit;
+  readonly claimTtl: LimitRule;
 }
 
 const defaultLimit = 10;

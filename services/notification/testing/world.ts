@@ -21,7 +21,7 @@ export async function cleanUpAll(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 }
 
-export interface World {
+export interface NotificationWorld {
   context: TestContext;
   ask: <Q, A>(call: CallDefinition<Q, A>, data: Q) => Promise<A>;
   happen: (subject: string, version: number, status?: string) => Promise<string>;
@@ -30,10 +30,10 @@ export interface World {
 }
 
 /** Starts the service on the embedded bus and store. */
-export async function startWorld(environment: Record<string, string> = {}): Promise<World> {
+export async function startWorld(environment: Record<string, string> = {}): Promise<NotificationWorld> {
   const context = await createTestContext({ name: 'notification' });
   let running: RunningService | undefined;
-  const world: World = {
+  const world: NotificationWorld = {
     context,
     ask: (call, data) =>
       context.bus.request({
@@ -66,7 +66,7 @@ export async function startWorld(environment: Record<string, string> = {}): Prom
   return world;
 }
 
-export interface Received {
+export interface ReceivedEvent {
   headers: IncomingHttpHeaders;
   body: string;
   event: { id: string; subject: string; data: { version: number } };
@@ -74,17 +74,17 @@ export interface Received {
 
 /** Starts a listener that records what it receives; at the same port it is the same listener again. */
 export async function listen(
-  answer: (received: Received, count: number) => { status: number; headers?: Record<string, string> } = () => ({
+  answer: (received: ReceivedEvent, count: number) => { status: number; headers?: Record<string, string> } = () => ({
     status: 204,
   }),
   port = 0,
-): Promise<{ url: string; port: number; received: Received[]; close: () => Promise<void> }> {
-  const received: Received[] = [];
+): Promise<{ url: string; port: number; received: ReceivedEvent[]; close: () => Promise<void> }> {
+  const received: ReceivedEvent[] = [];
   const server: Server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
-      const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
+      const one = { headers: request.headers, body, event: JSON.parse(body) as ReceivedEvent['event'] };
       received.push(one);
       const { status, headers } = answer(one, received.length);
       response.writeHead(status, headers).end();
@@ -104,7 +104,7 @@ export async function listen(
 }
 
 export const subscribe = (
-  world: World,
+  world: NotificationWorld,
   url: string,
   more: Partial<{ types: string[]; after: string; subject_prefix: string }> = {},
 ) =>

@@ -12,17 +12,17 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
-import type { Hosts } from '../servers/hosts.ts';
+import type { ServerHosts } from '../servers/hosts.ts';
 import type { Boot, NodeDocument, Power } from '../nodes/document.ts';
 import type { NodeChange, NodeRecords } from '../nodes/records.ts';
-import type { Outcome } from '../nodes/steps.ts';
+import type { StepOutcome } from '../nodes/steps.ts';
 import { bootProgressIn } from '../redfish/boot-progress.ts';
 
 export interface BootStepOptions {
   readonly context: ServiceContext;
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
-  readonly hosts: Hosts;
+  readonly hosts: ServerHosts;
   readonly ensure: (node: NodeDocument, wanted: Power) => Promise<NodeChange>;
   readonly withinMs: (node: NodeDocument) => number;
   /** The machine is booted again after this long without proof of a boot and without progress. */
@@ -118,7 +118,7 @@ export function createBootSteps(options: BootStepOptions) {
     return { power, boot: { ...boot, commanded_at, tries: boot.tries + 1, powered_at: nowText(), progress: null } };
   };
 
-  const bootAgain = async (node: NodeDocument): Promise<Outcome> => {
+  const bootAgain = async (node: NodeDocument): Promise<StepOutcome> => {
     const off = await ensure(node, 'power off');
     const boot = await setBoot(node);
     return { kind: 'again', change: await powerOn({ ...node, ...off, boot }) };
@@ -133,10 +133,10 @@ export function createBootSteps(options: BootStepOptions) {
   };
 
   /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
-  const awaitMachine = async (node: NodeDocument): Promise<Outcome> => {
+  const awaitMachine = async (node: NodeDocument): Promise<StepOutcome> => {
     const boot = bootOf(node);
     const deadline = node.work?.deadline ?? now();
-    const until = (at: number, change?: NodeChange): Outcome => ({
+    const until = (at: number, change?: NodeChange): StepOutcome => ({
       kind: 'wait',
       ms: Math.min(at, deadline) - now(),
       ...(change && { change }),

@@ -7,17 +7,17 @@ import type { WithOutbox } from '@anneal/runtime/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import type { Claims, Identity } from './identity.ts';
 import { identityFault } from './faults.ts';
-import type { Step } from './states.ts';
+import type { ProvisionStep } from './states.ts';
 import type { Trust } from '../redfish/trust.ts';
 
 export type Power = (typeof powerStates)[number];
 export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
 
 /** The work in progress, from which any process can continue. */
-export interface Work {
+export interface NodeWork {
   /** New at each entry into a state, so that a late outcome finds another id and is dropped. */
   readonly id: string;
-  readonly step: Step;
+  readonly step: ProvisionStep;
   readonly since: string;
   readonly attempts: number;
   /** Milliseconds since the epoch. No attempt is made earlier. */
@@ -90,7 +90,7 @@ export interface NodeDocument extends WithOutbox {
   readonly maintenance_reason: string | null;
   readonly fault: string | null;
   readonly fault_since: string | null;
-  readonly work: Work | null;
+  readonly work: NodeWork | null;
   readonly boot: Boot | null;
   /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
   readonly warnings?: readonly Condition[];

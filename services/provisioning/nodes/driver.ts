@@ -15,10 +15,10 @@ import type { Bmcs } from './bmcs.ts';
 import type { Settled } from '../boot/boot-steps.ts';
 import { withoutWarning, withWarning, type NodeDocument } from './document.ts';
 import { identityChange } from './faults.ts';
-import { lateFailure, move, type Budgets, type Moment } from './moves.ts';
+import { lateFailure, move, type Budgets, type MoveContext } from './moves.ts';
 import type { NodeChange, NodeRecords } from './records.ts';
 import { stepAfter, type Verb } from './states.ts';
-import { isHopeless, type createSteps, type Outcome } from './steps.ts';
+import { isHopeless, type createSteps, type StepOutcome } from './steps.ts';
 import { SingleFlight } from '@anneal/runtime/serial.ts';
 
 export interface NodeDriverOptions {
@@ -48,7 +48,7 @@ export class NodeDriver {
     });
   }
 
-  get moment(): Moment {
+  get moment(): MoveContext {
     const { context, budgets } = this.#options;
     return { now: context.now().getTime(), newId: context.newId, budgets };
   }
@@ -149,7 +149,7 @@ export class NodeDriver {
     });
   }
 
-  #after(node: NodeDocument, outcome: Outcome): NodeChange {
+  #after(node: NodeDocument, outcome: StepOutcome): NodeChange {
     const { work } = node;
     if (!work) return {};
     // The boot may have changed while the step ran (a fetch, an answer), and is then newer than the step's copy.

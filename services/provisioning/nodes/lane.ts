@@ -1,5 +1,5 @@
 /** Limits concurrent tasks. Further tasks wait in the order of arrival. */
-export class Lane {
+export class TaskLane {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -1,9 +1,9 @@
 /** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
-import type { Boot, NodeDocument, PowerTarget, Work } from './document.ts';
+import type { Boot, NodeDocument, PowerTarget, NodeWork } from './document.ts';
 import type { NodeChange } from './records.ts';
-import { firstStep, isWorking, nextState, transitions, verbTowards, type Step, type Verb } from './states.ts';
+import { firstStep, isWorking, nextState, transitions, verbTowards, type ProvisionStep, type Verb } from './states.ts';
 
 export interface Budgets {
   readonly bmcMs: number;
@@ -12,7 +12,7 @@ export interface Budgets {
   readonly cleanOnProvide: boolean;
 }
 
-export interface Moment {
+export interface MoveContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly newId: () => string;
@@ -28,7 +28,7 @@ function budgetOf(state: NodeState, budgets: Budgets): number {
 export function move(
   node: NodeDocument,
   verb: Verb,
-  options: { moment: Moment; reason: string; change?: NodeChange; failure?: Failure },
+  options: { moment: MoveContext; reason: string; change?: NodeChange; failure?: Failure },
 ): NodeChange {
   const { moment, reason, change = {}, failure } = options;
   const state = nextState(node.state, verb);
@@ -66,12 +66,12 @@ export function move(
   return onwards === undefined ? moved : move({ ...node, ...moved }, onwards, { moment, reason, change: moved });
 }
 
-function workFor(state: NodeState, moment: Moment): Work | null {
+function workFor(state: NodeState, moment: MoveContext): NodeWork | null {
   const step = firstStep(state);
   return step === undefined ? null : work(step, budgetOf(state, moment.budgets), moment);
 }
 
-const work = (step: Step, budgetMs: number, { now, newId }: Moment): Work => ({
+const work = (step: ProvisionStep, budgetMs: number, { now, newId }: MoveContext): NodeWork => ({
   id: newId(),
   step,
   since: new Date(now).toISOString(),
@@ -99,7 +99,7 @@ export function acceptedMachine(node: NodeDocument): NodeChange {
   };
 }
 
-export function changePower(target: PowerTarget, moment: Moment): NodeChange {
+export function changePower(target: PowerTarget, moment: MoveContext): NodeChange {
   const soft = target === 'soft power off' || target === 'soft rebooting';
   return {
     power_target: target,

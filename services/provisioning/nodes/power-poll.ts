@@ -15,7 +15,7 @@ import type { Consumer } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
-import { Lane } from './lane.ts';
+import { TaskLane } from './lane.ts';
 import type { NodeDocument, Power } from './document.ts';
 import { identityChange, identityFault } from './faults.ts';
 import type { NodeChange, NodeRecords } from './records.ts';
@@ -79,7 +79,7 @@ interface Watched {
 export class PowerPoll {
   readonly #options: PowerPollOptions;
   readonly #watched = new Map<string, Watched>();
-  readonly #lanes = { well: new Lane(lanes.well), suspect: new Lane(lanes.suspect) };
+  readonly #lanes = { well: new TaskLane(lanes.well), suspect: new TaskLane(lanes.suspect) };
   readonly #inHand = new Set<Promise<void>>();
   /** The slots that this replica holds. */
   readonly #slots = new Set<number>();

@@ -67,16 +67,17 @@ export const steps = {
 } as const satisfies { readonly [S in NodeState]?: readonly string[] };
 export type WorkingState = keyof typeof steps;
 /** `change power` is work that does not change the state of the node. */
-export type Step = (typeof steps)[WorkingState][number] | 'change power';
+export type ProvisionStep = (typeof steps)[WorkingState][number] | 'change power';
 
 export const isWorking = (state: NodeState): state is WorkingState => Object.hasOwn(steps, state);
 
-export const firstStep = (state: NodeState): Step | undefined => (isWorking(state) ? steps[state][0] : undefined);
+export const firstStep = (state: NodeState): ProvisionStep | undefined =>
+  isWorking(state) ? steps[state][0] : undefined;
 
 /** The next step. Undefined after the last one, when the work of the state is done. */
-export function stepAfter(state: NodeState, step: Step): Step | undefined {
+export function stepAfter(state: NodeState, step: ProvisionStep): ProvisionStep | undefined {
   if (!isWorking(state)) return undefined;
-  const list: readonly Step[] = steps[state];
+  const list: readonly ProvisionStep[] = steps[state];
   return list[list.indexOf(step) + 1];
 }
 

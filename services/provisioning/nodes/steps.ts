@@ -8,12 +8,12 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { createBootSteps, type Settled } from '../boot/boot-steps.ts';
 import { inspectedProperties } from './declared-properties.ts';
-import type { Hosts } from '../servers/hosts.ts';
+import type { ServerHosts } from '../servers/hosts.ts';
 import type { NodeDocument, Power } from './document.ts';
 import type { NodeChange, NodeRecords } from './records.ts';
-import type { Step } from './states.ts';
+import type { ProvisionStep } from './states.ts';
 
-export type Outcome =
+export type StepOutcome =
   /** Continue with the next step, or after the last step with the next state. */
   | {
       readonly kind: 'next';
@@ -33,7 +33,7 @@ export interface StepOptions {
   readonly context: ServiceContext;
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
-  readonly hosts: Hosts;
+  readonly hosts: ServerHosts;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
 }
@@ -43,7 +43,9 @@ const safeAgain: Settled = { clears: 'CredentialsSafe' };
 
 const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-export function createSteps(options: StepOptions): Readonly<Record<Step, (node: NodeDocument) => Promise<Outcome>>> {
+export function createSteps(
+  options: StepOptions,
+): Readonly<Record<ProvisionStep, (node: NodeDocument) => Promise<StepOutcome>>> {
   const { context, records, bmcs, hosts } = options;
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {

@@ -11,9 +11,9 @@
 import { redactText } from '@anneal/runtime/redact.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BmcError, Transport, type Access, type Answer, type Method, type Repeat } from './transport.ts';
+import { BmcError, Transport, type Access, type RedfishAnswer, type Method, type Repeat } from './transport.ts';
 
-export type { Answer } from './transport.ts';
+export type { RedfishAnswer as Answer } from './transport.ts';
 
 export interface HttpOptions {
   readonly connectTimeoutMs?: number;
@@ -64,7 +64,7 @@ export class RedfishHttp {
   }
 
   /** @throws BmcError. Refusals that the caller can answer with another request have `details.status`. */
-  async send(access: Access, method: Method, path: string, sending: Sending): Promise<Answer> {
+  async send(access: Access, method: Method, path: string, sending: Sending): Promise<RedfishAnswer> {
     const url = new URL(path, access.address);
     const signal = AbortSignal.any([sending.signal, this.#closing.signal]);
     const tries = sending.tries ?? this.#tries;
@@ -81,7 +81,7 @@ export class RedfishHttp {
     }
   }
 
-  async #once(access: Access, method: Method, url: URL, sending: Sending): Promise<Answer> {
+  async #once(access: Access, method: Method, url: URL, sending: Sending): Promise<RedfishAnswer> {
     let answer = await this.#exchange(access, method, url, sending);
     if (answer.status === 401 && (await this.#session(access, sending.signal))?.token !== undefined) {
       this.#forget(access);
@@ -103,7 +103,7 @@ export class RedfishHttp {
     });
   }
 
-  async #exchange(access: Access, method: Method, url: URL, { body, etag, signal }: Sending): Promise<Answer> {
+  async #exchange(access: Access, method: Method, url: URL, { body, etag, signal }: Sending): Promise<RedfishAnswer> {
     const session = await this.#session(access, signal);
     const headers: Record<string, string> = {
       accept: 'application/json',

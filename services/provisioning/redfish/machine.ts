@@ -19,7 +19,7 @@ import {
   type ResetAction,
 } from './system.ts';
 import { findSystem } from './system-path.ts';
-import type { Access, Answer } from './transport.ts';
+import type { Access, RedfishAnswer } from './transport.ts';
 import { ejectAll, insertImage } from './virtual-media.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -53,11 +53,11 @@ export class RedfishMachine {
     return this.#path;
   }
 
-  get = (path: string): Promise<Answer> => this.#send('GET', path);
-  post = (path: string, body: unknown): Promise<Answer> => this.#send('POST', path, { body });
+  get = (path: string): Promise<RedfishAnswer> => this.#send('GET', path);
+  post = (path: string, body: unknown): Promise<RedfishAnswer> => this.#send('POST', path, { body });
 
   /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is not a system. */
-  async system(): Promise<Answer> {
+  async system(): Promise<RedfishAnswer> {
     const answer = await this.#readSystem();
     const strange = strangenessOf(answer);
     if (strange.length > 0) throw this.#unfit(strange);
@@ -203,7 +203,7 @@ export class RedfishMachine {
 
   /** Fails when the task has failed. A missing task has ended, and the power shows its result. */
   async #requireTask(path: string): Promise<void> {
-    let answer: Answer;
+    let answer: RedfishAnswer;
     try {
       answer = await this.get(path);
     } catch (error) {
@@ -217,7 +217,7 @@ export class RedfishMachine {
     throw this.#refused(`the task ${path} of the accepted reset ended as ${String(state)}: ${why}`);
   }
 
-  async #readSystem(): Promise<Answer> {
+  async #readSystem(): Promise<RedfishAnswer> {
     const known = this.#path;
     this.#path ??= await findSystem(this, this.#options.systemId, (why, fatal) =>
       fatal ? this.#misconfigured(why) : this.#unfit([why]),

@@ -1,11 +1,11 @@
 /** Finds the path of a node's system when the operator gave none. The caller remembers it. */
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { linkIn } from './http.ts';
-import type { Answer } from './transport.ts';
+import type { RedfishAnswer } from './transport.ts';
 
 /** @param refuse creates the error. It is `fatal` when a retry cannot help. */
 export async function findSystem(
-  client: { get(path: string): Promise<Answer> },
+  client: { get(path: string): Promise<RedfishAnswer> },
   wanted: string | null,
   refuse: (why: string, fatal: boolean) => AnnealError,
 ): Promise<string> {

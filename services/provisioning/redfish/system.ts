@@ -1,6 +1,6 @@
 /** Checks that an answer describes a machine that can be driven. Pure. */
 import type { Power } from '../nodes/document.ts';
-import type { Answer } from './transport.ts';
+import type { RedfishAnswer } from './transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -29,7 +29,7 @@ export function shown(value: unknown): string {
 }
 
 /** The reasons why this is not a ComputerSystem with readable power. Empty when it is one. */
-export function strangenessOf({ body, problem }: Answer): string[] {
+export function strangenessOf({ body, problem }: RedfishAnswer): string[] {
   if (problem !== undefined) return [problem];
   const found: string[] = [];
   const { '@odata.type': type, Id: id, PowerState: power } = body;

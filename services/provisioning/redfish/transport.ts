@@ -18,7 +18,7 @@ export interface Access {
 
 export type Method = 'GET' | 'PATCH' | 'POST' | 'DELETE';
 
-export interface Answer {
+export interface RedfishAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   /** Why the body is not a JSON object. */
@@ -73,7 +73,7 @@ export class Transport {
   }
 
   /** @throws BmcError without an answer; the reason of the signal when it aborted. */
-  async exchange(access: Access, { method, url: from, headers, body, signal }: Exchange): Promise<Answer> {
+  async exchange(access: Access, { method, url: from, headers, body, signal }: Exchange): Promise<RedfishAnswer> {
     const dispatcher = this.#pools.for(access.trust, access.node);
     const late = AbortSignal.timeout(this.#answerMs);
     let url = from;
@@ -167,7 +167,7 @@ async function readBounded(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parse(text: string): Pick<Answer, 'body' | 'problem'> {
+function parse(text: string): Pick<RedfishAnswer, 'body' | 'problem'> {
   if (text === '') return { body: {}, problem: 'the answer is empty' };
   try {
     const value: unknown = JSON.parse(text);

@@ -3,15 +3,15 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { Hosts } from './hosts.ts';
+import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
 import { textOf } from './document.ts';
-import type { Work } from './servers.ts';
+import type { ServerWork } from './servers.ts';
 
 export function deployedServer(options: {
   context: ServiceContext;
-  hosts: Hosts;
-}): Readonly<Record<'create' | 'update' | 'delete' | 'check', Work>> {
+  hosts: ServerHosts;
+}): Readonly<Record<'create' | 'update' | 'delete' | 'check', ServerWork>> {
   const { context, hosts } = options;
   return {
     create: async (server) => {

@@ -10,7 +10,7 @@ export interface HostAccess {
   readonly responses_queue: string;
 }
 
-export class Hosts {
+export class ServerHosts {
   readonly #context: ServiceContext;
   readonly #queue = requestsQueue('configuration');
 

@@ -6,16 +6,16 @@ import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts'
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
-import type { Hosts } from './hosts.ts';
+import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/driver.ts';
 import { move } from '../nodes/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
-import { classFor, place, type Flavors, type Wish } from './placement.ts';
+import { classFor, place, type Flavors, type PlacementRequest } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
 import { serverPower } from './power.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
-import type { Progress, Work } from './servers.ts';
+import type { ServerDecision, ServerWork } from './servers.ts';
 
 /** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
 const lookAgainMs = 15_000;
@@ -25,7 +25,7 @@ export interface NovaServerOptions {
   readonly records: NodeRecords;
   readonly driver: NodeDriver;
   readonly bmcs: Bmcs;
-  readonly hosts: Hosts;
+  readonly hosts: ServerHosts;
   /** Names of the images that a server may ask for. */
   readonly images: readonly string[];
   readonly flavors: Flavors;
@@ -34,12 +34,12 @@ export interface NovaServerOptions {
 
 export function novaServer(
   options: NovaServerOptions,
-): Readonly<Record<'create' | 'update' | 'delete' | 'check' | 'suspend' | 'resume', Work>> {
+): Readonly<Record<'create' | 'update' | 'delete' | 'check' | 'suspend' | 'resume', ServerWork>> {
   const { context, records, driver, bmcs, hosts, images, flavors } = options;
   const { suspend, resume } = serverPower(options);
 
   /** @throws AnnealError NotSupported for an unsupported constraint whose value was unknown at create. */
-  const wishOf = (properties: JsonObject): Wish => {
+  const wishOf = (properties: JsonObject): PlacementRequest => {
     const { mistakes, ...hints } = readHints(objectOf(properties, 'scheduler_hints'));
     const image = textOf(properties, 'image');
     const problems = [
@@ -53,7 +53,7 @@ export function novaServer(
   };
 
   /** Undefined when other servers claimed every candidate first. Fewer compete at the next attempt. */
-  async function claim(server: ServerDocument, given: JsonObject): Promise<NodeDocument | Progress> {
+  async function claim(server: ServerDocument, given: JsonObject): Promise<NodeDocument | ServerDecision> {
     const wish = wishOf(context.secrets.open(given));
     const placement = place(wish, { all: await records.all(), flavors });
     for (const candidate of placement.nodes) {
@@ -215,7 +215,7 @@ export function novaServer(
 }
 
 /** Progress of a server with a node, which already has its physical id. */
-const building = (server: ServerDocument, message: string): Progress => ({
+const building = (server: ServerDocument, message: string): ServerDecision => ({
   kind: 'waiting',
   message,
   ms: lookAgainMs,

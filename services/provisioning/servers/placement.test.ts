@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { place, type Candidate, type Wish } from './placement.ts';
+import { place, type CandidateNode, type PlacementRequest } from './placement.ts';
 
-const node = (name: string, change: Partial<Candidate> = {}): Candidate => ({
+const node = (name: string, change: Partial<CandidateNode> = {}): CandidateNode => ({
   id: `id-${name}`,
   name,
   state: 'available',
@@ -16,11 +16,11 @@ const node = (name: string, change: Partial<Candidate> = {}): Candidate => ({
   ...change,
 });
 const flavors = { 'm1.small': 'baremetal' };
-const placed = (wish: Partial<Wish>, all: readonly Candidate[]) =>
+const placed = (wish: Partial<PlacementRequest>, all: readonly CandidateNode[]) =>
   place({ flavor: 'baremetal', traits: [], capabilities: {}, node: undefined, ...wish }, { all, flavors });
-const names = (wish: Partial<Wish>, all: readonly Candidate[]): string[] =>
+const names = (wish: Partial<PlacementRequest>, all: readonly CandidateNode[]): string[] =>
   placed(wish, all).nodes.map(({ name }) => name);
-const why = (wish: Partial<Wish>, all: readonly Candidate[]): string => {
+const why = (wish: Partial<PlacementRequest>, all: readonly CandidateNode[]): string => {
   const placement = placed(wish, all);
   return 'why' in placement ? placement.why : '';
 };

@@ -3,7 +3,7 @@ import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { capabilitiesOf } from '../nodes/declared-properties.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 
-export type Candidate = Pick<
+export type CandidateNode = Pick<
   NodeDocument,
   | 'id'
   | 'name'
@@ -21,19 +21,19 @@ export type Candidate = Pick<
 /** Flavor to resource class, for flavors that are not the name of a class. */
 export type Flavors = Readonly<Record<string, string>>;
 
-export interface Wish extends Pick<SchedulerHints, 'traits' | 'capabilities' | 'node'> {
+export interface PlacementRequest extends Pick<SchedulerHints, 'traits' | 'capabilities' | 'node'> {
   /** Nova's flavor. */
   readonly flavor: string;
 }
 
 export type Placement =
-  | { readonly nodes: readonly Candidate[] }
+  | { readonly nodes: readonly CandidateNode[] }
   | { readonly nodes: readonly []; readonly why: string };
 
 /** A flavor names the resource class of its nodes, or an entry of the setting that maps flavors to classes. */
 export function classFor(
   flavor: string,
-  { all, flavors }: { all: readonly Pick<Candidate, 'resource_class'>[]; flavors: Flavors },
+  { all, flavors }: { all: readonly Pick<CandidateNode, 'resource_class'>[]; flavors: Flavors },
 ): string {
   const isClass = all.some((node) => node.resource_class === flavor);
   return isClass || !Object.hasOwn(flavors, flavor) ? flavor : (flavors[flavor] ?? flavor);
@@ -41,12 +41,15 @@ export function classFor(
 
 interface Filter {
   readonly what: string;
-  readonly keep: (node: Candidate) => boolean;
+  readonly keep: (node: CandidateNode) => boolean;
   /** Requested by the server, so always named. Other filters are named only when they exclude a node. */
   readonly wished?: true;
 }
 
-export function place(wish: Wish, { all, flavors }: { all: readonly Candidate[]; flavors: Flavors }): Placement {
+export function place(
+  wish: PlacementRequest,
+  { all, flavors }: { all: readonly CandidateNode[]; flavors: Flavors },
+): Placement {
   if (all.length === 0) return { nodes: [], why: 'no node is enrolled' };
   const filters = filtersOf(wish, classFor(wish.flavor, { all, flavors }));
   const fit = all.filter((node) => filters.every(({ keep }) => keep(node)));
@@ -55,7 +58,7 @@ export function place(wish: Wish, { all, flavors }: { all: readonly Candidate[];
   return { nodes: fit.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)) };
 }
 
-function filtersOf(wish: Wish, wanted: string): Filter[] {
+function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
   const { flavor, traits, node: named } = wish;
   const capabilities = Object.entries(wish.capabilities);
   const wished = true;
@@ -80,7 +83,7 @@ function filtersOf(wish: Wish, wanted: string): Filter[] {
       : [
           {
             what: `node ${named}`,
-            keep: (node: Candidate) =>
+            keep: (node: CandidateNode) =>
               node.name === named || node.id === named || capabilitiesOf(node.properties)['node'] === named,
             wished,
           } as const,
@@ -97,7 +100,7 @@ function filtersOf(wish: Wish, wanted: string): Filter[] {
  * E.g. `none of 4 nodes fits: resource class gpu 1 of 4, trait CUSTOM_A 0 of 4, in the state available 3 of 4 (1
  * active)`.
  */
-function whyNone(filters: readonly Filter[], all: readonly Candidate[]): string {
+function whyNone(filters: readonly Filter[], all: readonly CandidateNode[]): string {
   const parts = filters.flatMap(({ what, keep, wished }) => {
     const out = all.filter((node) => !keep(node));
     if (out.length === 0 && !wished) return [];
@@ -109,7 +112,7 @@ function whyNone(filters: readonly Filter[], all: readonly Candidate[]): string 
   return `none of ${all.length} node${all.length === 1 ? '' : 's'} fits: ${parts.join(', ')}`;
 }
 
-const rank = (node: Candidate): number => (node.power === 'power off' ? 0 : 1);
+const rank = (node: CandidateNode): number => (node.power === 'power off' ? 0 : 1);
 
 /** E.g. `3 active, 2 cleaning`. */
 function count(names: readonly string[]): string {

@@ -2,31 +2,43 @@
  * Suspends and resumes a server: turns its machine off, gracefully if possible, and on. Keeps the disk and the node.
  */
 import { AnnealError, fromFailure } from '@anneal/contracts/errors.ts';
-import type { Hosts } from './hosts.ts';
+import type { ServerHosts } from './hosts.ts';
 import type { Power, PowerTarget } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/driver.ts';
 import { changePower } from '../nodes/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import type { ServerDocument } from './document.ts';
-import type { Progress, Work } from './servers.ts';
+import type { ServerDecision, ServerWork } from './servers.ts';
 
 const lookAgainMs = 1_000;
 
-export function serverPower({ records, driver, hosts }: { records: NodeRecords; driver: NodeDriver; hosts: Hosts }): {
-  suspend: Work;
-  resume: Work;
+export function serverPower({
+  records,
+  driver,
+  hosts,
+}: {
+  records: NodeRecords;
+  driver: NodeDriver;
+  hosts: ServerHosts;
+}): {
+  suspend: ServerWork;
+  resume: ServerWork;
 } {
   /** Brings the machine to the wanted power. Undefined when it is reached. */
   const bringTo = async (
     server: ServerDocument,
     { power, target, doing }: { power: Power; target: PowerTarget; doing: string },
-  ): Promise<Progress | undefined> => {
+  ): Promise<ServerDecision | undefined> => {
     const node = await records.ofInstance(server.id);
     if (node?.state !== 'active') {
       const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
       return { kind: 'failed', error: new AnnealError('Conflict', `Server ${server.hostname}: ${what}.`) };
     }
-    const waiting: Progress = { kind: 'waiting', message: `node ${node.name} is being ${doing}`, ms: lookAgainMs };
+    const waiting: ServerDecision = {
+      kind: 'waiting',
+      message: `node ${node.name} is being ${doing}`,
+      ms: lookAgainMs,
+    };
     if (node.work) return waiting;
     if (node.power === power) return undefined;
     // The power change for this request ended without reaching the wanted state.
@@ -39,7 +51,7 @@ export function serverPower({ records, driver, hosts }: { records: NodeRecords; 
     if (changed) driver.kick(node.id);
     return waiting;
   };
-  const done = (server: ServerDocument): Progress => ({ kind: 'complete', physical_id: server.id });
+  const done = (server: ServerDocument): ServerDecision => ({ kind: 'complete', physical_id: server.id });
 
   return {
     suspend: async (server) =>

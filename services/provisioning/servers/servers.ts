@@ -8,14 +8,14 @@ import type { Timers } from '@anneal/store/timers.ts';
 import { serversDefinition, textOf, type ServerDocument } from './document.ts';
 import { hostnameOf } from './hostname.ts';
 
-export type Progress = Decision<ServerDocument>;
-export type Work = (server: ServerDocument, request: Request) => Promise<Progress>;
+export type ServerDecision = Decision<ServerDocument>;
+export type ServerWork = (server: ServerDocument, request: Request) => Promise<ServerDecision>;
 
 export interface ServersOptions {
   readonly context: ServiceContext;
   readonly timers: () => Timers;
   /** Works on a request according to its resource type and action. */
-  readonly work: Work;
+  readonly work: ServerWork;
 }
 
 /** Longer than one attempt, which makes a few calls to a controller. */
@@ -73,7 +73,7 @@ export class Servers {
   }
 
   /** All work takes time, so a request is recorded first. */
-  #decide({ message, known }: Received<ServerDocument>): Progress {
+  #decide({ message, known }: Received<ServerDocument>): ServerDecision {
     const { resource, properties, attributes } = message.data;
     const wanted = this.#options.context.secrets.open(properties);
     return {
@@ -90,7 +90,7 @@ export class Servers {
     };
   }
 
-  async #work(server: ServerDocument, request: Request): Promise<Progress> {
+  async #work(server: ServerDocument, request: Request): Promise<ServerDecision> {
     const progress = await this.#options.work(server, request);
     if (progress.kind !== 'complete' || !progress.attributes) return progress;
     return { ...progress, change: { attributes: progress.attributes } };

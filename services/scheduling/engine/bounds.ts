@@ -6,7 +6,7 @@ import { type ResourceDocument, servedType, type StackDocument } from '@anneal/c
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
-import { Abandoned, mostWork, Work } from '@anneal/hot/evaluate/work.ts';
+import { Abandoned, mostWork, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
 import type { Peer } from './sealing.ts';
 
@@ -31,7 +31,7 @@ const readable = (peer: ResourceDocument): ResourceDocument => {
 };
 
 interface Bounded<T> {
-  readonly run: (work: Work) => T;
+  readonly run: (work: EvaluationWork) => T;
   /** The result when the worker has failed. */
   readonly failed: (failure: Failure) => T;
 }
@@ -46,7 +46,7 @@ export function createBounds({
   heavy: Pick<Heavy, 'resultOf'> | undefined;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
-  resolve: (about: Evaluated & { readonly resource: PlanResource }, work: Work) => Resolution;
+  resolve: (about: Evaluated & { readonly resource: PlanResource }, work: EvaluationWork) => Resolution;
 }) {
   const taskOf = (kind: HeavyTask['kind'], about: Evaluated & { readonly resource?: PlanResource }): HeavyTask => {
     const { plan, stack, peer, resource } = about;
@@ -72,9 +72,9 @@ export function createBounds({
 
   /** Runs within the limit of the event loop. Beyond it, uses the result of a worker, or throws NeedsWorker. */
   const bounded = <T>(kind: HeavyTask['kind'], about: Evaluated, { run, failed }: Bounded<T>): T => {
-    if (!heavy) return run(new Work(workOfOutputs));
+    if (!heavy) return run(new EvaluationWork(workOfOutputs));
     try {
-      return run(new Work(workInLoop, 'abandon'));
+      return run(new EvaluationWork(workInLoop, 'abandon'));
     } catch (error) {
       if (!(error instanceof Abandoned)) throw error;
     }
@@ -91,9 +91,9 @@ export function createBounds({
     return {
       unresolved,
       resolve(about) {
-        if (!heavy) return resolve(about, new Work(workOfResource));
+        if (!heavy) return resolve(about, new EvaluationWork(workOfResource));
         left += workAResource;
-        const work = new Work(left, 'abandon');
+        const work = new EvaluationWork(left, 'abandon');
         try {
           const found = resolve(about, work);
           left -= work.spent;

@@ -21,9 +21,9 @@ import {
 import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
-import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/resources/properties.ts';
+import { compareProperties, resolveProperties, type ResolvedProperties } from '@anneal/hot/resources/properties.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
-import { Abandoned, Work } from '@anneal/hot/evaluate/work.ts';
+import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
@@ -112,7 +112,7 @@ export function createEvaluation(parameters: {
 
   const resolve = (
     { plan, resource, stack, peer }: Evaluated & { readonly resource: PlanResource },
-    work: Work,
+    work: EvaluationWork,
   ): Resolution => {
     try {
       const scope = { ...scopeOf(plan, stack, peer), work };
@@ -135,7 +135,7 @@ export function createEvaluation(parameters: {
 
   const { bounded, resolving } = createBounds({ heavy, typeOf, sizes, resolve });
 
-  const outputs = ({ plan, stack, peer }: Evaluated, work: Work): NonNullable<StackView['outputs']> => {
+  const outputs = ({ plan, stack, peer }: Evaluated, work: EvaluationWork): NonNullable<StackView['outputs']> => {
     const read = outputsWithin(sizes, { ...scopeOf(plan, stack, peer), work });
     return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
       try {
@@ -149,7 +149,7 @@ export function createEvaluation(parameters: {
     });
   };
 
-  const sealedOutputs = ({ plan, stack, peer }: Evaluated, work: Work): JsonObject => {
+  const sealedOutputs = ({ plan, stack, peer }: Evaluated, work: EvaluationWork): JsonObject => {
     const read = outputsWithin(sizes, { ...scopeOf(plan, stack, peer), work });
     return Object.fromEntries(
       Object.values(plan.outputs).map(({ name, value }): [string, Json] => {
@@ -182,7 +182,7 @@ export function createEvaluation(parameters: {
 
   const previewTools = (plan: Plan, stack: StackDocument): PreviewTools => {
     // A preview is refused when it takes more work, because no worker continues it.
-    const work = new Work(workOfPreview + workAResource * Object.keys(plan.resources).length);
+    const work = new EvaluationWork(workOfPreview + workAResource * Object.keys(plan.resources).length);
     return {
       compare,
       replaceFailed,
@@ -322,7 +322,7 @@ function pseudoParameter(name: string, stack: StackDocument): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-function refusalOf(resource: string, { mistakes, unknown: open }: Resolved): Failure | undefined {
+function refusalOf(resource: string, { mistakes, unknown: open }: ResolvedProperties): Failure | undefined {
   if (mistakes.length > 0) {
     return {
       code: 'InvalidRequest',

@@ -9,7 +9,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 
 export interface QuotaLimit {
   readonly most: number;
@@ -54,7 +54,7 @@ const page = 500;
 const mostProjects = 1000;
 
 export function createQuotas(parts: {
-  collections: Pick<Collections, 'stacks' | 'resources'>;
+  collections: Pick<SchedulingCollections, 'stacks' | 'resources'>;
   limits: { stacks: QuotaLimit; resources: QuotaLimit; bytes: QuotaLimit };
 }): Quotas {
   const { stacks, resources } = parts.collections;
@@ -132,7 +132,7 @@ export function createQuotas(parts: {
 
 /** The live stacks of a project at one depth, by pages. */
 async function* liveStacks(
-  stacks: Collections['stacks'],
+  stacks: SchedulingCollections['stacks'],
   { project, depth }: { project: string; depth: number },
 ): AsyncGenerator<StackDocument[]> {
   for (let after = ''; ;) {

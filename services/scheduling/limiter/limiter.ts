@@ -24,12 +24,12 @@ import { isNested, type ResourceDocument, type StackDocument } from '@anneal/con
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import { Turns, type Limits, type Wanted } from './turns.ts';
+import { Turns, type TurnLimits, type WaitingRequest } from './turns.ts';
 import type { Cause, JournalRecord } from '../shard/journal.ts';
-import type { Providers } from '../shard/providers.ts';
+import type { ProviderDirectory } from '../shard/providers.ts';
 
 /** A request that waits for its turn, and the cause that its message will name. The id is that of its resource. */
-export interface HeldDocument extends Wanted, Document {
+export interface HeldDocument extends WaitingRequest, Document {
   readonly cause: Cause;
   readonly traversal: string;
 }
@@ -75,8 +75,8 @@ const againMs = 1000;
 export function createLimiter(options: {
   context: Pick<ServiceContext, 'log'>;
   held: Collection<HeldDocument>;
-  providers: Pick<Providers, 'queueOf' | 'refresh'>;
-  limits: Limits;
+  providers: Pick<ProviderDirectory, 'queueOf' | 'refresh'>;
+  limits: TurnLimits;
   shards: { readonly count: number };
 }): Limiter {
   const { context, held, providers, limits, shards } = options;

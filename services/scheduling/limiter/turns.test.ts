@@ -1,8 +1,8 @@
 import { createRandom } from '@anneal/convergence/simulation/model.ts';
 import { describe, expect, it } from 'vitest';
-import { reserveOf, Turns, type Limits, type Wanted } from './turns.ts';
+import { reserveOf, Turns, type TurnLimits, type WaitingRequest } from './turns.ts';
 
-const wanted = (resource: string, more: Partial<Wanted> = {}): Wanted => ({
+const wanted = (resource: string, more: Partial<WaitingRequest> = {}): WaitingRequest => ({
   resource,
   fence: 1,
   stack: 's',
@@ -14,16 +14,19 @@ const wanted = (resource: string, more: Partial<Wanted> = {}): Wanted => ({
 });
 
 /** `count` requests of `project`, in `stack`. */
-const many = (project: string, stack: string, count: number, more: Partial<Wanted> = {}): Wanted[] =>
+const many = (project: string, stack: string, count: number, more: Partial<WaitingRequest> = {}): WaitingRequest[] =>
   Array.from({ length: count }, (_, index) => wanted(`${project}-${stack}-${index}`, { project, stack, ...more }));
 
-function turnsOf(limits: Limits, requests: readonly Wanted[]): Turns<Wanted> {
-  const turns = new Turns<Wanted>(limits);
+function turnsOf(limits: TurnLimits, requests: readonly WaitingRequest[]): Turns<WaitingRequest> {
+  const turns = new Turns<WaitingRequest>(limits);
   for (const request of requests) turns.want(request);
   return turns;
 }
 
-const tally = (requests: readonly Wanted[], of: (request: Wanted) => string): Record<string, number> => {
+const tally = (
+  requests: readonly WaitingRequest[],
+  of: (request: WaitingRequest) => string,
+): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const request of requests) counts[of(request)] = (counts[of(request)] ?? 0) + 1;
   return counts;
@@ -120,9 +123,9 @@ describe('turns', () => {
 function run(seed: number): void {
   const upTo = createRandom(seed);
   const limits = { project: 1 + upTo(12), provider: 1 + upTo(20) };
-  const turns = new Turns<Wanted>(limits);
-  const inFlight = new Map<string, Wanted>();
-  const open = new Map<string, Wanted>();
+  const turns = new Turns<WaitingRequest>(limits);
+  const inFlight = new Map<string, WaitingRequest>();
+  const open = new Map<string, WaitingRequest>();
   const admit = (): void => {
     for (const request of turns.next()) {
       expect(open.get(request.resource), `seed ${seed}`).toBe(request);
@@ -131,8 +134,8 @@ function run(seed: number): void {
     const all = [...inFlight.values()];
     const creations = all.filter(({ urgent }) => !urgent);
     for (const [of, limit] of [
-      [({ project }: Wanted) => project, limits.project],
-      [({ queue }: Wanted) => queue, limits.provider],
+      [({ project }: WaitingRequest) => project, limits.project],
+      [({ queue }: WaitingRequest) => queue, limits.provider],
     ] as const) {
       for (const count of Object.values(tally(all, of))) expect(count, `seed ${seed}`).toBeLessThanOrEqual(limit);
       for (const count of Object.values(tally(creations, of))) {

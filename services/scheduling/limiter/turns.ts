@@ -11,7 +11,7 @@
  * T5 A newer request of a resource takes the place of the older one, in flight or in line. At most one request per
  *    resource counts.
  */
-export interface Wanted {
+export interface WaitingRequest {
   readonly resource: string;
   readonly fence: number;
   readonly stack: string;
@@ -21,7 +21,7 @@ export interface Wanted {
   readonly urgent: boolean;
 }
 
-export interface Limits {
+export interface TurnLimits {
   readonly project: number;
   readonly provider: number;
 }
@@ -50,15 +50,15 @@ interface Line<W> {
   readonly projects: Map<string, Share<W>>;
 }
 
-export class Turns<W extends Wanted> {
-  limits: Limits;
+export class Turns<W extends WaitingRequest> {
+  limits: TurnLimits;
   readonly #known = new Map<string, { request: W; sent: boolean }>();
   readonly #projects = new Map<string, Count>();
   readonly #queues = new Map<string, Count>();
   readonly #lines = new Map<string, Line<W>>();
   #turn = 0;
 
-  constructor(limits: Limits) {
+  constructor(limits: TurnLimits) {
     this.limits = limits;
   }
 

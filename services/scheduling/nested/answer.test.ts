@@ -4,7 +4,7 @@ import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { createEvaluation } from '../engine/evaluation.ts';
-import { type Answer, responseTo } from './answer.ts';
+import { type NestedAnswer, responseTo } from './answer.ts';
 
 const secrets = createSecrets([new Uint8Array(32)]);
 const limit = { bytes: 2000, setting: 'LIMIT' };
@@ -19,7 +19,7 @@ const parent = {
   deadline: '2030-01-01T00:00:00.000Z',
 };
 const leaf = { resource: 'x', type: 'Test', failure: { code: 'ResourceFailed', message: 'no' } };
-const answer = (failure: Answer['failure']): ReturnType<typeof responseTo> =>
+const answer = (failure: NestedAnswer['failure']): ReturnType<typeof responseTo> =>
   responseTo({
     effect: { kind: 'answer', parent, status: 'failed', failure },
     stack: { ...newStack('n', { target: targetOf('1') }), failures: [leaf] },

@@ -6,7 +6,7 @@ import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseOf } from '@anneal/convergence/nested.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
-import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
+import { type GroupMembers, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
@@ -15,12 +15,12 @@ import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { fromKept, type Kept } from './kept.ts';
-import { readsKey, type Read } from './reads.ts';
+import { readsKey, type NestedRead } from './reads.ts';
 
-export type Answer = Extract<Effect, { kind: 'answer' }>;
+export type NestedAnswer = Extract<Effect, { kind: 'answer' }>;
 
 export interface AnswerParameters {
-  readonly effect: Answer;
+  readonly effect: NestedAnswer;
   readonly stack: StackDocument;
   readonly plan: Plan;
   readonly resources: Iterable<ResourceDocument>;
@@ -132,13 +132,13 @@ function groupAttributes({
     return !isByAge || (resource !== undefined && resource.status !== 'FAILED');
   });
   const age = (name: string): string => `${peer(name)?.created_at ?? ''} ${name}`;
-  const members: Members = {
+  const members: GroupMembers = {
     names: isByAge ? names.toSorted((a, b) => (age(a) < age(b) ? -1 : 1)) : names,
     reference: (name) => reader.reference(name),
     attribute: (name, attribute, path) => reader.attribute(name, attribute, path),
   };
   const skipped = state?.skipped ?? [];
-  const read = ([attribute, ...path]: readonly Json[]): Omit<Read, 'path'> => {
+  const read = ([attribute, ...path]: readonly Json[]): Omit<NestedRead, 'path'> => {
     if (typeof attribute !== 'string') return { value: null };
     let problem: string | undefined;
     const value = reader.seal(() => {
@@ -156,7 +156,7 @@ function groupAttributes({
     instances: ['InstanceList'],
     deployments: ['deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes'],
   }[kind ?? 'numbered'];
-  const reads = kept.reads.map((path): Read => ({ path, ...read(path) }));
+  const reads = kept.reads.map((path): NestedRead => ({ path, ...read(path) }));
   return {
     ...Object.fromEntries(plain.map((name) => [name, read([name]).value])),
     ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }),
@@ -180,7 +180,7 @@ function stackAttributes({
     if (stackTypeOf(kept.type)?.outputs === 'map') return { stack_name: stack.name, outputs };
     return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
   }
-  const reads = kept.reads.flatMap(([attribute, ...path]): Read[] => {
+  const reads = kept.reads.flatMap(([attribute, ...path]): NestedRead[] => {
     if (typeof attribute !== 'string') return [];
     const inner = readInside(attribute, (name) => peer(name) !== undefined);
     if (!inner) return [];

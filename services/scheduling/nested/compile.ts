@@ -8,7 +8,7 @@ import { type ResourceDocument, type StackDocument, type Target } from '@anneal/
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
@@ -56,7 +56,7 @@ export function createChildCompiler({
   evaluation,
 }: {
   context: ServiceContext;
-  collections: Collections;
+  collections: SchedulingCollections;
   evaluation: Evaluation;
 }): ChildCompiler {
   const { bus, mint, secrets } = context;
@@ -152,7 +152,7 @@ const memberName = (id: string): string => {
 
 /** Counts the resources of the tree outside this stack and its nested stacks. The compiler counts those inside. */
 async function countOutside(
-  { stacks, resources }: Collections,
+  { stacks, resources }: SchedulingCollections,
   { id, root }: { id: string; root: string },
 ): Promise<number> {
   const tree = await stacks.find({ where: { root } });

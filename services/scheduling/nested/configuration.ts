@@ -5,7 +5,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { isNested } from '@anneal/convergence/documents.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import type { GroupState } from './kept.ts';
 
@@ -40,7 +40,7 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 export function createConfigurations(
-  { stacks, resources }: Pick<Collections, 'stacks' | 'resources'>,
+  { stacks, resources }: Pick<SchedulingCollections, 'stacks' | 'resources'>,
   evaluation: Pick<Evaluation, 'referenceTo'>,
 ): Configurations {
   /** Finds a launch configuration by its reference, among the resources of the stack. */

@@ -31,7 +31,7 @@ import { reply } from '@anneal/provider/accept.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { insertOnce } from '@anneal/store/change.ts';
 import { liveName } from '../shard/live-name.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Quotas } from '../engine/quota.ts';
@@ -54,7 +54,7 @@ const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map(
 export const isNestedRequest = ({ type }: Envelope): boolean => actions.has(type);
 const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME', snapshot: 'SNAPSHOT' } as const;
 
-export interface Intake {
+export interface NestedIntake {
   /** Inserts the document of a new nested stack, or the mark of N3 for a deletion. Answers a refusal itself. */
   admit(message: Envelope): Promise<void>;
   /** Returns undefined when the message is already answered, or needs no answer. */
@@ -63,12 +63,12 @@ export interface Intake {
 
 export function createIntake(parts: {
   context: ServiceContext;
-  collections: Collections;
+  collections: SchedulingCollections;
   plans: Plans;
   contents: Contents;
   compile: ChildCompiler;
   quotas: Quotas;
-}): Intake {
+}): NestedIntake {
   const { context, collections, plans, contents, compile, quotas } = parts;
   const { stacks } = collections;
 

@@ -14,7 +14,7 @@ import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
 import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';
 import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
-import { type Member, memberTemplate, type Read } from '@anneal/hot/groups/member.ts';
+import { type GroupMember, memberTemplate, type PropertyReader } from '@anneal/hot/groups/member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
 import { noCooldown } from './cooldown.ts';
@@ -78,7 +78,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
   const members =
     kind === 'chain'
       ? chainMembers({ properties })
-      : all.map((name): Member => ({ name, definition: define(kind, question, name) }));
+      : all.map((name): GroupMember => ({ name, definition: define(kind, question, name) }));
   return {
     template: memberTemplate({ type, members, reads: question.reads.filter(isRead) }),
     rolling:
@@ -89,7 +89,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
   };
 }
 
-const isRead = (read: readonly Json[]): read is Read => typeof read[0] === 'string';
+const isRead = (read: readonly Json[]): read is PropertyReader => typeof read[0] === 'string';
 
 /** Refuses a policy whose pauses alone use up the time of the stack. */
 function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSeconds, before }: MembersQuestion): void {

@@ -12,7 +12,7 @@ import type { ResourceDocument } from '@anneal/convergence/documents.ts';
  */
 export const readsKey = '$reads';
 
-export interface Read {
+export interface NestedRead {
   /** The attribute, and the path into it. */
   readonly path: readonly Json[];
   readonly value: Json;
@@ -26,7 +26,7 @@ export function findRead(
   path: readonly Json[],
 ): { readonly value: Json; readonly rest: readonly Json[]; readonly problem?: string | undefined } | undefined {
   const reads = readsOf(resource);
-  let best: Read | undefined;
+  let best: NestedRead | undefined;
   for (const read of reads) {
     if (read.path.length > path.length || (best && read.path.length <= best.path.length)) continue;
     if (read.path.every((step, index) => JSON.stringify(step) === JSON.stringify(path[index]))) best = read;
@@ -36,8 +36,8 @@ export function findRead(
 
 type Showing = Pick<ResourceDocument, 'attributes' | 'nested'>;
 
-export const readsOf = ({ attributes, nested }: Showing): readonly Read[] =>
-  nested === null ? [] : ((attributes[readsKey] ?? []) as unknown as readonly Read[]);
+export const readsOf = ({ attributes, nested }: Showing): readonly NestedRead[] =>
+  nested === null ? [] : ((attributes[readsKey] ?? []) as unknown as readonly NestedRead[]);
 
 export function withoutReads({ attributes, nested }: Showing): JsonObject {
   if (nested === null) return attributes;

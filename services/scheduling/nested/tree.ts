@@ -2,14 +2,14 @@
  * Walks the nested stacks of a stack level by level. All levels cost the same number of queries, whatever their size.
  */
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 
 export interface LevelEntry {
   readonly stack: StackDocument;
   readonly found: readonly ResourceDocument[];
 }
 
-export interface Tree {
+export interface StackTree {
   /**
    * Yields the stack itself, then up to `levels` levels below it. With `name`, the last level contains only resources
    * of that name.
@@ -18,8 +18,8 @@ export interface Tree {
   stacks(stack: StackDocument, levels: number): Promise<StackDocument[]>;
 }
 
-export function createTree({ stacks, resources }: Collections): Tree {
-  const tree: Tree = {
+export function createTree({ stacks, resources }: SchedulingCollections): StackTree {
+  const tree: StackTree = {
     async *down(stack, levels, name) {
       let level: readonly StackDocument[] = [stack];
       for (let left = levels; level.length > 0; left -= 1) {

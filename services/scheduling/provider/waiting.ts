@@ -15,7 +15,7 @@ export interface Wait {
 }
 
 /** Returns undefined when this provider knows of no wait. */
-export type Waiting = (where: { stack: StackDocument; resource: ResourceDocument }) => Promise<Wait | undefined>;
+export type WaitLookup = (where: { stack: StackDocument; resource: ResourceDocument }) => Promise<Wait | undefined>;
 
 /** The maximum number of signal ids in the text. */
 const named = 5;
@@ -28,7 +28,7 @@ export function createWaiting({
   work: Collection<WorkDocument>;
   resources: Collection<ResourceDocument>;
   gatewayUrl: string;
-}): Waiting {
+}): WaitLookup {
   return async ({ stack, resource }) => {
     const document = await work.get(resource.id);
     if (!document?.request || document.fence !== resource.request?.fence || document.due_at === null) return undefined;

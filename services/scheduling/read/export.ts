@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/pace.ts';
 import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import { exportedResource } from './snapshots.ts';
 
 export interface Exporter {
@@ -13,7 +13,7 @@ export interface Exporter {
   frame(stack: StackDocument, target: Target, resources: JsonObject): Promise<JsonObject>;
 }
 
-export function createExporter({ stacks, resources }: Collections, blobs: Blobs): Exporter {
+export function createExporter({ stacks, resources }: SchedulingCollections, blobs: Blobs): Exporter {
   const read = async (hash: string): Promise<Json> => {
     const text = await blobs.getText(hash);
     if (text === undefined) throw new AnnealError('NotFound', `The content ${hash} is missing in the store.`);

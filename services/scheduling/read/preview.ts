@@ -17,7 +17,7 @@ import {
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import type { ChildCompiler } from '../nested/compile.ts';
 import { predictionOf, launchConfiguration, type NestedPrediction } from '../nested/foresee.ts';
@@ -62,7 +62,7 @@ const deepest = 6;
 
 export function createPreview(parts: {
   context: ServiceContext;
-  collections: Collections;
+  collections: SchedulingCollections;
   plans: Plans;
   evaluation: Evaluation;
   compile: ChildCompiler;

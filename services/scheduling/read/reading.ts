@@ -20,7 +20,7 @@ import { goesToNothing, type ResourceDocument, servedType, type StackDocument } 
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import { type Evaluation, shownPeers } from '../engine/evaluation.ts';
 import type { StoredEvent } from '../events/event-runs.ts';
 import { createExporter } from './export.ts';
@@ -29,14 +29,14 @@ import { History } from '../events/history.ts';
 import { liveName } from '../shard/live-name.ts';
 import { createTree } from '../nested/tree.ts';
 import type { Plans } from '../engine/plans.ts';
-import type { Providers } from '../shard/providers.ts';
+import type { ProviderDirectory } from '../shard/providers.ts';
 import { findSnapshot, type SnapshotDocument } from './snapshots.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, stackView } from './views.ts';
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
 
-export interface Reading {
+export interface StackReading {
   /** Finds a stack by name among the live stacks, or by id, deleted stacks included. @throws AnnealError NotFound */
   find(which: { project: string; stack: string }): Promise<StackDocument>;
   show(question: Question<typeof stackShow>): Promise<StackView>;
@@ -51,12 +51,12 @@ export interface Reading {
 
 export function createReading(parameters: {
   context: ServiceContext;
-  collections: Collections;
+  collections: SchedulingCollections;
   plans: Plans;
-  providers: Providers;
+  providers: ProviderDirectory;
   evaluation: Evaluation;
   heavy: Heavy;
-}): Reading {
+}): StackReading {
   const { context, plans, providers, evaluation, heavy } = parameters;
   const { stacks, resources, snapshots } = parameters.collections;
   const history = new History(parameters.collections);
@@ -71,7 +71,7 @@ export function createReading(parameters: {
   const headingFor = async (stack: StackDocument): Promise<Plan> =>
     goesToNothing(stack) ? emptyPlan() : plans.of(stack);
 
-  const find: Reading['find'] = async ({ project, stack: which }) => {
+  const find: StackReading['find'] = async ({ project, stack: which }) => {
     const [named] = await stacks.find({ where: { live_name: liveName(project, which) }, limit: 1 });
     if (named) return named;
     const byId = await stacks.get(which);

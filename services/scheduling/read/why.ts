@@ -8,11 +8,11 @@ import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { Waiting } from '../provider/waiting.ts';
-import type { Providers } from '../shard/providers.ts';
-import type { Reading } from './reading.ts';
+import type { WaitLookup } from '../provider/waiting.ts';
+import type { ProviderDirectory } from '../shard/providers.ts';
+import type { StackReading } from './reading.ts';
 import type { Shards } from '../shard/shards.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
@@ -22,11 +22,11 @@ type End = Omit<Why, 'chain'>;
 
 export function createWhy(parameters: {
   context: ServiceContext;
-  collections: Collections;
-  providers: Providers;
-  reading: Reading;
+  collections: SchedulingCollections;
+  providers: ProviderDirectory;
+  reading: StackReading;
   gate: Limiter;
-  waiting: Waiting;
+  waiting: WaitLookup;
   shards: Shards;
 }): (question: Question) => Promise<Why> {
   const { context, collections, providers, reading, gate, waiting, shards } = parameters;

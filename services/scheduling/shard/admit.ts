@@ -11,7 +11,7 @@ import type { State } from '@anneal/convergence/state.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { targetOf } from './target.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import { liveName } from './live-name.ts';
 import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
@@ -19,7 +19,7 @@ import type { Quotas } from '../engine/quota.ts';
 
 /** Returns the refusal, if any. A repeated request finds its own document and is not refused. */
 export async function admit(
-  { stacks, resources }: Collections,
+  { stacks, resources }: SchedulingCollections,
   { now, plans, contents, quotas }: { now: () => Date; plans: Plans; contents: Contents; quotas: Quotas },
   message: Envelope<z.infer<typeof stackCreate.data>>,
 ): Promise<AnnealError | undefined> {
@@ -81,7 +81,10 @@ export async function refuseGrowth(
 }
 
 /** Refuses to adopt an object that another stack still owns, because both stacks would change and delete it. */
-async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | 'resources'>, adopt: JsonObject) {
+async function refuseOwned(
+  { stacks, resources }: Pick<SchedulingCollections, 'stacks' | 'resources'>,
+  adopt: JsonObject,
+) {
   const [owned] = await resources.getMany(physicalIds(adopt));
   if (!owned) return;
   const owner = await stacks.get(owned.stack_id);

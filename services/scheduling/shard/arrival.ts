@@ -20,12 +20,12 @@ import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { createRedactor } from '@anneal/runtime/redact.ts';
 import type { z } from 'zod';
-import { isNestedRequest, type Intake } from '../nested/intake.ts';
+import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import type { Died } from './death.ts';
 import type { Held } from '../limiter/limiter.ts';
 import type { Plans } from '../engine/plans.ts';
 import { planHash } from '../read/preview.ts';
-import type { Providers } from './providers.ts';
+import type { ProviderDirectory } from './providers.ts';
 import { targetOf } from './target.ts';
 import { findSnapshot, refuseTooMany, type Snapshots } from '../read/snapshots.ts';
 
@@ -68,10 +68,10 @@ export interface ToInput {
   readonly state: State;
   readonly plans: Plans;
   readonly snapshots: Snapshots;
-  readonly intake: Intake;
+  readonly intake: NestedIntake;
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
-  readonly providers: Pick<Providers, 'isForeign'>;
+  readonly providers: Pick<ProviderDirectory, 'isForeign'>;
   readonly secrets: Pick<Secrets, 'fromOutside' | 'replaceSeals'>;
 }
 

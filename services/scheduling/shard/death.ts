@@ -23,7 +23,7 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 
 /** A dead letter in the form that the shard of a stack processes. */
 export interface Died {
@@ -86,7 +86,7 @@ function pending(id: string | undefined, fence: number | undefined, state: State
 
 /** For a message that is not addressed to a stack: the stack of the resource that the message is about. */
 export async function stackBehind(
-  { resources }: Pick<Collections, 'resources'>,
+  { resources }: Pick<SchedulingCollections, 'resources'>,
   subject: string | undefined,
 ): Promise<string | undefined> {
   return subject === undefined ? undefined : (await resources.get(subject))?.stack_id;
@@ -94,7 +94,7 @@ export async function stackBehind(
 
 /** E2. Leaves a stack alone that is not in progress, or that another writer changes at the same time. */
 export async function failStack(
-  { stacks }: Pick<Collections, 'stacks'>,
+  { stacks }: Pick<SchedulingCollections, 'stacks'>,
   { now, log }: Pick<ServiceContext, 'now' | 'log'>,
   { stackId, failure }: { stackId: string; failure: Failure },
 ): Promise<void> {

@@ -1,5 +1,5 @@
 /** Queues arrivals per stack. One call of `take` runs per stack at a time, and it gets all that have arrived. */
-export interface Inbox<T> {
+export interface ShardInbox<T> {
   /** Resolves when the item is processed. */
   put(key: string, item: T): Promise<void>;
   /** Resolves when no item is being processed. */
@@ -12,7 +12,7 @@ interface Waiting<T> {
   readonly reject: (error: unknown) => void;
 }
 
-export function createInbox<T>(take: (key: string, items: readonly T[]) => Promise<void>): Inbox<T> {
+export function createInbox<T>(take: (key: string, items: readonly T[]) => Promise<void>): ShardInbox<T> {
   const waiting = new Map<string, Waiting<T>[]>();
   const running = new Map<string, Promise<void>>();
 

@@ -1,10 +1,10 @@
 /** Moves the stored records and held requests of a shard to the shards that their stacks belong to after a growth. */
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import { shardOf } from './shard-of.ts';
 
 /** Safe to repeat. The caller makes sure that no step of these stacks runs, in this process or in another. */
 export async function moveStacks(
-  { journal, held }: Pick<Collections, 'journal' | 'held'>,
+  { journal, held }: Pick<SchedulingCollections, 'journal' | 'held'>,
   { shard, count }: { shard: number; count: number },
 ): Promise<void> {
   // Move open records only, because recovery finds them by shard. The next owner overwrites a closed record.

@@ -12,7 +12,7 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { eventsIn, runsOf, shelvesOf, type EventRun } from '../events/event-runs.ts';
 import type { JournalRecord } from './journal.ts';
@@ -20,7 +20,7 @@ import { responseTo } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { publicForm } from '../events/public-event.ts';
-import type { Providers } from './providers.ts';
+import type { ProviderDirectory } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { routeTimer } from './routing.ts';
 import type { Shards } from './shards.ts';
@@ -28,8 +28,8 @@ import { keepSnapshot, removeSnapshots } from '../read/snapshots.ts';
 
 export interface PerformContext {
   readonly context: ServiceContext;
-  readonly collections: Collections;
-  readonly providers: Providers;
+  readonly collections: SchedulingCollections;
+  readonly providers: ProviderDirectory;
   readonly timers: Timers;
   readonly plans: Plans;
   readonly evaluation: Evaluation;
@@ -221,7 +221,7 @@ function writing<T extends Document>({ version, ...draft }: T): BulkOperation<T>
 }
 
 async function writeDocuments(
-  { stacks, resources, events, shelves, snapshots }: Collections,
+  { stacks, resources, events, shelves, snapshots }: SchedulingCollections,
   record: JournalRecord,
   runs: readonly Draft<EventRun>[],
 ): Promise<void> {

@@ -3,11 +3,11 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 
 const ownQueues: ReadonlySet<string> = new Set(serviceNames.map(requestsQueue));
 
-export interface Providers {
+export interface ProviderDirectory {
   announce(announcement: ProviderAnnouncement): Promise<void>;
   typeOf(type: string): ResourceType | undefined;
   queueOf(type: string): string | undefined;
@@ -19,9 +19,9 @@ export interface Providers {
 }
 
 export async function createProviders(
-  collection: Collections['providers'],
+  collection: SchedulingCollections['providers'],
   builtIn: readonly ResourceType[],
-): Promise<Providers> {
+): Promise<ProviderDirectory> {
   const routes = new Map<string, { definition: ResourceType; queue: string }>();
   // Definitions of the built-in types. They define how to compare properties before their provider announces itself.
   const known = new Map(builtIn.map((definition) => [definition.type, definition]));

@@ -9,9 +9,9 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import type { z } from 'zod';
-import type { Providers } from './providers.ts';
+import type { ProviderDirectory } from './providers.ts';
 
-export interface Route {
+export interface StackRoute {
   /** The id of the resource. */
   readonly resource: string;
   readonly fence: number;
@@ -21,14 +21,14 @@ export interface Route {
 const retryMs = 1000;
 
 /** The timer that looks again. One per resource: a newer request moves it. */
-export const routeTimer = (stack: StackDocument, { resource, fence }: Route, now: number): Timer => ({
+export const routeTimer = (stack: StackDocument, { resource, fence }: StackRoute, now: number): Timer => ({
   id: `${stack.id}:route:${resource}`,
   dueAt: now + retryMs,
   data: { stack_id: stack.id, timer: `route:${resource}:${fence}`, traversal: stack.traversal },
 });
 
 /** The request of such a timer that has fired. Undefined for any other message. */
-export function routeOf(message: Envelope): Route | undefined {
+export function routeOf(message: Envelope): StackRoute | undefined {
   if (message.type !== timerFired.type) return undefined;
   const [what, resource = '', fence] = (message.data as z.infer<typeof timerFired.data>).timer.split(':');
   return what === 'route' ? { resource, fence: Number(fence) } : undefined;
@@ -39,14 +39,14 @@ export function routeOf(message: Envelope): Route | undefined {
  * a newer one has replaced is neither sent nor failed.
  */
 export async function recheck(
-  route: Route,
+  route: StackRoute,
   parameters: {
     message: Envelope;
     state: State;
     now: number;
     routeMs: number;
-    providers: Pick<Providers, 'queueOf' | 'types'>;
-    send: (route: Route) => Promise<void>;
+    providers: Pick<ProviderDirectory, 'queueOf' | 'types'>;
+    send: (route: StackRoute) => Promise<void>;
   },
 ): Promise<Input | undefined> {
   const { message, state, now, routeMs, providers, send } = parameters;

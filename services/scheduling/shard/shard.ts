@@ -39,16 +39,16 @@ import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type Cause, type JournalDocument } from './journal.ts';
 import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
-import { isNestedRequest, type Intake } from '../nested/intake.ts';
+import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import { withSizes, type Contents } from '../engine/contents.ts';
 import type { Quotas } from '../engine/quota.ts';
-import { recheck, routeOf, type Route } from './routing.ts';
+import { recheck, routeOf, type StackRoute } from './routing.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../read/views.ts';
 
 export interface ShardOptions extends PerformContext {
   readonly shard: number;
-  readonly intake: Intake;
+  readonly intake: NestedIntake;
   readonly contents: Contents;
   readonly quotas: Quotas;
   readonly adjust: ToInput['adjust'];
@@ -270,7 +270,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     return outcome;
   };
 
-  const sendAgain = (entry: Entry, route: Route, { id, correlationid }: Envelope): Promise<void> =>
+  const sendAgain = (entry: Entry, route: StackRoute, { id, correlationid }: Envelope): Promise<void> =>
     sendRequests(options, {
       stack: entry.state.stack,
       shard,

@@ -15,7 +15,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { change, insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import type { Collections } from '../collections.ts';
+import type { SchedulingCollections } from '../collections.ts';
 import { shardOf } from './shard-of.ts';
 
 export interface ShardsDocument extends Document {
@@ -54,7 +54,7 @@ type Log = { info(facts: object, text: string): void; warn(facts: object, text: 
 /** @throws AnnealError InvalidRequest for a wanted number that is no multiple of the current number. */
 export async function openShards(options: {
   collection: Collection<ShardsDocument>;
-  journal: Collections['journal'];
+  journal: SchedulingCollections['journal'];
   /** The number in the settings. */
   wanted: number | undefined;
   log: Log;

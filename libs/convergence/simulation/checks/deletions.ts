@@ -2,7 +2,7 @@
 import type { ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import { must } from './ledger.ts';
-import type { World } from '../world.ts';
+import type { SimulatedWorld } from '../world.ts';
 
 /** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
 export function checkServed({ id, type, nested, request }: ResourceDocument): void {
@@ -12,7 +12,11 @@ export function checkServed({ id, type, nested, request }: ResourceDocument): vo
   must(basic || type === 'Test', `${id} is asked to ${request.action}, which ${type} does not serve`);
 }
 
-export function checkDeletion(world: World, state: State, { id, name, request, nested }: ResourceDocument): void {
+export function checkDeletion(
+  world: SimulatedWorld,
+  state: State,
+  { id, name, request, nested }: ResourceDocument,
+): void {
   if (request?.action !== 'delete') return;
   const { stack, plan } = state;
   const { stored } = world.shellOf(stack.id);

@@ -4,14 +4,14 @@ import { goesToNothing, isVisit, representative, type ResourceDocument, type Sta
 import type { State } from '../../state.ts';
 import { must } from './ledger.ts';
 import { checkPassed } from './hooks.ts';
-import type { World } from '../world.ts';
+import type { SimulatedWorld } from '../world.ts';
 
 /** Reasons for failure that an operator or a template caused: they are allowed even if no provider misbehaves. */
 const meant =
   /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
 
 /** Whether the stack, or the parent stack whose deadline it shares, waited for an operator at a hook. */
-function asksPerson(world: World, { id, traversal, parent }: StackDocument): boolean {
+function asksPerson(world: SimulatedWorld, { id, traversal, parent }: StackDocument): boolean {
   const waits = [...world.shellOf(id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
   const answered = [...world.passed].some(
     (passed) => passed.endsWith(` ${traversal}`) && / (pre|post)-(create|update|delete) /.test(passed),
@@ -20,7 +20,7 @@ function asksPerson(world: World, { id, traversal, parent }: StackDocument): boo
 }
 
 /** Checks the end of a traversal: after success, the stack matches the plan and has nothing else. */
-export function checkEnd(world: World, state: State): void {
+export function checkEnd(world: SimulatedWorld, state: State): void {
   const { stack } = state;
   const { reason } = stack;
   const wasLate = reason === 'Timed out' && asksPerson(world, stack);

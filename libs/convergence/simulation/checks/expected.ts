@@ -5,7 +5,7 @@
 import type { StackAction, StackDocument } from '../../documents.ts';
 import type { FromParent, Input } from '../../protocol.ts';
 import { must } from './ledger.ts';
-import type { Step } from './invariants.ts';
+import type { CheckedStep } from './invariants.ts';
 
 type Expected = 'refused' | 'nothing' | 'cancelled' | { readonly begins: StackAction } | undefined;
 
@@ -57,7 +57,7 @@ export function expectedOf(input: Input & FromParent, stack: StackDocument): Exp
   }
 }
 
-export function checkExpected({ before, inputs, outcome: { changes, refusals } }: Step): void {
+export function checkExpected({ before, inputs, outcome: { changes, refusals } }: CheckedStep): void {
   const [input] = inputs;
   if (!input || inputs.length > 1) return;
   const stackEvents = changes.events.filter(({ resource_id }) => resource_id === undefined);

@@ -3,7 +3,7 @@ import type { EventRecord } from '../../protocol.ts';
 import type { ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import { must } from './ledger.ts';
-import type { Step } from './invariants.ts';
+import type { CheckedStep } from './invariants.ts';
 import type { Shell } from '../shell.ts';
 
 /** Collects the hooks that the events report as passed, by incarnation, and also by traversal. */
@@ -70,7 +70,10 @@ export function checkPassed({ stack, plan, resources }: State, passed: ReadonlyS
 }
 
 /** Checks that an event reports each begin and end of a wait, and that waits only happen in the right actions. */
-export function checkWaits({ before: { phase }, state, outcome: { changes } }: Step, stored: Shell['stored']): void {
+export function checkWaits(
+  { before: { phase }, state, outcome: { changes } }: CheckedStep,
+  stored: Shell['stored'],
+): void {
   const { stack } = state;
   const said = (id: string, token: string, what: string): boolean =>
     changes.events.some(({ resource_id, hook }) => resource_id === id && hook?.token === token && hook.state === what);

@@ -10,16 +10,16 @@ import { checkExpected } from './expected.ts';
 import { checkHooks, checkWaits, notePassed } from './hooks.ts';
 import { checkRecord } from './record.ts';
 import { checkStack } from './stack-record.ts';
-import type { World } from '../world.ts';
+import type { SimulatedWorld } from '../world.ts';
 
-export interface Step {
+export interface CheckedStep {
   readonly before: StackDocument;
   readonly state: State;
   readonly inputs: readonly Input[];
   readonly outcome: Outcome;
 }
 
-export function checkStep(world: World, step: Step): void {
+export function checkStep(world: SimulatedWorld, step: CheckedStep): void {
   const { outcome, state } = step;
   const { changes } = outcome;
   checkExpected(step);
@@ -56,7 +56,11 @@ export function checkStep(world: World, step: Step): void {
 }
 
 /** Checks a resource that is removed without a deletion: the plan, the stack or an operator must have asked for it. */
-function letGo(world: World, { before, state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
+function letGo(
+  world: SimulatedWorld,
+  { before, state: { stack }, inputs }: CheckedStep,
+  resource: ResourceDocument | undefined,
+): void {
   if (!resource || isNested(resource)) return;
   const skipped =
     resource.skipped !== null || inputs.some((input) => input.kind === 'resource' && input.action.kind === 'skip');
@@ -71,8 +75,8 @@ function letGo(world: World, { before, state: { stack }, inputs }: Step, resourc
 }
 
 function checkRequest(
-  world: World,
-  { before, state, inputs, outcome }: Step,
+  world: SimulatedWorld,
+  { before, state, inputs, outcome }: CheckedStep,
   effect: Extract<Effect, { kind: 'request' }>,
 ): void {
   const resource = outcome.changes.resources.get(effect.resource) ?? state.resources.get(effect.resource);
@@ -161,7 +165,7 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
 }
 
 /** Checks a nested stack when it answers its parent stack. */
-function keepBooks(world: World, { state, outcome }: Step): void {
+function keepBooks(world: SimulatedWorld, { state, outcome }: CheckedStep): void {
   if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
   const { stack } = state;
   must(stack.parent !== null, 'a root stack answers a request');
@@ -169,7 +173,7 @@ function keepBooks(world: World, { state, outcome }: Step): void {
   if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }
 
-function checkPhase(world: World, state: State, isPartial: boolean): void {
+function checkPhase(world: SimulatedWorld, state: State, isPartial: boolean): void {
   const { phase, status, batch, action } = state.stack;
   must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
   const live = phase !== 'idle';

@@ -1,13 +1,13 @@
 /** Checks of a stack document: the deadline and failures of its traversal, and the target of a rollback. */
 import { isVisit } from '../../documents.ts';
 import { must } from './ledger.ts';
-import type { Step } from './invariants.ts';
-import type { World } from '../world.ts';
+import type { CheckedStep } from './invariants.ts';
+import type { SimulatedWorld } from '../world.ts';
 
 const minute = 60_000;
 const defaultMinutes = 60;
 
-export function checkStack(world: World, { before, state, inputs, outcome }: Step): void {
+export function checkStack(world: SimulatedWorld, { before, state, inputs, outcome }: CheckedStep): void {
   const { stack } = state;
   const { events } = outcome.changes;
   const live = stack.phase === 'converging';
@@ -50,7 +50,7 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
 const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
 
 /** Checks what follows a failure, and how the events report it. */
-function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: Step): void {
+function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: CheckedStep): void {
   const own = changes.events.filter(({ resource_id }) => resource_id === undefined);
   own.forEach((event, index) => {
     const previous = own[index - 1];
@@ -78,7 +78,7 @@ function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }
 }
 
 /** Checks that the stack reports its failures by path, and none that did not happen in this traversal. */
-function checkFailures(world: World, { before, state: { stack, resources }, outcome }: Step): void {
+function checkFailures(world: SimulatedWorld, { before, state: { stack, resources }, outcome }: CheckedStep): void {
   const names = world.failed.get(stack.id) ?? new Set();
   world.failed.set(stack.id, names);
   let at = before.traversal;

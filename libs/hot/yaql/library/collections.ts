@@ -1,5 +1,5 @@
 /** Functions on lists, maps and sets: create them, read from them, return changed copies. */
-import type { Call, Definition } from '../call.ts';
+import type { Call, FunctionDefinition } from '../call.ts';
 import { define, elements, list, listing, map, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import {
@@ -119,7 +119,7 @@ function timesList(items: Value[], count: number, { machine }: Call): Value {
 
 const set = (value: Value | undefined): SetValue => asSet(value ?? null) ?? new SetValue();
 
-const maps: Definition[] = [
+const maps: FunctionDefinition[] = [
   define('dict', 'function', '*args:rule', (rules) => new Dict(pairs(rules)), true),
   define('#map', 'function', '*args:rule', (rules) => new Dict(pairs(rules)), true),
   define('dict', 'function', 'items:listing', ([items]) => new Dict(Array.from(listing(items), pairOf)), true),
@@ -194,7 +194,7 @@ function contains(items: Value, value: Value): boolean {
   return asOne ? asOne.has(value) : includes(listing(items), value);
 }
 
-const lists: Definition[] = [
+const lists: FunctionDefinition[] = [
   define('list', 'function', '*args:any', (items) => [...spread(items)]),
   define('#list', 'function', '*args:any', (items) => items),
   define('flatten', 'method', 'collection:listing', ([items], call) => once(() => flatten(listing(items), call))),
@@ -239,7 +239,7 @@ const lists: Definition[] = [
   ),
 ];
 
-const sets: Definition[] = [
+const sets: FunctionDefinition[] = [
   define('isSet', 'function', 'arg:any', ([a = null]) => asSet(a) !== undefined),
   define('set', 'function', '*args:any', (items) => new SetValue(spread(items))),
   define('toSet', 'method', 'collection:listing', ([items]) => new SetValue(listing(items))),
@@ -264,4 +264,4 @@ const sets: Definition[] = [
 ];
 const difference = (a: SetValue, b: SetValue): SetValue => new SetValue([...a.items()].filter((item) => !b.has(item)));
 
-export const collectionFunctions: Definition[] = [...maps, ...lists, ...sets];
+export const collectionFunctions: FunctionDefinition[] = [...maps, ...lists, ...sets];

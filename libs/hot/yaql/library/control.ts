@@ -1,8 +1,8 @@
 /** Functions for choices, names and sequencing: `and`, `switch`, `coalesce`, `let`, `->`. */
-import type { Call, Definition } from '../call.ts';
+import type { Call, FunctionDefinition } from '../call.ts';
 import { define, list, listing, map, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
-import { Names } from '../names.ts';
+import { YaqlNames } from '../names.ts';
 import { Once, truth, type Value } from '../value.ts';
 
 /** Each argument in order, evaluated when it is read. */
@@ -17,13 +17,13 @@ const lazily = (source: () => Iterable<Value>): Once =>
     },
   });
 
-function named(items: readonly Value[], { names, named: extra }: Call): Names {
+function named(items: readonly Value[], { names, named: extra }: Call): YaqlNames {
   for (const [index, value] of items.entries()) names.set(String(index + 1), value);
   for (const [name, value] of extra) names.set(name, value);
   return names;
 }
 
-export const controlFunctions: Definition[] = [
+export const controlFunctions: FunctionDefinition[] = [
   define('#operator_and', 'function', 'left:lambda, right:lambda', (_, call) => {
     const left = call.lambda(0)();
     return truth(left) ? call.lambda(1)() : left;
@@ -67,12 +67,12 @@ export const controlFunctions: Definition[] = [
       call.names.set(names.length > 0 ? text(names[index]) : String(index + 1), value);
     return call.names;
   }),
-  define('#operator_->', 'function', 'left:names, right:lambda', ([left], call) => call.within(1, left as Names)),
+  define('#operator_->', 'function', 'left:names, right:lambda', ([left], call) => call.within(1, left as YaqlNames)),
   define('def', 'function', 'name:string, func:lambda', ([name], call) => {
     const scope = call.names;
     scope.define(text(name), (items, extra) => {
       call.machine.step();
-      const inner = new Names(scope);
+      const inner = new YaqlNames(scope);
       for (const [index, value] of items.entries()) inner.set(String(index + 1), value);
       for (const [key, value] of extra) inner.set(key, value);
       return call.within(1, inner);

@@ -1,5 +1,5 @@
 /** All functions of expressions, by family and by name. A method is found under its name with a dot. */
-import type { Definition } from '../call.ts';
+import type { FunctionDefinition } from '../call.ts';
 import { collectionFunctions } from './collections.ts';
 import { controlFunctions } from './control.ts';
 import { numberFunctions } from './numbers.ts';
@@ -8,7 +8,7 @@ import { queryFunctions } from './queries.ts';
 import { textFunctions } from './text.ts';
 import { timeFunctions } from './time.ts';
 
-const families: Readonly<Record<string, readonly Definition[]>> = {
+const families: Readonly<Record<string, readonly FunctionDefinition[]>> = {
   'decisions and names': controlFunctions,
   'queries to lists': queryFunctions,
   'lists, maps and sets': collectionFunctions,
@@ -18,10 +18,10 @@ const families: Readonly<Record<string, readonly Definition[]>> = {
   time: timeFunctions,
 };
 
-export const functions: ReadonlyMap<string, readonly Definition[]> = byName();
+export const functions: ReadonlyMap<string, readonly FunctionDefinition[]> = byName();
 
-function byName(): Map<string, Definition[]> {
-  const found = new Map<string, Definition[]>();
+function byName(): Map<string, FunctionDefinition[]> {
+  const found = new Map<string, FunctionDefinition[]>();
   for (const definition of Object.values(families).flat()) {
     const kinds = definition.as === 'method' ? ['.'] : definition.as === 'function' ? [''] : ['.', ''];
     for (const prefix of kinds) {
@@ -69,7 +69,7 @@ const kinds: Readonly<Record<string, string>> = {
   span: 'timespan',
 };
 
-function form({ name, as, signature }: Definition): string {
+function form({ name, as, signature }: FunctionDefinition): string {
   const given = signature.parameters.map(({ name: parameter, kind, fallback }) => {
     const optional = fallback === undefined ? '' : '?';
     return { parameter, text: `${parameter}${optional}: ${kinds[kind] ?? kind}`, kind: kinds[kind] ?? kind };

@@ -23,7 +23,7 @@ export interface Parts {
   readonly microsecond: number;
 }
 
-export class Span {
+export class TimeSpan {
   readonly micros: bigint;
 
   constructor(micros: bigint) {
@@ -33,9 +33,9 @@ export class Span {
   }
 
   /** Rounds to a whole microsecond, halves to the even one. */
-  static of(micros: number): Span {
+  static of(micros: number): TimeSpan {
     if (!Number.isFinite(micros)) return fault('The timespan is too long');
-    return new Span(BigInt(halfEven(micros)));
+    return new TimeSpan(BigInt(halfEven(micros)));
   }
 
   /** Text as Python writes it: `1 day, 2:03:04.000005`. */

@@ -1,6 +1,6 @@
 /** Arithmetic and comparison. Integers stay integers; `/` of two integers rounds down. */
 import { floatText } from '@anneal/python/values/compare.ts';
-import type { Definition } from '../call.ts';
+import type { FunctionDefinition } from '../call.ts';
 import { define, numeric, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import { asSet, equal, isListing, kindOf, type SetValue, type Value } from '../value.ts';
@@ -127,7 +127,7 @@ function compareText(a: string, b: string): number {
 }
 
 /** null sorts before every other value. */
-const comparison = (order: Order): Definition[] => {
+const comparison = (order: Order): FunctionDefinition[] => {
   const name = `#operator_${order}`;
   const holds = orders[order];
   return [
@@ -144,10 +144,10 @@ const comparison = (order: Order): Definition[] => {
   ];
 };
 
-const bits = (name: string, run: (a: bigint, b: bigint) => bigint, takes = 'left:int, right:int'): Definition =>
+const bits = (name: string, run: (a: bigint, b: bigint) => bigint, takes = 'left:int, right:int'): FunctionDefinition =>
   define(name, 'function', takes, ([a, b]) => run(BigInt(a as bigint | boolean), BigInt(b as bigint | boolean)));
 
-export const numberFunctions: Definition[] = [
+export const numberFunctions: FunctionDefinition[] = [
   define('#operator_+', 'function', 'left:number, right:number', ([a, b]) =>
     both(
       a,

@@ -1,9 +1,9 @@
 /** Regular expressions. Positions count characters. */
 import { type Match, Pattern, type Search } from '@anneal/python/pattern/pattern.ts';
-import type { Call, Definition } from '../call.ts';
+import type { Call, FunctionDefinition } from '../call.ts';
 import { define, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
-import { Names } from '../names.ts';
+import { YaqlNames } from '../names.ts';
 import { changeable, Dict, Once, type Value } from '../value.ts';
 
 const compiled = (pattern: Value | undefined, { machine }: Call, flags = ''): Pattern => {
@@ -34,8 +34,8 @@ function* matchesOf(search: Search, { machine }: Call): Generator<Match> {
 }
 
 /** Sets `$1` to the whole match and `$2` to the first group. */
-function published(by: Pattern, found: Match, parent: Names): Names {
-  const names = new Names(parent);
+function published(by: Pattern, found: Match, parent: YaqlNames): YaqlNames {
+  const names = new YaqlNames(parent);
   // yaql itself fails here on named groups.
   if (by.names.size > 0) fault('Named groups cannot be published to a selector');
   for (const [index, group] of [found, ...found.groups].entries()) {
@@ -93,7 +93,7 @@ const replaceBy = (
     return typeof replacement === 'string' ? replacement : fault('The replacement must be a string');
   });
 
-export const patternFunctions: Definition[] = [
+export const patternFunctions: FunctionDefinition[] = [
   define(
     'regex',
     'function',

@@ -1,5 +1,5 @@
 /** Queries on sequences. */
-import type { Call, Definition } from '../call.ts';
+import type { Call, FunctionDefinition } from '../call.ts';
 import { define, empty, list, listing, map, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import {
@@ -93,15 +93,17 @@ const thenBy =
     return made;
   };
 
-const folding = (name: string, by: string): Definition =>
+const folding = (name: string, by: string): FunctionDefinition =>
   define(name, 'method', 'collection:listing, initial:any=nothing', ([items, initial], call) =>
     reduce(listing(items), (a = null, b = null) => call.machine.call(by, [a, b]), call.given(1) ? initial : undefined),
   );
 
-const aliased = (names: readonly string[], ...rest: [Definition['as'], string, Definition['run']]): Definition[] =>
-  names.map((name) => define(name, ...rest));
+const aliased = (
+  names: readonly string[],
+  ...rest: [FunctionDefinition['as'], string, FunctionDefinition['run']]
+): FunctionDefinition[] => names.map((name) => define(name, ...rest));
 
-export const queryFunctions: Definition[] = [
+export const queryFunctions: FunctionDefinition[] = [
   ...aliased(['where', 'filter'], 'method', 'collection:listing, predicate:lambda', ([items], call) =>
     lazily(() => where(listing(items), call.lambda(1))),
   ),

@@ -1,16 +1,16 @@
 /** Functions on strings. Positions count characters. */
 import { lengthOf, pythonQuoted } from '@anneal/python/values/compare.ts';
-import type { Call, Definition } from '../call.ts';
+import type { Call, FunctionDefinition } from '../call.ts';
 import { characters, define, listing, map, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import { formatText } from '../format.ts';
-import { Moment, Span } from './moment.ts';
+import { Moment, TimeSpan } from './moment.ts';
 import { changeable, representation, type Value } from '../value.ts';
 
 export function toText(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
-  if (value instanceof Moment || value instanceof Span) return value.toString();
+  if (value instanceof Moment || value instanceof TimeSpan) return value.toString();
   return typeof value === 'string' ? value : representation(value, pythonQuoted);
 }
 
@@ -84,7 +84,7 @@ const ranged =
     return find(text(value), text(sub), from, from + count, last);
   };
 
-const trimming = (name: string, sides: 'both' | 'left' | 'right'): Definition =>
+const trimming = (name: string, sides: 'both' | 'left' | 'right'): FunctionDefinition =>
   define(name, 'method', 'string:string, chars:string?=null', ([value, chars]) => strip(text(value), chars, sides));
 
 const upper = (value: string): string => value.toUpperCase();
@@ -119,7 +119,7 @@ const characterSets: readonly (readonly [string, string | undefined])[] = [
   ['whitespace', whitespace],
 ];
 
-export const textFunctions: Definition[] = [
+export const textFunctions: FunctionDefinition[] = [
   define('concat', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_+', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_*', 'function', 'left:string, right:int', ([a, b], call) => repeated(text(a), whole(b), call)),

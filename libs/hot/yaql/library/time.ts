@@ -2,27 +2,27 @@
  * Functions on moments and lengths of time. Results that change between evaluations are refused: a plan is a pure
  * function.
  */
-import type { Definition } from '../call.ts';
+import type { FunctionDefinition } from '../call.ts';
 import { define, numeric, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
-import { day, hour, Moment, type Parts, second, Span } from './moment.ts';
+import { day, hour, Moment, type Parts, second, TimeSpan } from './moment.ts';
 import { formatMoment, guessMoment, readMoment } from './moment-text.ts';
 import type { Value } from '../value.ts';
 
 const moment = (value: Value | undefined): Moment => value as Moment;
-const span = (value: Value | undefined): Span => value as Span;
-const offsetOf = (value: Value | undefined): bigint => (value instanceof Span ? value.micros : 0n);
+const span = (value: Value | undefined): TimeSpan => value as TimeSpan;
+const offsetOf = (value: Value | undefined): bigint => (value instanceof TimeSpan ? value.micros : 0n);
 const whole64 = (value: Value | undefined): bigint => BigInt(value as bigint | boolean);
 
 function fromTimestamp(timestamp: number | bigint, offset: bigint): Moment {
-  const micros = typeof timestamp === 'bigint' ? timestamp * second : Span.of(timestamp * 1e6).micros;
+  const micros = typeof timestamp === 'bigint' ? timestamp * second : TimeSpan.of(timestamp * 1e6).micros;
   return new Moment(micros + offset, offset);
 }
 
-const scaled = (length: Span, by: number | bigint): Span =>
-  typeof by === 'bigint' ? new Span(length.micros * by) : Span.of(Number(length.micros) * by);
-const divided = (length: Span, by: number | bigint): Span =>
-  Number(by) === 0 ? fault('division by zero') : Span.of(Number(length.micros) / Number(by));
+const scaled = (length: TimeSpan, by: number | bigint): TimeSpan =>
+  typeof by === 'bigint' ? new TimeSpan(length.micros * by) : TimeSpan.of(Number(length.micros) * by);
+const divided = (length: TimeSpan, by: number | bigint): TimeSpan =>
+  Number(by) === 0 ? fault('division by zero') : TimeSpan.of(Number(length.micros) / Number(by));
 
 function replaced(from: Moment, values: readonly (Value | undefined)[]): Moment {
   const names = ['year', 'month', 'day', 'hour', 'minute', 'second', 'microsecond'] as const;
@@ -33,7 +33,7 @@ function replaced(from: Moment, values: readonly (Value | undefined)[]): Moment 
   const offset = values[names.length];
   return Moment.of(
     { ...from.parts, ...Object.fromEntries(changes) },
-    offset instanceof Span ? offset.micros : from.offset,
+    offset instanceof TimeSpan ? offset.micros : from.offset,
   );
 }
 
@@ -50,12 +50,12 @@ const comparisons = Object.entries(orders).flatMap(([symbol, holds]) => [
   define(`#operator_${symbol}`, 'function', 'ts1:span, ts2:span', ([a, b]) => holds(span(a).micros, span(b).micros)),
 ]);
 
-const changing = (name: string, takes: string): Definition =>
+const changing = (name: string, takes: string): FunctionDefinition =>
   define(name, 'function', takes, () =>
     fault(`${name}() is refused: it would give another value at each evaluation; pass the value as a parameter`),
   );
 
-export const timeFunctions: Definition[] = [
+export const timeFunctions: FunctionDefinition[] = [
   define(
     'datetime',
     'function',
@@ -85,7 +85,7 @@ export const timeFunctions: Definition[] = [
     'function',
     'days:int=0, hours:int=0, minutes:int=0, seconds:int=0, milliseconds:int=0, microseconds:int=0',
     ([days, hours, minutes, seconds, millis, micros]) =>
-      new Span(
+      new TimeSpan(
         whole64(days) * day +
           whole64(hours) * hour +
           whole64(minutes) * 60n * second +
@@ -94,14 +94,14 @@ export const timeFunctions: Definition[] = [
           whole64(micros),
       ),
   ),
-  define('utctz', 'function', '', () => new Span(0n)),
+  define('utctz', 'function', '', () => new TimeSpan(0n)),
   // The local time zone is UTC on every machine.
-  define('localtz', 'function', '', () => new Span(0n)),
+  define('localtz', 'function', '', () => new TimeSpan(0n)),
   changing('now', 'offset:span=nothing'),
   changing('random', ''),
   changing('random', 'from:int, to:int'),
   define('isDatetime', 'function', 'value:any', ([value]) => value instanceof Moment),
-  define('isTimespan', 'function', 'value:any', ([value]) => value instanceof Span),
+  define('isTimespan', 'function', 'value:any', ([value]) => value instanceof TimeSpan),
   define('format', 'method', 'dt:moment, format:string', ([at, format]) => formatMoment(moment(at), text(format))),
   define(
     'replace',
@@ -111,22 +111,22 @@ export const timeFunctions: Definition[] = [
   ),
   define('#operator_+', 'function', 'dt:moment, ts:span', ([a, b]) => moved(moment(a), span(b).micros)),
   define('#operator_+', 'function', 'ts:span, dt:moment', ([a, b]) => moved(moment(b), span(a).micros)),
-  define('#operator_+', 'function', 'ts1:span, ts2:span', ([a, b]) => new Span(span(a).micros + span(b).micros)),
+  define('#operator_+', 'function', 'ts1:span, ts2:span', ([a, b]) => new TimeSpan(span(a).micros + span(b).micros)),
   define('#operator_-', 'function', 'dt:moment, ts:span', ([a, b]) => moved(moment(a), -span(b).micros)),
   define(
     '#operator_-',
     'function',
     'dt1:moment, dt2:moment',
-    ([a, b]) => new Span(moment(a).instant - moment(b).instant),
+    ([a, b]) => new TimeSpan(moment(a).instant - moment(b).instant),
   ),
-  define('#operator_-', 'function', 'ts1:span, ts2:span', ([a, b]) => new Span(span(a).micros - span(b).micros)),
+  define('#operator_-', 'function', 'ts1:span, ts2:span', ([a, b]) => new TimeSpan(span(a).micros - span(b).micros)),
   define('#operator_*', 'function', 'ts:span, n:number', ([a, n]) => scaled(span(a), numeric(n))),
   define('#operator_*', 'function', 'n:number, ts:span', ([n, a]) => scaled(span(a), numeric(n))),
   define('#operator_/', 'function', 'ts1:span, ts2:span', ([a, b]) =>
     span(b).micros === 0n ? fault('float division by zero') : Number(span(a).micros) / Number(span(b).micros),
   ),
   define('#operator_/', 'function', 'ts:span, n:number', ([a, n]) => divided(span(a), numeric(n))),
-  define('#unary_-', 'function', 'ts:span', ([a]) => new Span(-span(a).micros)),
+  define('#unary_-', 'function', 'ts:span', ([a]) => new TimeSpan(-span(a).micros)),
   define('#unary_+', 'function', 'ts:span', ([a = null]) => a),
   ...comparisons,
 ];
@@ -142,8 +142,8 @@ const lengths: Readonly<Record<string, bigint>> = {
 };
 
 /** Reads `$.year`, `$.hours`; undefined when there is no such part. */
-export function partOf(value: Moment | Span, name: string): Value | undefined {
-  if (value instanceof Span) {
+export function partOf(value: Moment | TimeSpan, name: string): Value | undefined {
+  if (value instanceof TimeSpan) {
     if (name === 'microseconds') return value.micros;
     const unit = Object.hasOwn(lengths, name) ? lengths[name] : undefined;
     return unit === undefined ? undefined : Number(value.micros) / Number(unit);
@@ -161,11 +161,11 @@ export function partOf(value: Moment | Span, name: string): Value | undefined {
     case 'weekday':
       return BigInt(value.weekday);
     case 'offset':
-      return new Span(value.offset);
+      return new TimeSpan(value.offset);
     case 'date':
       return Moment.of({ ...parts, hour: 0, minute: 0, second: 0, microsecond: 0 }, value.offset);
     case 'time':
-      return new Span(((value.wall % day) + day) % day);
+      return new TimeSpan(((value.wall % day) + day) % day);
     case 'utc':
       return moved(value, -value.offset);
     // yaql subtracts the offset twice: in `utc`, and in the subtraction.
