@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceNames } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { freePort } from './backends/free-port.ts';
+import { freeLocalPort } from './backends/free-port.ts';
 
 async function startOnce(name: string): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), `anneal-${name}-`));
-  const healthPort = await freePort();
+  const healthPort = await freeLocalPort();
   const child = spawn(process.execPath, [`services/${name}/main.ts`], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
@@ -17,7 +17,7 @@ async function startOnce(name: string): Promise<void> {
       ANNEAL_DATA: data,
       ANNEAL_LOG_LEVEL: 'warn',
       ANNEAL_HEALTH_PORT: String(healthPort),
-      ANNEAL_GATEWAY_PORT: String(await freePort()),
+      ANNEAL_GATEWAY_PORT: String(await freeLocalPort()),
       ANNEAL_GATEWAY_ADMIN_PASSWORD: 'only-for-this-test',
     },
   });

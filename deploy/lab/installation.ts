@@ -15,7 +15,7 @@ const paths = (directory: string) => ({
 });
 
 /** The folder of the agent and its scripts. Erasing the disk removes it. */
-export const rootOf = (directory: string): string => paths(directory).root;
+export const installationRoot = (directory: string): string => paths(directory).root;
 
 export function installedSeed(directory: string): BootSeed | undefined {
   try {
@@ -99,7 +99,7 @@ export function machineEnvironment(options: {
   const { directory, address, hostname, inherited } = options;
   return {
     PATH: [paths(directory).bin, inherited['PATH'] ?? '/usr/bin:/bin', dirname(process.execPath)].join(delimiter),
-    HOME: rootOf(directory),
+    HOME: installationRoot(directory),
     HOSTNAME: hostname,
     HOST_ADDRESS: address,
     LANG: inherited['LANG'] ?? 'C.UTF-8',

@@ -13,7 +13,7 @@ import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
 import { exchange, fetchDocument, report, type Fetched } from './boot-image.ts';
-import { erase, install, installedSeed, machineEnvironment, rootOf, writePrograms } from './installation.ts';
+import { erase, install, installedSeed, machineEnvironment, installationRoot, writePrograms } from './installation.ts';
 import { noOverride, saveMachine, type BootOverride, type Indicator, type MachineState } from './machine-state.ts';
 import { killProcesses, terminateProcesses } from './processes.ts';
 
@@ -286,7 +286,7 @@ export class LabMachine {
     const { address, name } = this.#state;
     const agent = await this.#options.startAgent({
       seed,
-      directory: rootOf(this.directory),
+      directory: installationRoot(this.directory),
       environment: machineEnvironment({
         directory: this.directory,
         address,

@@ -15,7 +15,7 @@ import { read, readList } from './read.ts';
 import {
   bundleBody,
   optionsBody,
-  pathOf,
+  stackUrlPath,
   type StackOptions,
   type StackRef,
   type Stacks,
@@ -74,7 +74,7 @@ export interface Actions {
 export function actionsOf(connection: GatewayConnection, stacks: Stacks): Actions {
   const service = 'orchestration';
   const encoded = encodeURIComponent;
-  const at = async (stack: string): Promise<string> => pathOf(await stacks.find({ stack }));
+  const at = async (stack: string): Promise<string> => stackUrlPath(await stacks.find({ stack }));
 
   return {
     async act({ stack, action }) {
@@ -92,7 +92,7 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
     async signal({ stack, resource, signal }) {
       const what = `signal the resource ${resource} of ${stack}`;
       const ref = await locate(stacks, { stack, path: resource });
-      const path = `${pathOf(ref)}/resources/${encoded(ref.resource)}/signal`;
+      const path = `${stackUrlPath(ref)}/resources/${encoded(ref.resource)}/signal`;
       await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
     },
     async why({ stack, resource }) {

@@ -1,6 +1,6 @@
 /** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
-import { openConnection, rootOf, type GatewayConnection, type Login } from './connection.ts';
+import { openConnection, gatewayRoot, type GatewayConnection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
 import { failureOf } from './failure.ts';
 import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
@@ -49,7 +49,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
 
 /** Describes the server at an address; needs no login. */
 export async function info(parameters: { url: string; signal?: AbortSignal }): Promise<Info> {
-  const root = rootOf(parameters.url);
+  const root = gatewayRoot(parameters.url);
   const what = `read the version of ${root}`;
   const response = await fetch(`${root}/api/v1/info`, parameters.signal ? { signal: parameters.signal } : {});
   if (!response.ok) throw await failureOf(response, what);

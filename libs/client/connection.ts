@@ -72,10 +72,10 @@ interface Session {
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 /** The gateway's root, from the address of its identity API. */
-export const rootOf = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
+export const gatewayRoot = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
 
 export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<GatewayConnection> {
-  const url = rootOf(login.authUrl);
+  const url = gatewayRoot(login.authUrl);
   const identity = `${url}/identity/v3`;
   let session = await authenticate({ login, identity, signal: options.signal });
   let renewal: Promise<Session> | undefined;
@@ -149,7 +149,7 @@ async function authenticate(input: {
   signal: AbortSignal | undefined;
 }): Promise<Session> {
   const { login, identity, signal } = input;
-  const root = rootOf(identity);
+  const root = gatewayRoot(identity);
   const what = `log in at ${root}`;
   const response =
     'token' in login

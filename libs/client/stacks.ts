@@ -118,7 +118,7 @@ export const optionsBody = ({
 });
 
 /** The canonical path of a stack, below the service's address. */
-export const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
+export const stackUrlPath = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
 
 export function stacksOf(connection: GatewayConnection): Stacks {
   const service = 'orchestration';
@@ -147,7 +147,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
   const showResource: Stacks['resource'] = async ({ stack, resource }) => {
     const what = `show the resource ${resource} of ${stack}`;
     const ref = await locate({ find, resource: showResource }, { stack, path: resource });
-    const path = `${pathOf(ref)}/resources/${encodeURIComponent(ref.resource)}`;
+    const path = `${stackUrlPath(ref)}/resources/${encodeURIComponent(ref.resource)}`;
     return read(z.object({ resource: resourceSchema }), await connection.json({ service, path, what }), what).resource;
   };
 
@@ -177,7 +177,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       const what = `update the stack ${stack}`;
       const body = await connection.json({
         service,
-        path: pathOf(ref),
+        path: stackUrlPath(ref),
         method: existing ? 'PATCH' : 'PUT',
         body: {
           ...(bundle && bundleBody(bundle)),
@@ -190,7 +190,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
     },
     async delete({ stack }) {
       const ref = await find({ stack });
-      await connection.call({ service, path: pathOf(ref), method: 'DELETE', what: `delete the stack ${stack}` });
+      await connection.call({ service, path: stackUrlPath(ref), method: 'DELETE', what: `delete the stack ${stack}` });
       return ref;
     },
     async list({ limit, marker, deleted, nested, status, signal } = {}) {
@@ -215,7 +215,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       const ref = await find({ stack, ...(signal && { signal }) });
       const body = await connection.json({
         service,
-        path: `${pathOf(ref)}/resources`,
+        path: `${stackUrlPath(ref)}/resources`,
         query: { with_detail: detail ? true : undefined, nested_depth: depth },
         what,
         signal,
@@ -228,7 +228,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       const ref = await find({ stack });
       const body = await connection.json({
         service,
-        path: `${pathOf(ref)}/events`,
+        path: `${stackUrlPath(ref)}/events`,
         query: { limit, marker, sort_dir: descending ? 'desc' : 'asc', resource_name: resource },
         what,
       });
@@ -240,7 +240,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
     async output({ stack, key }) {
       const what = `show the output ${key} of ${stack}`;
       const ref = await find({ stack });
-      const path = `${pathOf(ref)}/outputs/${encodeURIComponent(key)}`;
+      const path = `${stackUrlPath(ref)}/outputs/${encodeURIComponent(key)}`;
       return read(z.object({ output: outputSchema }), await connection.json({ service, path, what }), what).output;
     },
     async validate({ bundle, parameters }) {

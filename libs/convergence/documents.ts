@@ -279,7 +279,7 @@ export const shownType = ({ type, written_type: written }: Pick<ResourceDocument
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 
 /** Whether no provider ever got a request for the resource, and no existing object was adopted. */
-export const isUnknown = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
+export const isUnrequested = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
 
 /** The incarnation readers see for a name: an existing object wins over one not created yet. */
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FromParent, Input } from './protocol.ts';
-import { Driver, wish as wishOf } from './simulation/driver.ts';
-import { newStack, planOf, toolsAt, type DesiredResource } from './simulation/model.ts';
+import { Driver, desiredResource as wishOf } from './simulation/driver.ts';
+import { newSimulatedStack, simulatedPlan, toolsAt, type DesiredResource } from './simulation/model.ts';
 import type { ParentLink } from './documents.ts';
 import { responseOf } from './nested.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
@@ -19,15 +19,15 @@ const link = (fence: number, deadline: number): ParentLink => ({
   deadline: new Date(deadline).toISOString(),
 });
 const made = (): State => {
-  const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
-  step(state, [{ kind: 'create', id: 'c', plan: planOf({}), parent: link(1, minute) }], toolsAt(0));
+  const state = loadState({ stack: newSimulatedStack('s'), resources: [], plan: emptyPlan() });
+  step(state, [{ kind: 'create', id: 'c', plan: simulatedPlan({}), parent: link(1, minute) }], toolsAt(0));
   return state;
 };
 
 describe('the deadline of a nested stack', () => {
   it('is that of the request', () => {
-    const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
-    step(state, [{ kind: 'create', id: 'c', plan: planOf({ a: wish }), parent: link(1, minute) }], toolsAt(0));
+    const state = loadState({ stack: newSimulatedStack('s'), resources: [], plan: emptyPlan() });
+    step(state, [{ kind: 'create', id: 'c', plan: simulatedPlan({ a: wish }), parent: link(1, minute) }], toolsAt(0));
     expect(state.stack.deadline).toBe(new Date(minute).toISOString());
   });
 
@@ -35,13 +35,13 @@ describe('the deadline of a nested stack', () => {
     const state = made();
     const target = { ...state.stack.target, plan: 'larger' };
     const now = 1000 * minute;
-    step(state, [{ kind: 'update', id: 'u', plan: planOf({ a: wish }), target }], toolsAt(now));
+    step(state, [{ kind: 'update', id: 'u', plan: simulatedPlan({ a: wish }), target }], toolsAt(now));
     expect(state.stack).toMatchObject({ action: 'UPDATE', status: 'IN_PROGRESS' });
     expect(Date.parse(state.stack.deadline ?? '')).toBeGreaterThan(now);
   });
 });
 
-const target = (plan: string) => ({ ...newStack('s').target, plan });
+const target = (plan: string) => ({ ...newSimulatedStack('s').target, plan });
 const answers = ({ changes }: ReturnType<typeof step>): string[] =>
   changes.effects.flatMap((effect) =>
     effect.kind === 'answer' ? [`${effect.status} ${effect.failure?.code ?? ''}`.trim()] : [],
@@ -49,8 +49,8 @@ const answers = ({ changes }: ReturnType<typeof step>): string[] =>
 
 describe('the answer of a nested stack', () => {
   const busy = (): State => {
-    const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
-    step(state, [{ kind: 'create', id: 'c', plan: planOf({ a: wish }), parent: link(3, minute) }], toolsAt(0));
+    const state = loadState({ stack: newSimulatedStack('s'), resources: [], plan: emptyPlan() });
+    step(state, [{ kind: 'create', id: 'c', plan: simulatedPlan({ a: wish }), parent: link(3, minute) }], toolsAt(0));
     return state;
   };
   const gone = (): State => {
@@ -92,7 +92,7 @@ describe('the answer of a nested stack', () => {
 
   it('follows a cancellation in every state', () => {
     const state = made();
-    const plan = planOf({ a: wish });
+    const plan = simulatedPlan({ a: wish });
     take(state, { kind: 'update', id: 'u', plan, target: target('a'), as: 'RESTORE', parent: link(2, minute) });
     const outcome = take(state, { kind: 'cancel', id: 'x', parent: link(2, minute) });
     expect(answers(outcome)).toEqual(['failed ResourceFailed']);

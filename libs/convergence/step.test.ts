@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { Changes, Input } from './protocol.ts';
-import { successResponse, newStack, planOf, toolsAt, type DesiredResource } from './simulation/model.ts';
+import {
+  successResponse,
+  newSimulatedStack,
+  simulatedPlan,
+  toolsAt,
+  type DesiredResource,
+} from './simulation/model.ts';
 import type { ResourceDocument } from './documents.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
 
 const wish = (more: Partial<DesiredResource> = {}): DesiredResource => ({ requires: [], value: 1, kind: 1, ...more });
-const fresh = (): State => loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
+const fresh = (): State => loadState({ stack: newSimulatedStack('s'), resources: [], plan: emptyPlan() });
 
 /** Steps, and returns the requests that were sent: `create a`. */
 function take(state: State, input: Input, now = 0): string[] {
@@ -33,17 +39,22 @@ const answer = (state: State, name: string, more: { status?: 'failed'; replace?:
   return take(state, { kind: 'response', id: `answer ${(count += 1)}`, response });
 };
 const create = (state: State, wishes: Record<string, DesiredResource>): string[] =>
-  take(state, { kind: 'create', id: 'create', plan: planOf(wishes) });
+  take(state, { kind: 'create', id: 'create', plan: simulatedPlan(wishes) });
 const update = (state: State, wishes: Record<string, DesiredResource>, id = `update ${(count += 1)}`): string[] =>
   take(state, {
     kind: 'update',
     id,
-    plan: planOf(wishes),
+    plan: simulatedPlan(wishes),
     target: { ...state.stack.target, plan: JSON.stringify(wishes) },
   });
 /** Another update to the same plan. */
 const renew = (state: State, wishes: Record<string, DesiredResource>, revision: string): string[] =>
-  take(state, { kind: 'update', id: revision, plan: planOf(wishes), target: { ...state.stack.target, revision } });
+  take(state, {
+    kind: 'update',
+    id: revision,
+    plan: simulatedPlan(wishes),
+    target: { ...state.stack.target, revision },
+  });
 const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
 const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;
 
@@ -56,7 +67,7 @@ function finish(state: State, asked: string[]): string[] {
 
 describe('a bounded step', () => {
   const names = Array.from({ length: 100 }, (_, index) => `r${index}`);
-  const plan = planOf(Object.fromEntries(names.map((name) => [name, wish()])));
+  const plan = simulatedPlan(Object.fromEntries(names.map((name) => [name, wish()])));
   const tools = { ...toolsAt(0), most: 10 };
   /** Steps without inputs until a step is not partial; returns the changed documents of each step. */
   const proceed = (state: State, inputs: readonly Input[]): string[][] => {
@@ -219,7 +230,7 @@ describe('the graph', () => {
 
   it('removes the resource but keeps its object with deletion policy Retain', () => {
     const state = fresh();
-    const plan = planOf({ a: wish() });
+    const plan = simulatedPlan({ a: wish() });
     const kept = { ...plan, resources: { a: { ...plan.resources['a'], deletion_policy: 'Retain' } } } as typeof plan;
     finish(state, take(state, { kind: 'create', id: 'create', plan: kept }));
     expect(remove(state)).toEqual([]);
@@ -339,7 +350,7 @@ describe('a newer action', () => {
     const { traversal, deadline } = state.stack;
     const old: Input = { kind: 'timer', id: 't', timer: 'deadline', traversal };
     const when = Date.parse(deadline ?? '');
-    const plan = planOf({ a: wish({ value: 2 }) });
+    const plan = simulatedPlan({ a: wish({ value: 2 }) });
     const later: Input = { kind: 'update', id: 'later', plan, target: { ...state.stack.target, plan: 'later' } };
     const { effects } = step(state, [later], toolsAt(when - 1000)).changes;
     expect(effects).not.toContainEqual({ kind: 'cancel timer', timer: 'deadline', traversal });
@@ -393,7 +404,7 @@ describe('time and repeats', () => {
 
   it('H4: records nothing for a repeated action, response or timer', () => {
     const state = fresh();
-    const input: Input = { kind: 'create', id: 'create', plan: planOf({ a: wish() }) };
+    const input: Input = { kind: 'create', id: 'create', plan: simulatedPlan({ a: wish() }) };
     take(state, input);
     const response = successResponse(pending(state, 'a'));
     take(state, { kind: 'response', id: 'r', response });
@@ -404,7 +415,7 @@ describe('time and repeats', () => {
 
   it('returns equal changes for equal state and inputs', () => {
     const inputs: Input[] = [
-      { kind: 'create', id: 'create', plan: planOf({ a: wish(), b: wish({ requires: ['a'] }) }) },
+      { kind: 'create', id: 'create', plan: simulatedPlan({ a: wish(), b: wish({ requires: ['a'] }) }) },
     ];
     const [one, other] = [fresh(), fresh()].map((state) => step(state, inputs, toolsAt(7)).changes);
     expect(one).toEqual(other);

@@ -1,7 +1,14 @@
 /** Walks `traversal/transitions.ts`: every input in every state. */
 import { describe, expect, it } from 'vitest';
 import type { Input } from './protocol.ts';
-import { successResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from './simulation/model.ts';
+import {
+  successResponse,
+  newSimulatedStack,
+  simulatedPlan,
+  simulatedTarget,
+  toolsAt,
+  type DesiredResources,
+} from './simulation/model.ts';
 import { stackActions } from '@anneal/contracts/scheduling.ts';
 import { type ParentLink, type StackAction, type StackDocument } from './documents.ts';
 import { expectedOf } from './simulation/checks/expected.ts';
@@ -18,24 +25,24 @@ import {
   type TransitionInput,
 } from './traversal/transitions.ts';
 
-const wishes = (value: number): Wishes => ({
+const wishes = (value: number): DesiredResources => ({
   a: { requires: [], value, kind: 1 },
   b: { requires: [], value, kind: 1 },
 });
 const take = (state: State, input: Input) => step(state, [input], toolsAt(0));
 const fresh = (onFailure: 'keep' | 'pause' = 'keep'): State =>
   loadState({
-    stack: newStack('s', { target: targetOf('1'), on_failure: onFailure }),
+    stack: newSimulatedStack('s', { target: simulatedTarget('1'), on_failure: onFailure }),
     resources: [],
     plan: emptyPlan(),
   });
 const update = (value: number): Input => ({
   kind: 'update',
   id: `update ${value}`,
-  plan: planOf(wishes(value)),
-  target: targetOf(String(value)),
+  plan: simulatedPlan(wishes(value)),
+  target: simulatedTarget(String(value)),
 });
-const create: Input = { kind: 'create', id: 'create', plan: planOf(wishes(1)) };
+const create: Input = { kind: 'create', id: 'create', plan: simulatedPlan(wishes(1)) };
 
 let answers = 0;
 /** Answers all requests, until none is pending. */

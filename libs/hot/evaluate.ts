@@ -8,7 +8,7 @@ import { join } from './syntax/mistakes.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { fromText } from '@anneal/python/values/number.ts';
-import { holdsUnknown, type PartialValue, settled, type Unknown, unknown } from './evaluate/unknown.ts';
+import { holdsUnknown, type PartialValue, settledValue, type Unknown, unknown } from './evaluate/unknown.ts';
 import { OutOfWork, EvaluationWork } from './evaluate/work.ts';
 
 export type { Scope } from './functions/function.ts';
@@ -16,7 +16,7 @@ export { type Unknown, unknown } from './evaluate/unknown.ts';
 
 /** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
-  return plain(settled(evaluateParts(expression, scope, path)));
+  return plain(settledValue(evaluateParts(expression, scope, path)));
 }
 
 /** Evaluates as {@link evaluate} does, but a list or map with an unknown part keeps its other parts. */

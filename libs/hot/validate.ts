@@ -5,7 +5,7 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';
-import { isObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema, ParameterType } from './parameters/parameter-schema.ts';
 import { sectionNode } from './syntax/template.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
@@ -92,7 +92,7 @@ export function replaceHidden(
   return toRecord(
     Object.entries(environment).map(([section, content]): [string, Json] => {
       const holds = section === 'parameters' || section === 'parameter_defaults';
-      if (!holds || !isObject(content)) return [section, content];
+      if (!holds || !isPlainObject(content)) return [section, content];
       return [
         section,
         toRecord(Object.entries(content).map(([name, value]) => [name, isHidden(name) ? replace(value) : value])),

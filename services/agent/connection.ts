@@ -40,7 +40,11 @@ const claimAnswer = z.object({
   messages: z.array(z.object({ id: z.string().optional(), href: z.string(), body: z.unknown() })),
 });
 
-export function connect(options: { seed: BootSeed; client_id: string; requestTimeoutMs?: number }): AgentConnection {
+export function connectAgent(options: {
+  seed: BootSeed;
+  client_id: string;
+  requestTimeoutMs?: number;
+}): AgentConnection {
   const { seed, client_id, requestTimeoutMs = 30_000 } = options;
   const base = `${seed.gateway_url.replace(/\/$/, '')}/messaging/v2/queues`;
   const requests = `${base}/${encodeURIComponent(seed.requests_queue)}`;

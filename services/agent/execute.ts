@@ -30,7 +30,7 @@ export interface ExecuteOptions {
   readonly onStarted: (at: string) => void;
 }
 
-export const maxAttempts = 3;
+export const maxToolRuns = 3;
 /** Time between SIGTERM and SIGKILL. */
 const termGraceMs = 5_000;
 /** How long a preparation waits for space on a full disk. */
@@ -139,7 +139,7 @@ function mayRunAgain({ request, attempts }: JournalEntry): true | string {
   if (request.options.on_interrupt === 'fail') {
     return 'interrupted: its program ended without an exit status (power failure or kill), and options.on_interrupt is fail';
   }
-  if (attempts < maxAttempts) return true;
+  if (attempts < maxToolRuns) return true;
   return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 
 export const agentVersion = '0.1.0';
 
-export const factsOf = (environment: Readonly<Record<string, string>>, name: string): JsonObject => ({
+export const hostFacts = (environment: Readonly<Record<string, string>>, name: string): JsonObject => ({
   hostname: environment.HOSTNAME ?? (name === '' ? hostname() : name),
   ...(environment.HOST_ADDRESS !== undefined && { address: environment.HOST_ADDRESS }),
   addresses: addresses(),

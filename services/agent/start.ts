@@ -16,9 +16,9 @@ import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { Log } from './log.ts';
-import { connect, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
+import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';
-import { factsOf } from './facts.ts';
+import { hostFacts } from './facts.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
 import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
@@ -57,7 +57,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   await freeSpace(directory);
   const journal = openJournal(join(directory, 'journal.db'));
   const stopping = new AbortController();
-  const connection = connect({ seed, client_id: clientIdOf(directory, options.newId) });
+  const connection = connectAgent({ seed, client_id: clientIdOf(directory, options.newId) });
   const loop = new Loop({ options, journal, connection, signal: stopping.signal });
   const done = Promise.all([loop.run(), loop.watchStreams()]).catch((error: unknown) => {
     if (!stopping.signal.aborted) {
@@ -124,7 +124,7 @@ class Loop {
   }
 
   async run(): Promise<void> {
-    await this.#say({ hello: true, facts: factsOf(this.#options.environment, this.#options.seed.hostname) });
+    await this.#say({ hello: true, facts: hostFacts(this.#options.environment, this.#options.seed.hostname) });
     for (const entry of this.#journal.open()) await this.#surviving(() => this.#resume(entry));
     for (;;) {
       this.#signal.throwIfAborted();

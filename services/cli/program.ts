@@ -8,7 +8,7 @@ import { addHookCommands } from './command/hook.ts';
 import { addHostCommands } from './command/host.ts';
 import { addInfoCommands } from './command/info.ts';
 import { addNodeCommands } from './command/node.ts';
-import { examples } from './command/options.ts';
+import { exampleText } from './command/options.ts';
 import { addOutputCommands } from './command/output.ts';
 import { addProviderCommands } from './command/provider.ts';
 import { addQueueCommands } from './command/queue.ts';
@@ -43,7 +43,7 @@ export function buildProgram(
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
     })
-    .addHelpText('after', examples('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
+    .addHelpText('after', exampleText('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
     .addHelpText(
       'after',
       '\nConnects to OS_AUTH_URL if set, otherwise to the local server whose data folder (.anneal) is in this or a parent folder.' +

@@ -131,7 +131,7 @@ export interface ConfigurationCollections {
   readonly resources: Collection<ConfigurationResource>;
 }
 
-export async function openCollections(store: Store): Promise<ConfigurationCollections> {
+export async function openConfigurationCollections(store: Store): Promise<ConfigurationCollections> {
   const [queues, messages, hosts, resources] = await Promise.all([
     store.collection<QueueDocument>({
       name: 'configuration_queues',

@@ -16,13 +16,13 @@ import {
   afterThoseBefore,
   restingState,
   startRun,
-  targetOf,
+  runTarget,
   type NewRunContext,
   type RunTarget,
 } from './deployments/new-run.ts';
 import { attributesOf } from './deployments/outcome.ts';
 import { carryOut, withdraw } from './deployments/run.ts';
-import { respond } from './say.ts';
+import { respond } from './respond.ts';
 
 export interface ProviderContext extends NewRunContext {
   readonly gatewayUrl: string;
@@ -225,7 +225,7 @@ async function decideDeployment(
   }
   let target: RunTarget;
   try {
-    target = await targetOf(context, message.data);
+    target = await runTarget(context, message.data);
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return fail(error);
     throw error;

@@ -21,7 +21,7 @@ import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { openCollections } from './collections.ts';
+import { openConfigurationCollections } from './collections.ts';
 import { listConfigs, showConfig } from './configs/view.ts';
 import { listDeployments, showDeployment } from './deployments/view.ts';
 import { fire } from './deployments/due.ts';
@@ -29,7 +29,7 @@ import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewH
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
-import { queueRoutes } from './queues/calls.ts';
+import { queueCallRoutes } from './queues/calls.ts';
 import { findHost } from './queues/names.ts';
 import { keepSending } from '@anneal/runtime/outbox.ts';
 import { recover } from './recover.ts';
@@ -45,7 +45,7 @@ export const configurationService = defineService({
   name: 'configuration',
   settings: configurationSettings,
   async start(service, settings) {
-    const collections = await openCollections(service.store);
+    const collections = await openConfigurationCollections(service.store);
     const queues: QueueContext = {
       collections,
       secrets: service.secrets,
@@ -105,7 +105,7 @@ export const configurationService = defineService({
           signal: (message) => handleSignal(context, message),
         }),
         ...hostRoutes(context),
-        ...queueRoutes(context),
+        ...queueCallRoutes(context),
         ...deploymentRoutes(context),
       ]),
       { concurrency: settings.concurrency },

@@ -25,7 +25,13 @@ import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
 import { Pump } from './pump.ts';
 import { notificationSettings } from './settings.ts';
-import { create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
+import {
+  createSubscription,
+  interested,
+  openSubscriptions,
+  viewOf,
+  type SubscriptionDocument,
+} from './subscriptions.ts';
 import { createSender } from './webhook.ts';
 
 /** Events that are not stored. They only report that there is something to read. */
@@ -150,7 +156,7 @@ export const notificationService = defineService({
           const { after, ...wanted } = data;
           checkUrl(wanted.url, settings);
           const cursor = after === undefined ? await events.last() : await events.positionOf(after);
-          const { document, secret } = await create({
+          const { document, secret } = await createSubscription({
             subscriptions,
             secrets,
             wanted,

@@ -47,7 +47,7 @@ export function secretFrom(given: string | undefined): string {
   throw new AnnealError('InvalidRequest', 'A secret must be `whsec_` followed by 24 to 64 random bytes in base64.');
 }
 
-export async function create(parameters: {
+export async function createSubscription(parameters: {
   subscriptions: Subscriptions;
   secrets: Secrets;
   wanted: {

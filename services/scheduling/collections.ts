@@ -28,7 +28,7 @@ export interface SchedulingCollections {
   readonly shards: Collection<ShardsDocument>;
 }
 
-export async function openCollections(store: Store): Promise<SchedulingCollections> {
+export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
   const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] =
     await Promise.all([
       store.collection<StackDocument>({

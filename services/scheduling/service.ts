@@ -9,7 +9,7 @@ import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { openCollections } from './collections.ts';
+import { openSchedulingCollections } from './collections.ts';
 import { createEvaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
 import { createAdjust } from './nested/adjust.ts';
@@ -40,7 +40,7 @@ export const schedulingService = defineService({
   async start(context, given) {
     const { batch, cachedStacks, graceSeconds, routeSeconds, stackRequests } = given;
     const { bus, log, mint, store } = context;
-    const collections = await openCollections(store);
+    const collections = await openSchedulingCollections(store);
     const shards = await openShards({
       collection: collections.shards,
       journal: collections.journal,

@@ -6,7 +6,7 @@
  * C2 No container outlives the test run: it is removed when the process that started it has ended.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './free-port.ts';
+import { freeLocalPort } from './free-port.ts';
 import type { BackendServer } from './backend.ts';
 
 /** A running engine answers at once; an engine that hangs counts as missing. */
@@ -61,7 +61,7 @@ export async function startContainer(parameters: Container): Promise<ContainerSe
 async function started({ image, port, command, urlOf, isReady }: Container): Promise<ContainerServer> {
   const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   const { container: engine } = await getContainerRuntimeClient();
-  const hostPort = await freePort();
+  const hostPort = await freeLocalPort();
   const container = new GenericContainer(image)
     .withExposedPorts({ container: port, host: hostPort })
     .withStartupTimeout(startMs);

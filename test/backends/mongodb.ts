@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@anneal/store/open.ts';
 import { startContainer } from './containers.ts';
-import { freePort } from './free-port.ts';
+import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, FindBackend } from './backend.ts';
 import { buildFerretdb } from './ferretdb/build.ts';
@@ -77,7 +77,7 @@ const ferretdb = (file: string): Program => ({
 
 async function startOwn(program: Program): Promise<BackendServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-mongodb-'));
-  const port = await freePort();
+  const port = await freeLocalPort();
   const url = `mongodb://127.0.0.1:${port}/${program.query}`;
   let server: ChildProcess | undefined;
 

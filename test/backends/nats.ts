@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startContainer } from './containers.ts';
-import { freePort } from './free-port.ts';
+import { freeLocalPort } from './free-port.ts';
 import { cacheFolder, findProgram, isProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 
@@ -57,7 +57,7 @@ export const findNats = async ({ config }: { config?: string } = {}): Promise<Ba
 
 async function startOwn(program: string, config = ''): Promise<BackendServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-nats-'));
-  const port = await freePort();
+  const port = await freeLocalPort();
   const file = join(folder, 'nats.conf');
   await writeFile(file, config);
   let child: ChildProcess | undefined;

@@ -10,7 +10,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startContainer } from './containers.ts';
-import { freePort } from './free-port.ts';
+import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 import type { Certificates } from './certificates.ts';
@@ -68,8 +68,8 @@ async function inContainer(): Promise<RabbitmqServer | undefined> {
 
 async function startOwn(script: string, epmd: string, tls: Certificates | undefined): Promise<RabbitmqServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-rabbitmq-'));
-  const [port, distributionPort, epmdPort] = [await freePort(), await freePort(), await freePort()];
-  const secureHost = tls && `127.0.0.1:${await freePort()}`;
+  const [port, distributionPort, epmdPort] = [await freeLocalPort(), await freeLocalPort(), await freeLocalPort()];
+  const secureHost = tls && `127.0.0.1:${await freeLocalPort()}`;
   await writeFile(join(folder, 'plugins'), tls ? '[rabbitmq_auth_mechanism_ssl].' : '[].');
   const configuration = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,

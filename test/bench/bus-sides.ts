@@ -25,7 +25,7 @@ const log = createLog({ level: 'silent', format: 'json' });
 const withQuery = (url: string, query: string): string => `${url}${url.includes('?') ? '&' : '?'}${query}`;
 
 /** A small real message, about 400 bytes of JSON. It is cheap to create, so that neither side waits for the load. */
-export function mint(key: string): Envelope {
+export function mintBenchMessage(key: string): Envelope {
   return {
     specversion: '1.0',
     id: cheapId(),
@@ -107,7 +107,7 @@ export const embedded = (synchronous: 'normal' | 'full'): MessageSource => ({
     const { path, remove } = await folder();
     const url = `sqlite:${path}/bus.db?synchronous=${synchronous}`;
     const { side } = await busSide({ name: this.name, url, directory: path, queues });
-    const raw = new RawSqlite({ file: join(path, 'raw.db'), synchronous, mint });
+    const raw = new RawSqlite({ file: join(path, 'raw.db'), synchronous, mint: mintBenchMessage });
     return {
       server: `SQLite ${process.versions['sqlite'] ?? ''}`,
       adapter: side,

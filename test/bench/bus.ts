@@ -1,6 +1,6 @@
 /** Compares each bus with its raw driver, with the same guarantees, in the same run. */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { embedded, mint, nats, rabbitmq, type Backend, type MessageSource } from './bus-sides.ts';
+import { embedded, mintBenchMessage, nats, rabbitmq, type Backend, type MessageSource } from './bus-sides.ts';
 import { atRate, oneWay, roundTrips, type LoadSample, type Side, type Window } from './load.ts';
 import { pair, type BenchSide } from './pair.ts';
 import { RawSqlite } from './raw-sqlite.ts';
@@ -32,14 +32,16 @@ const cases: readonly Case[] = [
     name: `one-way, ${batch} a send, ${lanes * batch} in flight`,
     unit: 'messages/s',
     withRatio: true,
-    load: (side: Side, window: Window) => oneWay(side, { mint, window, lanes, batch, queue: oneWayQueue }),
+    load: (side: Side, window: Window) =>
+      oneWay(side, { mint: mintBenchMessage, window, lanes, batch, queue: oneWayQueue }),
     bare: (sqlite: RawSqlite, window: Window) => sqlite.oneWay({ batch: lanes * batch, window }),
   })),
   ...hostCases.map(({ count, outstanding }) => ({
     name: `round trip, ${count} hosts × ${outstanding}`,
     unit: 'round trips/s',
     withRatio: true,
-    load: (side: Side, window: Window) => roundTrips(side, { mint, window, hosts: hosts.slice(0, count), outstanding }),
+    load: (side: Side, window: Window) =>
+      roundTrips(side, { mint: mintBenchMessage, window, hosts: hosts.slice(0, count), outstanding }),
     bare: (sqlite: RawSqlite, window: Window) => sqlite.roundTrips({ hosts: count, outstanding, window }),
   })),
   {
@@ -47,7 +49,12 @@ const cases: readonly Case[] = [
     unit: 'round trips/s',
     withRatio: false,
     load: (side, window) =>
-      atRate(side, { mint, window, hosts: hosts.slice(0, openLoop.count), perSecond: openLoop.perSecond }),
+      atRate(side, {
+        mint: mintBenchMessage,
+        window,
+        hosts: hosts.slice(0, openLoop.count),
+        perSecond: openLoop.perSecond,
+      }),
     bare: undefined,
   },
 ];

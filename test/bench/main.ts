@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
 import { engineBench } from './engine.ts';
 import { hotBench } from './hot.ts';
-import { machine, tableOf, type Bench } from './report.ts';
+import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
@@ -30,7 +30,7 @@ if (values.help || chosen.length === 0) {
     print(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
     const measured = await bench.run({ quick: values.quick, say: print });
     rows.push(...measured);
-    if (!values.json) print(`\n${tableOf(measured)}`);
+    if (!values.json) print(`\n${reportTable(measured)}`);
   }
   if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
 }

@@ -54,7 +54,7 @@ const number = (value: number | undefined): string =>
       ? Math.round(value).toLocaleString('en')
       : value.toPrecision(3);
 
-export function tableOf(rows: readonly Row[]): string {
+export function reportTable(rows: readonly Row[]): string {
   const cells = [
     ['bench', 'case', 'backend', 'n', 'metric', 'value', 'unit', 'p50', 'p95', 'p99', 'samples', 'cpu µs', 'ratio'],
     ...rows.map((row) => [

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { brokers, findBackends, isShort, startDistributed, type Fleet } from '../e2e/distributed.ts';
 import { startSupervised } from '../e2e/distributed-supervised.ts';
-import { bundle, deleted, withRetries, settled } from '../e2e/server.ts';
+import { bundle, deleted, withClientRetries, settled } from '../e2e/server.ts';
 import { faultsOfTrace, fleet } from '../e2e/templates.ts';
 import { randomOf, seedOf } from './random.ts';
 
@@ -86,7 +86,7 @@ for (const { name, find } of brokers) {
       const survives = async (stack: string, harm: Harm): Promise<void> => {
         const trace = join(server.data, `trace-${stack}`);
         const ran = (): Promise<string> => readFile(trace, 'utf8').catch(() => '');
-        await withRetries(() =>
+        await withClientRetries(() =>
           server.client.stacks.create({ name: stack, bundle: bundle(fleet({ ...shape, trace })) }),
         );
         await eventually(async () => ((await ran()) === '' ? undefined : true), {
@@ -102,7 +102,7 @@ for (const { name, find } of brokers) {
           status: 'CREATE_COMPLETE',
         });
         expect(faultsOfTrace(await ran(), shape)).toEqual([]);
-        await withRetries(() => server.client.stacks.delete({ stack }));
+        await withClientRetries(() => server.client.stacks.delete({ stack }));
         await harm(server);
         await deleted(server, stack, settleMs);
         expect(faultsOfTrace(await ran(), shape)).toEqual([]);

@@ -9,7 +9,7 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { templatingService } from '@anneal/templating/service.ts';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FindBackend } from '../backends/backend.ts';
-import { freePort } from '../backends/free-port.ts';
+import { freeLocalPort } from '../backends/free-port.ts';
 import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
@@ -74,7 +74,7 @@ for (const { name, find, check, what, settings } of cases) {
       async () => {
         if (!server) return;
         await server.kill();
-        const port = await freePort();
+        const port = await freeLocalPort();
         const starting = startServices({
           services: [templatingService],
           environment: { ANNEAL_DATA: data, ANNEAL_HEALTH_PORT: String(port), ...settings(server.url) },

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { happened, mint } from '@anneal/bus/conformance/messages.ts';
+import { happened, mintTestMessage } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { openStore } from '@anneal/store/open.ts';
@@ -85,7 +85,7 @@ for (const { broker, find, program, prefix, lasting } of cases) {
           await bus.close();
           await store.close();
         });
-        const events = [1, 2, 3].map((n) => mint(happened, { data: { n }, subject: `s${n}` }));
+        const events = [1, 2, 3].map((n) => mintTestMessage(happened, { data: { n }, subject: `s${n}` }));
         const publish = (index: number): Promise<void> => bus.publish(events.slice(index, index + 1));
 
         const [now, durable] = [listen('--count', '1'), listen('--count', '1', lasting, `listener-${name}`)];

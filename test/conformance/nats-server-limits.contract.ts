@@ -1,5 +1,5 @@
 /** The bus on NATS servers that require a login, or have no disk space. */
-import { mint, work } from '@anneal/bus/conformance/messages.ts';
+import { mintTestMessage, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
@@ -13,7 +13,7 @@ const isHere = !('missing' in probe);
 if ('missing' in probe) process.stderr.write(`${probe.missing}\n`);
 else await probe.stop();
 
-const todo = (n: number) => mint(work, { data: { n, text: 'x'.repeat(100_000) } });
+const todo = (n: number) => mintTestMessage(work, { data: { n, text: 'x'.repeat(100_000) } });
 
 describe.skipIf(!isHere)('a NATS server with rules of its own', () => {
   let store: Store;

@@ -1,5 +1,5 @@
 /** The bus on NATS JetStream when other programs change its messages or consumers. */
-import { mint, silent, sum, work } from '@anneal/bus/conformance/messages.ts';
+import { mintTestMessage, silent, sum, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import { JetStreamConnection } from '@anneal/bus/nats/connection.ts';
 import type { Address } from '@anneal/bus/nats/names.ts';
@@ -37,7 +37,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     });
     return bus;
   };
-  const todo = (n: number) => mint(work, { data: { n } });
+  const todo = (n: number) => mintTestMessage(work, { data: { n } });
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-nats-strangers-'));
@@ -84,7 +84,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
       const [service, requester] = [await open(), await open()];
       const notices: Envelope[] = [];
       await requester.consume('asker', async ({ message }) => void notices.push(message));
-      const request = mint(work, { data: { n: 1 }, subject: 's', replyto: 'asker' });
+      const request = mintTestMessage(work, { data: { n: 1 }, subject: 's', replyto: 'asker' });
       await requester.send({ queue: q, messages: [request] });
       const link = await stranger();
       await giveUp[how]?.(link, link.names.address(q));
@@ -123,7 +123,11 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
   it('B7: a question that a foreign consumer terminates is answered with the failure', async () => {
     const [service, requester] = [await open(), await open()];
     await service.queues.declare(q);
-    const question = requester.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 2 } }) });
+    const question = requester.request({
+      queue: q,
+      call: sum,
+      message: mintTestMessage(sum, { data: { a: 1, b: 2 } }),
+    });
     const refused = expect(question).rejects.toMatchObject({ code: 'Defect', details: { queue: q } });
     const link = await stranger();
     await vi.waitFor(async () => expect(await service.queues.measure(q)).toMatchObject({ depth: 1 }), soon);
@@ -174,7 +178,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     async (_where, before) => {
       await before();
       const sender = await open();
-      const request = mint(work, { data: { n: 2 }, subject: 's', replyto: 'asker' });
+      const request = mintTestMessage(work, { data: { n: 2 }, subject: 's', replyto: 'asker' });
       await sender.send({ queue: q, messages: [todo(1), request, todo(3)] });
       await sender.send({ queue: 'other.q', messages: [todo(4)] });
       await sender.close();

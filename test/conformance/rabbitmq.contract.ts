@@ -1,5 +1,5 @@
 /** The conformance of the bus on a real RabbitMQ, also between processes. */
-import { happened, mint, work } from '@anneal/bus/conformance/messages.ts';
+import { happened, mintTestMessage, work } from '@anneal/bus/conformance/messages.ts';
 import { opener } from '@anneal/bus/conformance/open.ts';
 import { busRestartConformance } from '@anneal/bus/conformance/restart.ts';
 import { activeConformance } from '@anneal/bus/conformance/active.ts';
@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       await place.dispose();
     });
     const send = (...values: number[]): Promise<void> =>
-      bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
+      bus.send({ queue: 'test.q', messages: values.map((n) => mintTestMessage(work, { data: { n } })) });
 
     it('a queue that another process removed is recreated, with the messages sent since then', async () => {
       await send(1);
@@ -92,7 +92,10 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       });
       await bus.consume('test.q', () => new Promise(() => undefined), options('one'));
       await other.consume('test.q', async (delivery) => void seen.push(nOf(delivery)), options('two'));
-      await other.send({ queue: 'test.q', messages: numbers(0, 40).map((n) => mint(work, { data: { n } })) });
+      await other.send({
+        queue: 'test.q',
+        messages: numbers(0, 40).map((n) => mintTestMessage(work, { data: { n } })),
+      });
       await vi.waitFor(async () => expect(await bus.queues.measure('test.q')).toMatchObject({ inFlight: 16 }), soon);
       expect(active).toEqual(['one true']);
       await bus.close();
@@ -118,7 +121,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       await all.stop();
       const seen: string[] = [];
       await other.subscribe(['other.#'], async ({ message }) => void seen.push(message.type), { group: 'test' });
-      await bus.publish([mint(happened, { data: { n: 1 }, subject: 's' })]);
+      await bus.publish([mintTestMessage(happened, { data: { n: 1 }, subject: 's' })]);
       expect(await bus.queues.measure('events.test')).toMatchObject({ depth: 0, inFlight: 0 });
       expect(seen).toEqual([]);
     });
@@ -136,7 +139,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       await place.dispose();
     });
     const send = (...values: number[]): Promise<void> =>
-      bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
+      bus.send({ queue: 'test.q', messages: values.map((n) => mintTestMessage(work, { data: { n } })) });
 
     it(
       'the check reports a broker without memory; sends wait and continue after the alarm',

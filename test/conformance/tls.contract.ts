@@ -1,5 +1,5 @@
 /** The bus over TLS on real servers: verification of the broker, and logins by certificate and by password. */
-import { mint, work } from '@anneal/bus/conformance/messages.ts';
+import { mintTestMessage, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
@@ -26,7 +26,7 @@ async function works(url: string): Promise<void> {
     bus = await openTestBus({ url, store });
     const seen: unknown[] = [];
     await bus.consume('test.tls', async ({ message }) => void seen.push(message.data));
-    await bus.send({ queue: 'test.tls', messages: [mint(work, { data: { n: 1 } })] });
+    await bus.send({ queue: 'test.tls', messages: [mintTestMessage(work, { data: { n: 1 } })] });
     await vi.waitFor(() => expect(seen).toEqual([{ n: 1 }]), { timeout: 15_000 });
   } finally {
     await bus?.close();

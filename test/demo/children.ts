@@ -100,7 +100,7 @@ async function readAll(stream: NodeJS.ReadableStream | null, onLine?: (line: str
 }
 
 /** Processes that name the folder in their environment or arguments: pid and command. */
-export async function processesOf(folder: string): Promise<{ pid: number; command: string }[]> {
+export async function childrenOf(folder: string): Promise<{ pid: number; command: string }[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter(
     (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
   );
@@ -122,7 +122,7 @@ export async function processesOf(folder: string): Promise<{ pid: number; comman
 /** Kills every process of the demo, also after a failure. */
 export async function killAllOf(folder: string): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
-    const left = await processesOf(folder);
+    const left = await childrenOf(folder);
     if (left.length === 0) return;
     for (const { pid } of left) {
       try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '@anneal/client/connect.ts';
 import type { AnnealEvent } from '@anneal/client/events.ts';
 import type { Children, Ended } from './children.ts';
-import { check, command, quote, whileDrawing } from './report.ts';
+import { check, command, reportQuote, whileDrawing } from './report.ts';
 
 export interface DemoContext {
   readonly client: Client;
@@ -25,14 +25,14 @@ export async function runLive(demo: DemoContext, args: readonly string[]): Promi
   command(args);
   const inherit = process.stdout.isTTY;
   if (inherit) return whileDrawing(() => demo.children.anneal(args, { inherit }));
-  return demo.children.anneal(args, { onLine: quote });
+  return demo.children.anneal(args, { onLine: reportQuote });
 }
 
 /** Runs a command and quotes its output. */
 export async function runAndPrint(demo: DemoContext, args: readonly string[]): Promise<Ended> {
   command(args);
   const ended = await demo.children.anneal(args);
-  quote(`${ended.stdout}${ended.stderr}`);
+  reportQuote(`${ended.stdout}${ended.stderr}`);
   return ended;
 }
 

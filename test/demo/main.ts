@@ -12,9 +12,9 @@ import type { AnnealEvent } from '@anneal/client/events.ts';
 import { deleteStacks, failingConfig, checkNothingRuns, orderedConfigs, twoTiers } from './steps.ts';
 import { ownNames } from './backends.ts';
 import { createChildren, killAllOf } from './children.ts';
-import { showLab, startListener, startServer } from './start.ts';
+import { showLab, startListener, startDemoServer } from './start.ts';
 import type { DemoContext } from './context.ts';
-import { elapsedSeconds, failed, heading, quote, say } from './report.ts';
+import { elapsedSeconds, reportFailure, heading, reportQuote, say } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: { bus: { type: 'string' }, store: { type: 'string' }, keep: { type: 'boolean', default: false } },
@@ -52,7 +52,7 @@ async function runDemo(): Promise<void> {
     // With an external broker and database, each service can run in its own process.
     ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
   ];
-  const client = await startServer({
+  const client = await startDemoServer({
     children,
     dataDirectory,
     flags: serverFlags,
@@ -83,8 +83,8 @@ try {
   say(`Done in ${elapsedSeconds().toFixed(1)} seconds.`);
 } catch (error) {
   status = 1;
-  failed(`The demo failed after ${elapsedSeconds().toFixed(1)} seconds.`);
-  quote(
+  reportFailure(`The demo failed after ${elapsedSeconds().toFixed(1)} seconds.`);
+  reportQuote(
     error instanceof Error
       ? error.name === 'FailedCheck'
         ? error.message
@@ -93,7 +93,7 @@ try {
   );
   if (log.length > 0) {
     say('The end of the server’s log:');
-    quote(log.slice(-40).join('\n'));
+    reportQuote(log.slice(-40).join('\n'));
   }
 } finally {
   await killAllOf(dataDirectory);

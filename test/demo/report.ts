@@ -27,7 +27,7 @@ export function command(args: readonly string[]): void {
     `\n  ${paint.dim('$')} ${paint.bold(`anneal ${args.map((word) => (/^[\w./:=#*-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`)}`,
   );
 }
-export function quote(text: string): void {
+export function reportQuote(text: string): void {
   for (const line of text.trimEnd().split('\n')) write(`  ${paint.dim('│')} ${line}`);
 }
 
@@ -65,7 +65,7 @@ export function check(truth: boolean, text: string, found?: unknown): asserts tr
 }
 
 /** Waits for a fact. @throws FailedCheck with the last state seen, at the deadline. */
-export async function until<T>(parameters: {
+export async function untilFact<T>(parameters: {
   fact: string;
   seconds: number;
   signal: AbortSignal;
@@ -87,4 +87,4 @@ export async function until<T>(parameters: {
   }
 }
 
-export const failed = (text: string): void => write(`\n${styleText(['bold', 'red'], text)}`);
+export const reportFailure = (text: string): void => write(`\n${styleText(['bold', 'red'], text)}`);

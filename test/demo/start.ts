@@ -9,7 +9,7 @@ import type { AnnealEvent } from '@anneal/client/events.ts';
 import { z } from 'zod';
 import { cliProgram, type Children } from './children.ts';
 import { runAndPrint, type DemoContext } from './context.ts';
-import { check, fromListener, heading, say, until } from './report.ts';
+import { check, fromListener, heading, say, untilFact } from './report.ts';
 
 export const machines = 6;
 
@@ -21,7 +21,7 @@ const credentials = z.object({
 });
 
 /** Starts the server. Resolves with a client when the server is ready. */
-export async function startServer(parameters: {
+export async function startDemoServer(parameters: {
   children: Children;
   dataDirectory: string;
   flags: readonly string[];
@@ -40,7 +40,7 @@ export async function startServer(parameters: {
     onErrorLine: log,
   });
   child.once('exit', (status) => (ended = status));
-  await until({
+  await untilFact({
     fact: 'the server is ready',
     seconds: 240,
     signal,
@@ -70,7 +70,7 @@ export async function showLab(demo: DemoContext): Promise<void> {
     .object({ RedfishVersion: z.string() })
     .parse(await (await fetch(new URL('/redfish/v1/', url), { signal: demo.signal })).json());
   say(`Anneal controls each machine over Redfish (${service.RedfishVersion}) at ${url}/redfish/v1/, like a real one.`);
-  const nodes = await until({
+  const nodes = await untilFact({
     fact: `${machines} nodes are available`,
     seconds: 120,
     signal: demo.signal,
@@ -114,7 +114,7 @@ export async function startListener(parameters: {
     },
     onErrorLine: (line) => fromListener(line),
   });
-  await until({
+  await untilFact({
     fact: 'the listener is ready',
     seconds: 60,
     signal,

@@ -1,8 +1,8 @@
 /** Steps 3 to 6: create, update, fail and delete stacks. */
-import { processesOf } from './children.ts';
+import { childrenOf } from './children.ts';
 import { machines } from './start.ts';
 import { dataOf, inDemo, logOf, machineOf, mustSucceed, runLive, runAndPrint, type DemoContext } from './context.ts';
-import { check, heading, quote, say, until } from './report.ts';
+import { check, heading, reportQuote, say, untilFact } from './report.ts';
 
 export async function orderedConfigs(demo: DemoContext): Promise<void> {
   heading('3. Two configs in order on one machine');
@@ -26,12 +26,12 @@ export async function orderedConfigs(demo: DemoContext): Promise<void> {
   const machine = await machineOf(demo, 'ordered', 'serv1');
   const log = await logOf(demo, machine);
   say(`The log of ${machine}:`);
-  quote(log);
+  reportQuote(log);
   const positions = ['1. hello from marconi', '2. hello from marconi'].map((text) => log.indexOf(text));
   const [first = -1, second = -1] = positions;
   check(first >= 0 && second > first, '"1. hello from marconi" is before "2. hello from marconi"', log);
   check(log.split('hello from marconi').length === 3, 'each text occurs once', log);
-  await until({
+  await untilFact({
     fact: 'the listener received the completion of the stack',
     seconds: 60,
     signal: demo.signal,
@@ -51,7 +51,7 @@ async function fetchFrontEnd(demo: DemoContext): Promise<Answer> {
   const response = await fetch(url, { signal: AbortSignal.any([demo.signal, AbortSignal.timeout(5000)]) });
   const text = await response.text();
   say(`GET ${url} answers ${response.status}:`);
-  quote(text);
+  reportQuote(text);
   check(response.ok, 'the front end answers', text);
   return JSON.parse(text) as Answer;
 }
@@ -133,7 +133,7 @@ export async function failingConfig(demo: DemoContext): Promise<void> {
     `and the host: ${String(details['host'])}`,
     details,
   );
-  const event = await until({
+  const event = await untilFact({
     fact: 'the listener received the failure',
     seconds: 60,
     signal: demo.signal,
@@ -141,7 +141,7 @@ export async function failingConfig(demo: DemoContext): Promise<void> {
     holds: (seen) => seen !== undefined,
   });
   say('The event as the listener received it:');
-  quote(JSON.stringify(event, null, 2));
+  reportQuote(JSON.stringify(event, null, 2));
   check(
     JSON.stringify(event).includes('schema.sql: no such file'),
     'the event carries the standard error of the script',
@@ -166,7 +166,7 @@ export async function deleteStacks(demo: DemoContext): Promise<void> {
     const log = await logOf(demo, machine);
     check(log.includes(`${name} stopped`), `the DELETE config of the ${name} ran on ${machine}`, log);
   }
-  const nodes = await until({
+  const nodes = await untilFact({
     fact: 'all nodes are cleaned, powered off and available',
     seconds: 120,
     signal: demo.signal,
@@ -182,7 +182,7 @@ export async function deleteStacks(demo: DemoContext): Promise<void> {
   });
   await runAndPrint(demo, ['node', 'list']);
   check(nodes.length === machines, 'all nodes are cleaned, powered off and available again');
-  await until({
+  await untilFact({
     fact: 'the listener received every deletion',
     seconds: 60,
     signal: demo.signal,
@@ -194,11 +194,11 @@ export async function deleteStacks(demo: DemoContext): Promise<void> {
 }
 
 export async function checkNothingRuns(dataDirectory: string, signal: AbortSignal): Promise<void> {
-  const left = await until({
+  const left = await untilFact({
     fact: 'every process of the demo has ended',
     seconds: 60,
     signal,
-    look: () => processesOf(dataDirectory),
+    look: () => childrenOf(dataDirectory),
     holds: (seen) => seen.length === 0,
   });
   check(left.length === 0, 'no process is left');

@@ -80,13 +80,13 @@ export const settingsPage = (groups: readonly { name: string; settings: SettingD
       ),
   );
 
-export interface CommandDescription {
+export interface DocumentedCommand {
   readonly usage: string;
   readonly description: string;
   readonly options: readonly { flags: string; description: string }[];
 }
 
-export const commandsPage = (commands: readonly CommandDescription[]): string =>
+export const commandsPage = (commands: readonly DocumentedCommand[]): string =>
   page(
     'Commands',
     'Each command has `--help` with examples.',

@@ -1,6 +1,6 @@
 /** Blue-green deployment: a new version replaces the old one while clients send requests, and a failure restores the old one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle, deleted, resourcesOf, settled, startServer, type TestServer } from './server.ts';
+import { bundle, deleted, resourcesOfStack, settled, startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -170,7 +170,7 @@ describe.each(['named', 'replace_on_change'] as const)('a replaced back end (%s)
     await expect(ask(first)).rejects.toThrow('fetch failed');
 
     const before = { backend: await outputOf(stack, 'backend'), answer: await ask(address) };
-    const resources = await resourcesOf(server, stack);
+    const resources = await resourcesOfStack(server, stack);
     const failing = client(address);
     await server.client.stacks.update({
       stack,
@@ -182,7 +182,7 @@ describe.each(['named', 'replace_on_change'] as const)('a replaced back end (%s)
     expect(ended.stack_status, ended.stack_status_reason ?? '').toBe('ROLLBACK_COMPLETE');
     expect((await failing.stop()).errors).toEqual([]);
     expect({ backend: await outputOf(stack, 'backend'), answer: await ask(address) }).toEqual(before);
-    const after = await resourcesOf(server, stack);
+    const after = await resourcesOfStack(server, stack);
     expect([...after.keys()].toSorted()).toEqual([...resources.keys()].toSorted());
     for (const [name, { physical_resource_id: id }] of resources)
       expect(after.get(name)?.physical_resource_id).toBe(id);

@@ -12,7 +12,7 @@ import {
   type Distributed,
   type ServiceProcess,
 } from './distributed.ts';
-import { bundle, deleted, withRetries, settled } from './server.ts';
+import { bundle, deleted, withClientRetries, settled } from './server.ts';
 import { faultsOfTrace, fleet } from './templates.ts';
 
 /** A broker offers a message to another consumer after 10 s without a heartbeat. */
@@ -64,7 +64,7 @@ for (const { name, find } of brokers) {
         const trace = join(server.data, `trace-${missing}`);
         const pids = async (): Promise<number[]> => (await server.processes()).map(({ pid }) => pid);
         const before = await pids();
-        await withRetries(() =>
+        await withClientRetries(() =>
           server.client.stacks.create({ name: missing, bundle: bundle(fleet({ ...shape, trace })) }),
         );
         await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === '' ? undefined : true), {
@@ -88,7 +88,7 @@ for (const { name, find } of brokers) {
         expect(faultsOfTrace(await readFile(trace, 'utf8'), shape)).toEqual([]);
         expect(await server.client.deadLetters.list()).toEqual([]);
         expect(await pids()).toEqual(before);
-        await withRetries(() => server.client.stacks.delete({ stack: missing }));
+        await withClientRetries(() => server.client.stacks.delete({ stack: missing }));
         await deleted(server, missing, 180_000);
       },
     );

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { prepareCredentials } from '@anneal/cli/serve/credentials.ts';
 import { enrolMachines } from '@anneal/cli/serve/enrol.ts';
-import { startLab } from '@anneal/cli/serve/lab.ts';
+import { startLabProcess } from '@anneal/cli/serve/lab.ts';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { freePort } from '../backends/free-port.ts';
+import { freeLocalPort } from '../backends/free-port.ts';
 import { ownEnvironment, repository } from './server.ts';
 import type { Backends, Fleet, ServiceProcess } from './distributed.ts';
 
@@ -39,7 +39,7 @@ export interface SupervisedOptions extends Backends {
 export async function startSupervised(options: SupervisedOptions): Promise<Fleet> {
   const { broker, database } = options;
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
-  const port = await freePort();
+  const port = await freeLocalPort();
   const url = `http://127.0.0.1:${port}`;
   const login = await prepareCredentials({ dataDirectory: data, url, password: undefined });
   const environment = {
@@ -58,7 +58,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
   const stopping = new AbortController();
 
   const keep = async (name: string, service: string): Promise<void> => {
-    const healthPort = await freePort();
+    const healthPort = await freeLocalPort();
     while (!stopping.signal.aborted) {
       const child = spawn(process.execPath, [join('services', service, 'main.ts')], {
         cwd: repository,
@@ -81,7 +81,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
   );
 
   const output = (): string => lines.join('').slice(-6000);
-  let lab: Awaited<ReturnType<typeof startLab>> | undefined;
+  let lab: Awaited<ReturnType<typeof startLabProcess>> | undefined;
   const dispose = async (): Promise<void> => {
     stopping.abort();
     for (const { child } of running.values()) child.kill('SIGTERM');
@@ -101,7 +101,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
   const ready = async (): Promise<Client> => {
     const client = await eventually(answering, { within: startMs, what: 'the gateway answering', last: output });
     if (options.lab === 0) return client;
-    lab = await startLab({
+    lab = await startLabProcess({
       folder: join(data, 'lab'),
       machines: options.lab,
       environment: process.env,

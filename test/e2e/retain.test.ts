@@ -1,7 +1,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle, deleted, resourcesOf, settled, startServer, type TestServer } from './server.ts';
+import { bundle, deleted, resourcesOfStack, settled, startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const ended = async (stack: string, status: string): Promise<void> => {
 };
 const node = async () => (await server.client.nodes.list())[0];
 const idOf = async (stack: string, resource: string) =>
-  (await resourcesOf(server, stack)).get(resource)?.physical_resource_id;
+  (await resourcesOfStack(server, stack)).get(resource)?.physical_resource_id;
 
 const template = ({ policy = 'Delete', word = 'hello' } = {}) => `heat_template_version: 2018-08-31
 parameters: {password: {type: string, hidden: true, default: none}}

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { bundle, deleted, repository, resourcesOf, settled, type TestServer } from './server.ts';
+import { bundle, deleted, repository, resourcesOfStack, settled, type TestServer } from './server.ts';
 import { faultsOfTrace, fleet } from './templates.ts';
 
 const fixture = () => readFile(join(repository, 'test', 'fixtures', 'ordered-config.yaml'), 'utf8');
@@ -30,7 +30,7 @@ export function stackScenarios(start: () => Promise<TestServer>): void {
       expect(first).toBeGreaterThan(-1);
       expect(second).toBeGreaterThan(first);
 
-      const resources = await resourcesOf(server, 'ordered');
+      const resources = await resourcesOfStack(server, 'ordered');
       expect([...resources.values()].map(({ resource_status }) => resource_status)).toEqual(
         Array.from({ length: 4 }, () => 'CREATE_COMPLETE'),
       );

@@ -9,7 +9,7 @@ import { connect, type Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { freePort } from '../backends/free-port.ts';
+import { freeLocalPort } from '../backends/free-port.ts';
 import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
@@ -77,7 +77,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   const backends = options.flags ? undefined : await chosenBackends();
   const flags = options.flags ?? backends?.flags ?? [];
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
-  const port = await freePort();
+  const port = await freeLocalPort();
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
   let child: ChildProcess | undefined;
@@ -224,7 +224,7 @@ export function isAlive(pid: number): boolean {
  * Repeats a request that failed because its process died. A repeat that finds the work done (`AlreadyExists`, `NotFound`)
  * succeeds.
  */
-export async function withRetries(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
+export async function withClientRetries(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
   let last: unknown;
   await eventually(
     async () => {
@@ -285,7 +285,7 @@ export const bundle = (template: string, files: Record<string, string> = {}) => 
   files,
 });
 
-export async function resourcesOf(server: TestServer, stack: string): Promise<Map<string, Resource>> {
+export async function resourcesOfStack(server: TestServer, stack: string): Promise<Map<string, Resource>> {
   const resources = await server.client.stacks.resources({ stack, detail: true });
   return new Map(resources.map((resource) => [resource.resource_name, resource]));
 }

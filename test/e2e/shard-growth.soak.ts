@@ -2,7 +2,7 @@
  * The number of shards grows on a running installation: replicas restart one after the other with the greater number, one of
  * them after a kill, while stacks wait, are in progress and are created.
  */
-import { openCollections } from '@anneal/scheduling/collections.ts';
+import { openSchedulingCollections } from '@anneal/scheduling/collections.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokers, findBackends, type Fleet } from './distributed.ts';
 import { startSupervised } from './distributed-supervised.ts';
 import { openOutsider, type TestProvider } from './outsider.ts';
-import { bundle, deleted, withRetries, settled } from './server.ts';
+import { bundle, deleted, withClientRetries, settled } from './server.ts';
 
 const before = 2;
 const after = 8;
@@ -47,11 +47,11 @@ for (const { name, find } of brokers) {
     }, 60_000);
 
     const create = (stack: string): Promise<void> =>
-      withRetries(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }));
+      withClientRetries(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }));
     const document = async () => {
       const store = await openStore({ url: backends!.database.url });
       try {
-        return await (await openCollections(store)).shards.get('shards');
+        return await (await openSchedulingCollections(store)).shards.get('shards');
       } finally {
         await store.close();
       }
@@ -121,7 +121,7 @@ for (const { name, find } of brokers) {
         });
         expect(created.outputs).toMatchObject([{ output_key: 'said', output_value: 'said' }]);
       }
-      for (const stack of names) await withRetries(() => server.client.stacks.delete({ stack }));
+      for (const stack of names) await withClientRetries(() => server.client.stacks.delete({ stack }));
       for (const stack of names) await deleted(server, stack, 120_000);
       expect(await server.client.deadLetters.list()).toEqual([]);
     });

@@ -4,7 +4,7 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSlowProxy, type SlowProxy } from '../backends/slow-proxy.ts';
 import { brokers, findBackends, isShort, startDistributed, type Distributed } from './distributed.ts';
-import { bundle, deleted, withRetries, settled } from './server.ts';
+import { bundle, deleted, withClientRetries, settled } from './server.ts';
 
 const withinMs = 600_000;
 /** Each step of the stack costs several round trips to the database, one after the other. */
@@ -63,12 +63,12 @@ for (const { name, find } of brokers) {
         );
         const processes = await pids();
         proxy.lateMs = lateMs;
-        await withRetries(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }), withinMs);
+        await withClientRetries(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }), withinMs);
         const created = await settled(server, stack, withinMs);
         expect(created.stack_status).toBe('CREATE_COMPLETE');
         expect(created.outputs).toMatchObject([{ output_key: 'end', output_value: 'one' }]);
         if (isShort) proxy.lateMs = 0;
-        await withRetries(() => server.client.stacks.delete({ stack }), withinMs);
+        await withClientRetries(() => server.client.stacks.delete({ stack }), withinMs);
         await deleted(server, stack, withinMs);
         expect(await takenOver()).toBe(before);
         expect(await pids()).toEqual(processes);

@@ -3,7 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle, deleted, isAlive, repository, resourcesOf, settled, startServer, type TestServer } from './server.ts';
+import {
+  bundle,
+  deleted,
+  isAlive,
+  repository,
+  resourcesOfStack,
+  settled,
+  startServer,
+  type TestServer,
+} from './server.ts';
 
 let server: TestServer;
 let files: Record<string, string>;
@@ -52,7 +61,7 @@ const set = (stack: string, parameters: Record<string, string>) =>
 
 /** The process that a deployment started, from its pid file on the machine. */
 async function processOf(stack: string, deployment: 'backend' | 'frontend'): Promise<number> {
-  const resources = await resourcesOf(server, stack);
+  const resources = await resourcesOfStack(server, stack);
   const host = resources.get(`${deployment}_host`) ?? resources.get('backend_host');
   const nodes = await server.client.nodes.list();
   const machine = nodes.find((node) => node.instance_uuid === host?.physical_resource_id)?.name;
@@ -74,7 +83,7 @@ describe('two tiers on two hosts', () => {
     await server.client.stacks.create({ name: 'shop', bundle: bundle(template, files) });
     expect((await settled(server, 'shop')).stack_status).toBe('CREATE_COMPLETE');
     expect(await frontEnd('shop')).toMatchObject({ version: '1.0', backend: { version: '1.0', config: 'stock=12' } });
-    const resources = await resourcesOf(server, 'shop');
+    const resources = await resourcesOfStack(server, 'shop');
     expect(resources.get('backend_host')?.physical_resource_id).not.toBe(
       resources.get('frontend_host')?.physical_resource_id,
     );

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle, deleted, repository, resourcesOf, settled, startServer, type TestServer } from '../e2e/server.ts';
+import { bundle, deleted, repository, resourcesOfStack, settled, startServer, type TestServer } from '../e2e/server.ts';
 
 const run = promisify(execFile);
 
@@ -52,7 +52,7 @@ async function tokenOf(host: string): Promise<string> {
 async function idOf(stack: string, resource: string): Promise<string> {
   return eventually(
     async () => {
-      const found = (await resourcesOf(server, stack)).get(resource);
+      const found = (await resourcesOfStack(server, stack)).get(resource);
       return found?.resource_status === 'CREATE_COMPLETE' ? (found.physical_resource_id ?? undefined) : undefined;
     },
     { within: 20_000, what: `${resource} of ${stack} exists` },

@@ -12,7 +12,7 @@ import {
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { steps } from '@anneal/provisioning/nodes/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { freePort } from '../backends/free-port.ts';
+import { freeLocalPort } from '../backends/free-port.ts';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with the lab', () => {
@@ -286,7 +286,7 @@ describe('provisioning with the lab', () => {
 
   it('keeps a node in enroll, with the reason, when its BMC does not exist or refuses the password', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '2' } });
-    const port = await freePort();
+    const port = await freeLocalPort();
     await w.enrol('gone', { address: `http://127.0.0.1:${port}` });
     await w.enrol('machine-1', { password: 'wrong' });
     const failed = (name: string) =>

@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { impossible, pairs as allPairs, tableOf } from '@anneal/convergence/simulation/coverage.ts';
+import { impossible, pairs as allPairs, coverageTable } from '@anneal/convergence/simulation/coverage.ts';
 import { mutate, mutations } from '@anneal/convergence/simulation/mutations.ts';
 import type { Core } from '@anneal/convergence/simulation/shell.ts';
 
@@ -78,7 +78,7 @@ process.stdout
   .write(`All ${Object.keys(scenarios).length} scenarios and the seeds ${first} to ${last} hold: ${steps} steps of the engine.
 Processes died after a record was …: ${kills || 'never'}
 
-${tableOf(pairs)}
+${coverageTable(pairs)}
 
 `);
 for (const [pair, reason] of Object.entries(impossible)) process.stdout.write(`${pair} cannot happen: ${reason}\n`);

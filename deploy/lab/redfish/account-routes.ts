@@ -1,8 +1,8 @@
 /** The only account of the lab, and the roles that every Redfish service defines. */
-import { pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
+import { bmcPath, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound } from './errors.ts';
 import { tagged } from './etag.ts';
-import { collection, link, resource } from './representation.ts';
+import { collection, link, redfishResource } from './representation.ts';
 
 const privileges: Readonly<Record<string, readonly string[]>> = {
   Administrator: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
@@ -15,7 +15,7 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
   const rolePath = (name: string): string => `${service}/Roles/${name}`;
 
   app.get(service, () =>
-    resource(service, 'AccountService', 'v1_15_1', {
+    redfishResource(service, 'AccountService', 'v1_15_1', {
       Id: 'AccountService',
       Name: 'Accounts',
       ServiceEnabled: true,
@@ -35,7 +35,7 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
     tagged(
       request,
       reply,
-      resource(`${service}/Accounts/1`, 'ManagerAccount', 'v1_12_1', {
+      redfishResource(`${service}/Accounts/1`, 'ManagerAccount', 'v1_12_1', {
         Id: '1',
         Name: 'Account 1',
         UserName: sessions.userName,
@@ -58,8 +58,8 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
   );
   app.get<ById>(`${service}/Roles/:id`, (request) => {
     const assigned = privileges[request.params.id];
-    if (!assigned) throw notFound(pathOf(request));
-    return resource(rolePath(request.params.id), 'Role', 'v1_3_3', {
+    if (!assigned) throw notFound(bmcPath(request));
+    return redfishResource(rolePath(request.params.id), 'Role', 'v1_3_3', {
       Id: request.params.id,
       Name: `Role ${request.params.id}`,
       RoleId: request.params.id,

@@ -7,7 +7,7 @@ import type { Certificate } from '../certificate.ts';
 import { labRoutes } from '../lab-routes.ts';
 import type { LabMachine } from '../machine.ts';
 import { accountRoutes } from './account-routes.ts';
-import { pathOf, root } from './endpoint.ts';
+import { bmcPath, root } from './endpoint.ts';
 import { errorBody, RedfishError } from './errors.ts';
 import { machineRoutes } from './machine-routes.ts';
 import { misbehave } from './misbehaviour.ts';
@@ -64,7 +64,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
 
   misbehave(app, faults);
   app.addHook('onRequest', (request, _reply, done) => {
-    const path = pathOf(request);
+    const path = bmcPath(request);
     const login = request.method === 'POST' && /^\/redfish\/v1\/SessionService\/Sessions(\/Members)?$/.test(path);
     try {
       if (!open.has(path) && !login)

@@ -18,7 +18,7 @@ export interface BmcEndpoint {
 
 export type ById = { Params: { id: string } };
 
-export const pathOf = (request: FastifyRequest): string => {
+export const bmcPath = (request: FastifyRequest): string => {
   const path = request.url.split('?')[0] ?? '';
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 };
@@ -27,6 +27,6 @@ export const pathOf = (request: FastifyRequest): string => {
 export function machineAt({ machines }: BmcEndpoint, request: FastifyRequest<ById>): LabMachine {
   const { id } = request.params;
   const machine = machines.get(id) ?? [...machines.values()].find((entry) => entry.state.uuid === id);
-  if (!machine) throw notFound(pathOf(request));
+  if (!machine) throw notFound(bmcPath(request));
   return machine;
 }

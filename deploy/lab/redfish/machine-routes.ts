@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Faults } from '../faults.ts';
 import type { LabMachine } from '../machine.ts';
 import { bodyOf, imageOf, resetTypeOf, systemChangeOf } from './changes.ts';
-import { machineAt, pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
+import { machineAt, bmcPath, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 import { requireMatch, tagged } from './etag.ts';
 import {
@@ -64,7 +64,7 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
   app.get<Member>(`${root}/Systems/:id/:kind`, (request) => {
     const machine = machineAt(endpoint, request);
     const family = components(machine)[request.params.kind];
-    if (!family) throw notFound(pathOf(request));
+    if (!family) throw notFound(bmcPath(request));
     const path = `${systemPath(machine.state.name)}/${request.params.kind}`;
     return collection({
       path,
@@ -75,7 +75,7 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
   });
   app.get<Member>(`${root}/Systems/:id/:kind/:member`, (request) => {
     const member = components(machineAt(endpoint, request))[request.params.kind]?.members[request.params.member];
-    if (!member) throw notFound(pathOf(request));
+    if (!member) throw notFound(bmcPath(request));
     return member;
   });
   app.get<ById>(`${root}/Systems/:id/Storage/Local/Drives/Disk1`, (request) => drive(machineAt(endpoint, request)));
@@ -90,7 +90,7 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
     const at = `${root}/${owner}/:id/VirtualMedia`;
     const withDrive = (request: FastifyRequest<ById>): LabMachine => {
       const machine = machineAt(endpoint, request);
-      if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(pathOf(request));
+      if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(bmcPath(request));
       return machine;
     };
     app.get<ById>(at, (request) => {

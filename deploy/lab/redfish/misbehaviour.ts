@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FalseAnswer, Faults } from '../faults.ts';
-import { pathOf } from './endpoint.ts';
+import { bmcPath } from './endpoint.ts';
 import { RedfishError } from './errors.ts';
 import { noSession } from './sessions.ts';
 
@@ -15,7 +15,7 @@ export function misbehave(app: FastifyInstance, faults: ReadonlyMap<string, Faul
   };
 
   app.addHook('onRequest', async (request, reply) => {
-    const fault = faultAt(pathOf(request));
+    const fault = faultAt(bmcPath(request));
     if (!fault) return;
     if (fault.isDark) {
       request.raw.socket.destroy();
@@ -36,7 +36,7 @@ export function misbehave(app: FastifyInstance, faults: ReadonlyMap<string, Faul
   });
 
   app.addHook('onSend', (request, _reply, payload, done) => {
-    const pause = faultAt(pathOf(request))?.dripMs ?? 0;
+    const pause = faultAt(bmcPath(request))?.dripMs ?? 0;
     if (pause === 0 || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) done(null, payload);
     else done(null, Readable.from(dripping(Buffer.from(payload), pause), { objectMode: false, highWaterMark: 1 }));
   });

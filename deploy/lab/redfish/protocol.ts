@@ -1,6 +1,6 @@
 /** Rules of the Redfish protocol for every address: methods, versions, query parameters and headers. */
 import type { FastifyInstance } from 'fastify';
-import { pathOf } from './endpoint.ts';
+import { bmcPath } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 
 /** The raw answer to an unknown method, sent on the socket because such a request reaches no route. */
@@ -49,7 +49,7 @@ export function followProtocol(app: FastifyInstance): void {
     done(null, payload);
   });
   app.setNotFoundHandler((request) => {
-    const path = pathOf(request);
+    const path = bmcPath(request);
     const parts = path.split('/');
     const route = [...methods.keys()].find((url) => {
       const names = url.split('/');

@@ -21,7 +21,7 @@ export function collection(options: { path: string; type: string; name: string; 
   };
 }
 
-export function resource(
+export function redfishResource(
   path: string,
   type: string,
   version: string,
@@ -41,7 +41,7 @@ export const targetsOf = (state: MachineState): readonly string[] =>
 export function system(machine: LabMachine): object {
   const { state, power, progress } = machine;
   const path = systemPath(state.name);
-  return resource(path, 'ComputerSystem', 'v1_20_0', {
+  return redfishResource(path, 'ComputerSystem', 'v1_20_0', {
     Id: state.name,
     Name: state.name,
     Description: 'A simulated machine',
@@ -93,7 +93,7 @@ export function system(machine: LabMachine): object {
 export function manager(machine: LabMachine): object {
   const { name, uuid } = machine.state;
   const path = managerPath(name);
-  return resource(path, 'Manager', 'v1_19_0', {
+  return redfishResource(path, 'Manager', 'v1_19_0', {
     Id: name,
     Name: `Controller of ${name}`,
     ManagerType: 'BMC',
@@ -111,7 +111,7 @@ export function manager(machine: LabMachine): object {
 
 export function chassis(machine: LabMachine): object {
   const { name, serial } = machine.state;
-  return resource(chassisPath(name), 'Chassis', 'v1_25_0', {
+  return redfishResource(chassisPath(name), 'Chassis', 'v1_25_0', {
     Id: name,
     Name: `Chassis of ${name}`,
     ChassisType: 'RackMount',
@@ -128,7 +128,7 @@ export function chassis(machine: LabMachine): object {
 export function virtualMedia(machine: LabMachine, owner: string): object {
   const path = `${owner}/VirtualMedia/Cd`;
   const { media } = machine.state;
-  return resource(path, 'VirtualMedia', 'v1_6_3', {
+  return redfishResource(path, 'VirtualMedia', 'v1_6_3', {
     Id: 'Cd',
     Name: 'Virtual CD',
     MediaTypes: ['CD', 'DVD'],
@@ -156,7 +156,7 @@ export function components(
     const address = `${path}/EthernetInterfaces/${id}`;
     return [
       id,
-      resource(address, 'EthernetInterface', 'v1_12_0', {
+      redfishResource(address, 'EthernetInterface', 'v1_12_0', {
         Id: id,
         Name: `Network interface ${index + 1}`,
         MACAddress: mac,
@@ -182,7 +182,7 @@ export function components(
       type: 'ProcessorCollection',
       name: 'Processors',
       members: {
-        CPU1: resource(`${path}/Processors/CPU1`, 'Processor', 'v1_19_0', {
+        CPU1: redfishResource(`${path}/Processors/CPU1`, 'Processor', 'v1_19_0', {
           Id: 'CPU1',
           Name: 'Processor 1',
           Socket: 'CPU 1',
@@ -202,7 +202,7 @@ export function components(
       type: 'MemoryCollection',
       name: 'Memory',
       members: {
-        DIMM1: resource(`${path}/Memory/DIMM1`, 'Memory', 'v1_19_0', {
+        DIMM1: redfishResource(`${path}/Memory/DIMM1`, 'Memory', 'v1_19_0', {
           Id: 'DIMM1',
           Name: 'Memory 1',
           MemoryType: 'DRAM',
@@ -216,7 +216,7 @@ export function components(
       type: 'StorageCollection',
       name: 'Storage',
       members: {
-        Local: resource(`${path}/Storage/Local`, 'Storage', 'v1_17_0', {
+        Local: redfishResource(`${path}/Storage/Local`, 'Storage', 'v1_17_0', {
           Id: 'Local',
           Name: 'Local storage',
           Drives: [link(`${path}/Storage/Local/Drives/Disk1`)],
@@ -229,7 +229,7 @@ export function components(
 }
 
 export const drive = (machine: LabMachine): object =>
-  resource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'Drive', 'v1_19_0', {
+  redfishResource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'Drive', 'v1_19_0', {
     Id: 'Disk1',
     Name: 'Disk 1',
     MediaType: 'SSD',

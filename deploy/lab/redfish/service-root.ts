@@ -1,6 +1,6 @@
 /** The entry points that every Redfish client starts from. */
 import { createHash } from 'node:crypto';
-import { link, resource } from './representation.ts';
+import { link, redfishResource } from './representation.ts';
 
 const root = '/redfish/v1';
 
@@ -11,7 +11,7 @@ export function serviceUuid(uuids: readonly string[]): string {
 }
 
 export function serviceRoot(uuid: string): object {
-  return resource(`${root}/`, 'ServiceRoot', 'v1_16_0', {
+  return redfishResource(`${root}/`, 'ServiceRoot', 'v1_16_0', {
     Id: 'RootService',
     Name: 'Anneal lab',
     RedfishVersion: '1.18.0',

@@ -1,9 +1,9 @@
 /** Routes of the service itself: its root, its sessions and its tasks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyOf } from './changes.ts';
-import { pathOf, root, type ById, type BmcEndpoint } from './endpoint.ts';
+import { bmcPath, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
-import { collection, link, resource } from './representation.ts';
+import { collection, link, redfishResource } from './representation.ts';
 import { metadata, odata, serviceRoot, serviceUuid } from './service-root.ts';
 import { monitorsPath, tasksPath } from './tasks.ts';
 
@@ -22,7 +22,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   }
 
   app.get(`${root}/SessionService`, () =>
-    resource(`${root}/SessionService`, 'SessionService', 'v1_1_9', {
+    redfishResource(`${root}/SessionService`, 'SessionService', 'v1_1_9', {
       Id: 'SessionService',
       Name: 'Sessions',
       ServiceEnabled: true,
@@ -32,7 +32,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   );
   const sessionPath = `${root}/SessionService/Sessions`;
   const showSession = (session: { id: string; userName: string; createdAt: Date }): object =>
-    resource(`${sessionPath}/${session.id}`, 'Session', 'v1_7_1', {
+    redfishResource(`${sessionPath}/${session.id}`, 'Session', 'v1_7_1', {
       Id: session.id,
       Name: `Session ${session.id}`,
       UserName: session.userName,
@@ -64,16 +64,16 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   app.post(`${sessionPath}/Members`, login);
   app.get<ById>(`${sessionPath}/:id`, (request) => {
     const session = sessions.list().find(({ id }) => id === request.params.id);
-    if (!session) throw notFound(pathOf(request));
+    if (!session) throw notFound(bmcPath(request));
     return showSession(session);
   });
   app.delete<ById>(`${sessionPath}/:id`, (request, reply) => {
-    if (!sessions.close(request.params.id)) throw notFound(pathOf(request));
+    if (!sessions.close(request.params.id)) throw notFound(bmcPath(request));
     return reply.code(204).send();
   });
 
   app.get(`${root}/TaskService`, () =>
-    resource(`${root}/TaskService`, 'TaskService', 'v1_2_1', {
+    redfishResource(`${root}/TaskService`, 'TaskService', 'v1_2_1', {
       Id: 'TaskService',
       Name: 'Tasks',
       ServiceEnabled: true,
@@ -91,16 +91,16 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   );
   app.get<ById>(`${tasksPath}/:id`, (request) => {
     const task = tasks.get(request.params.id);
-    if (!task) throw notFound(pathOf(request));
+    if (!task) throw notFound(bmcPath(request));
     return tasks.show(task);
   });
   app.get<ById>(`${monitorsPath}/:id`, (request, reply) => {
     const task = tasks.get(request.params.id);
-    if (!task) throw notFound(pathOf(request));
+    if (!task) throw notFound(bmcPath(request));
     if (task.endedAt) return task.failed === undefined ? reply.code(204).send() : reply.send(tasks.show(task));
     return reply
       .code(202)
-      .headers({ location: pathOf(request), 'retry-after': '1' })
+      .headers({ location: bmcPath(request), 'retry-after': '1' })
       .send(tasks.show(task));
   });
 }

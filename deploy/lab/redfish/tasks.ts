@@ -1,5 +1,5 @@
 /** Long actions as tasks. Some controllers answer 202 with a monitor to poll, others 204 at once. */
-import { resource } from './representation.ts';
+import { redfishResource } from './representation.ts';
 
 interface Task {
   readonly id: string;
@@ -43,7 +43,7 @@ export class Tasks {
   }
 
   show(task: Task): object {
-    return resource(`${tasksPath}/${task.id}`, 'Task', 'v1_7_3', {
+    return redfishResource(`${tasksPath}/${task.id}`, 'Task', 'v1_7_3', {
       Id: task.id,
       Name: task.name,
       TaskState: task.failed !== undefined ? 'Exception' : task.endedAt ? 'Completed' : 'Running',

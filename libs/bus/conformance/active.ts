@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BusHarness, OpenedBus } from './conformance.ts';
 import type { StoreTrouble } from './store.ts';
-import { happened, mint, sum, work } from './messages.ts';
+import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Consumer, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
 
@@ -20,7 +20,7 @@ const questionMs = 4_000;
 const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
 const queues = numbers(0, 8).map((n) => `test.shard.${n}`);
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
-const todo = (n: number) => mint(work, { data: { n } });
+const todo = (n: number) => mintTestMessage(work, { data: { n } });
 
 interface Process {
   readonly bus: Bus;
@@ -73,7 +73,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       return { bus, store, active, consumers, changes: () => changes };
     };
     const answering = (bus: Bus) =>
-      route([answer({ bus, mint }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b }))]);
+      route([answer({ bus, mint: mintTestMessage }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b }))]);
     const spread = (processes: readonly Process[], sizes: readonly number[]): Promise<void> =>
       vi.waitFor(() => {
         const active = processes.map((each) => [...each.active]);
@@ -122,7 +122,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       const asked = Promise.all(
         queues.map(async (queue) => {
           for (let a = 0; !enough.signal.aborted; a += 1) {
-            const message = mint(sum, { data: { a, b: 1 } });
+            const message = mintTestMessage(sum, { data: { a, b: 1 } });
             expect(await asker.request({ queue, call: sum, message, timeoutMs: questionMs })).toEqual({ sum: a + 1 });
           }
         }),
@@ -292,7 +292,8 @@ export function activeConformance(name: string, harness: BusHarness): void {
       const [one, two] = [await open(), await open()];
       const seen: number[] = [];
       const record = async (delivery: Delivery): Promise<void> => void seen.push(nOf(delivery));
-      const publish = (n: number): Promise<void> => one.publish([mint(happened, { data: { n }, subject: 's' })]);
+      const publish = (n: number): Promise<void> =>
+        one.publish([mintTestMessage(happened, { data: { n }, subject: 's' })]);
       const first = await one.subscribe(['test.#'], record, { group: 'test' });
       await two.subscribe(['test.#'], record, { group: 'test' });
       for (const n of numbers(0, 20)) await publish(n);

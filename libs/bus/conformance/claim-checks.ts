@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createClaimChecks, type ClaimCheckDocument } from '../claim-checks.ts';
 import type { Bus, ConsumeOptions } from '../port.ts';
 import type { BusHarness } from './conformance.ts';
-import { happened, mint, silent, work } from './messages.ts';
+import { happened, mintTestMessage, silent, work } from './messages.ts';
 
 const q = 'test.q';
 const soon = { timeout: 30_000, interval: 5 };
@@ -47,7 +47,8 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       await sweeper.stop();
       return removed;
     };
-    const send = (n = 1): Promise<void> => bus.send({ queue: q, messages: [mint(work, { data: { n, text: large } })] });
+    const send = (n = 1): Promise<void> =>
+      bus.send({ queue: q, messages: [mintTestMessage(work, { data: { n, text: large } })] });
     const records = (): Promise<ClaimCheckDocument[]> => checks.find({ where: { due: { gte: 0 } }, orderBy: ['due'] });
     /** The blob of the only record, and whether it exists. */
     const blobOf = async (): Promise<string> => {
@@ -90,7 +91,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       await bus.queues.declare(q);
       const { queues, deadLetters } = bus;
       const sender = createClaimChecks({ store, queues, deadLetters, log: silent, keepMs });
-      const message = mint(work, { data: { n: 1, text: large } });
+      const message = mintTestMessage(work, { data: { n: 1, text: large } });
       const blob = await sender.keep(message, JSON.stringify(message.data), { kind: 'queue', queue: q });
       await sender.stop();
       expect(await blobOf()).toBe(blob);
@@ -167,7 +168,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       await listen('early');
       const other = await bus.subscribe(['another.#'], async () => undefined, { group: 'another' });
       await other.stop();
-      await bus.publish([mint(happened, { data: { n: 1, text: large }, subject: 's' })]);
+      await bus.publish([mintTestMessage(happened, { data: { n: 1, text: large }, subject: 's' })]);
       await vi.waitFor(() => expect(seen).toEqual(['early 1']), soon);
       const blob = await blobOf();
       await noted(({ done_by: by }) => by.includes('early'));
@@ -181,7 +182,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
     it('K6: messages with the same data share it, and the last one to go removes it', async () => {
       await bus.queues.declare(q);
       await send();
-      await bus.send({ queue: 'other.q', messages: [mint(work, { data: { n: 1, text: large } })] });
+      await bus.send({ queue: 'other.q', messages: [mintTestMessage(work, { data: { n: 1, text: large } })] });
       const [one, two] = await records();
       expect(one?.blob).toBe(two?.blob);
       const seen = await seenBy();

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claimCheckConformance } from './claim-checks.ts';
 import type { StoreTrouble } from './store.ts';
-import { failed, happened, mint, sum, work } from './messages.ts';
+import { otherFailed, happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
 
@@ -50,11 +50,11 @@ export function busConformance(name: string, harness: BusHarness): void {
     });
 
     const todo = (n: number, text?: string): Envelope =>
-      mint(work, { data: { n, ...(text !== undefined && { text }) } });
+      mintTestMessage(work, { data: { n, ...(text !== undefined && { text }) } });
     const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
     const send = (...values: number[]): Promise<void> => bus.send({ queue: q, messages: values.map((n) => todo(n)) });
     const publish = (n: number, subject: string): Promise<void> =>
-      bus.publish([mint(happened, { data: { n }, subject })]);
+      bus.publish([mintTestMessage(happened, { data: { n }, subject })]);
     const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
     const recorder = () => {
       const seen: number[] = [];
@@ -143,7 +143,12 @@ export function busConformance(name: string, harness: BusHarness): void {
       });
       const large = 'x'.repeat(300_000);
       const sent = [bus.send({ queue: q, messages: [todo(0, large)] }), send(1, 2)];
-      const asked = bus.request({ queue: q, call: sum, message: mint(sum, { data: { a: 3, b: 0 } }), timeoutMs: 2000 });
+      const asked = bus.request({
+        queue: q,
+        call: sum,
+        message: mintTestMessage(sum, { data: { a: 3, b: 0 } }),
+        timeoutMs: 2000,
+      });
       asked.catch(() => undefined);
       sent.push(bus.send({ queue: q, messages: [todo(4), todo(5, large), todo(6)] }), send(...numbers(7, 400)));
       await Promise.all(sent);
@@ -213,7 +218,11 @@ export function busConformance(name: string, harness: BusHarness): void {
       await bus.consume(q, () => Promise.reject(new AnnealError('Defect', 'broken wire')), { ...prompt, onDeath });
       const notified: Envelope[] = [];
       await bus.consume('asker', async ({ message }) => void notified.push(message));
-      const large = mint(work, { data: { n: 1, text: 'x'.repeat(300_000) }, subject: 's', replyto: 'asker' });
+      const large = mintTestMessage(work, {
+        data: { n: 1, text: 'x'.repeat(300_000) },
+        subject: 's',
+        replyto: 'asker',
+      });
       await bus.send({ queue: q, messages: [large] });
       await vi.waitFor(() => expect(notified).toHaveLength(1), soon);
       const [letter] = await theDead();
@@ -235,7 +244,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         },
       });
       expect(deaths).toMatchObject([{ letter: letter?.id, queue: q, message: { data: large.data }, failure }]);
-      const question = bus.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 2 } }) });
+      const question = bus.request({ queue: q, call: sum, message: mintTestMessage(sum, { data: { a: 1, b: 2 } }) });
       await expect(question).rejects.toMatchObject({ code: 'Defect', details: { queue: q } });
     });
 
@@ -429,7 +438,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await bus.subscribe(['#.failed'], other.record);
       await bus.subscribe(['test.*', 'none.#'], some.record);
       for (const n of numbers(0, 20)) await publish(n, `s${n}`);
-      await bus.publish([mint(failed, { data: { n: 99 } })]);
+      await bus.publish([mintTestMessage(otherFailed, { data: { n: 99 } })]);
       await vi.waitFor(() => expect(all.seen).toHaveLength(21), soon);
       await vi.waitFor(() => expect([...one.seen, ...two.seen].sort((a, b) => a - b)).toEqual(numbers(0, 20)), soon);
       expect(other.seen).toEqual([99]);
@@ -437,7 +446,7 @@ export function busConformance(name: string, harness: BusHarness): void {
     });
 
     it('answers a question with the value or the error of the handler', async () => {
-      const respond = answer({ bus, mint }, sum, async ({ data }) => {
+      const respond = answer({ bus, mint: mintTestMessage }, sum, async ({ data }) => {
         if (data.b === 0) {
           throw new AnnealError('InvalidRequest', 'b is zero', {
             mistakes: [{ code: 'Zero', path: 'b', message: 'must not be zero' }],
@@ -447,7 +456,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       });
       await bus.consume(q, route([respond]));
       const ask = (a: number, b: number): Promise<{ sum: number }> =>
-        bus.request({ queue: q, call: sum, message: mint(sum, { data: { a, b } }) });
+        bus.request({ queue: q, call: sum, message: mintTestMessage(sum, { data: { a, b } }) });
       expect(await Promise.all(numbers(1, 50).map((n) => ask(n, n)))).toEqual(
         numbers(1, 50).map((n) => ({ sum: 2 * n })),
       );
@@ -456,14 +465,14 @@ export function busConformance(name: string, harness: BusHarness): void {
     });
 
     it('reports an invalid answer to the requester at once, as a defect', async () => {
-      const respond = answer({ bus, mint }, sum, async () => ({ sum: 'many' }) as never);
+      const respond = answer({ bus, mint: mintTestMessage }, sum, async () => ({ sum: 'many' }) as never);
       await bus.consume(q, route([respond]));
-      const asked = bus.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 1 } }) });
+      const asked = bus.request({ queue: q, call: sum, message: mintTestMessage(sum, { data: { a: 1, b: 1 } }) });
       await expect(asked).rejects.toMatchObject({ code: 'Defect' });
     });
 
     it('ends an unanswered question at its deadline, or when the requester aborts it', async () => {
-      const message = mint(sum, { data: { a: 1, b: 1 } });
+      const message = mintTestMessage(sum, { data: { a: 1, b: 1 } });
       await expect(bus.request({ queue: q, call: sum, message, timeoutMs: 30 })).rejects.toMatchObject({
         code: 'TimedOut',
         message: expect.stringContaining(q) as string,

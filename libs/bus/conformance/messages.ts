@@ -16,13 +16,13 @@ export const happened = event(
   'Something happened.',
   z.object({ n: z.number(), text: z.string().optional() }),
 );
-export const failed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
+export const otherFailed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
 
 export const testRegistry: ReadonlyMap<string, Definition> = new Map(
-  ([work, sum, happened, failed, requestDied] as Definition[]).map((definition) => [definition.type, definition]),
+  ([work, sum, happened, otherFailed, requestDied] as Definition[]).map((definition) => [definition.type, definition]),
 );
 
-export const mint = createMint({ source: 'anneal/test', newId: randomUUID, now: () => new Date() });
+export const mintTestMessage = createMint({ source: 'anneal/test', newId: randomUUID, now: () => new Date() });
 export const silent = {
   debug: () => undefined,
   info: () => undefined,

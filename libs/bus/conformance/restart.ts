@@ -3,7 +3,7 @@
  * message is lost or stuck. An adapter whose broker is a separate process runs it beside `conformance.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { happened, mint, sum, work } from './messages.ts';
+import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { BusHarness } from './conformance.ts';
 import type { Bus, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
@@ -45,8 +45,9 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await broker.start();
     };
     const send = (queue: string, ...values: number[]): Promise<void> =>
-      bus.send({ queue, messages: values.map((n) => mint(work, { data: { n } })) });
-    const publish = (n: number): Promise<void> => bus.publish([mint(happened, { data: { n }, subject: 's' })]);
+      bus.send({ queue, messages: values.map((n) => mintTestMessage(work, { data: { n } })) });
+    const publish = (n: number): Promise<void> =>
+      bus.publish([mintTestMessage(happened, { data: { n }, subject: 's' })]);
     /** Sends again what was refused, as a service does. */
     const insist = async (write: () => Promise<void>): Promise<void> => {
       for (;;) {
@@ -105,7 +106,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       });
       await bus.subscribe(['test.#'], async (delivery) => void group.push(nOf(delivery)), { group: 'test' });
       await bus.subscribe(['test.#'], async (delivery) => void listener.push(nOf(delivery)));
-      const respond = answer({ bus, mint }, sum, async ({ data }) => ({ sum: data.a + data.b }));
+      const respond = answer({ bus, mint: mintTestMessage }, sum, async ({ data }) => ({ sum: data.a + data.b }));
       await bus.consume('test.asked', route([respond]));
       let n = 0;
       const stop = new AbortController();
@@ -130,7 +131,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       expect(active.at(-1)).toBe(true);
       // Within one subject, a repetition starts where delivery broke off.
       for (const [index, each] of group.entries()) expect(each).toBeLessThanOrEqual((group[index - 1] ?? -1) + 1);
-      const question = mint(sum, { data: { a: 1, b: 2 } });
+      const question = mintTestMessage(sum, { data: { a: 1, b: 2 } });
       expect(await bus.request({ queue: 'test.asked', call: sum, message: question })).toEqual({ sum: 3 });
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });

@@ -18,7 +18,7 @@ import { createDeadLetters } from './dead-letters.ts';
 import { Feed } from './feed.ts';
 import type { LaneItem, Lane, LaneMember, TakenItem } from './lane.ts';
 import { Lanes } from './lanes.ts';
-import { createQueues } from './queues.ts';
+import { createEmbeddedQueues } from './queues.ts';
 
 interface Work {
   /** Runs within the transaction. */
@@ -74,7 +74,7 @@ export class EmbeddedBroker implements Broker {
       inTick: (run) => this.#inTick(run),
       append: (lane, packets) => this.#append(lane, packets),
     };
-    this.queues = createQueues(tick);
+    this.queues = createEmbeddedQueues(tick);
     this.deadLetters = createDeadLetters(tick);
   }
 

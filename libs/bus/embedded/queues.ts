@@ -5,7 +5,7 @@ import type { QueueMeasure } from '../port.ts';
 import type { Tick } from './broker.ts';
 import type { Lane } from './lane.ts';
 
-export function createQueues({ database, lanes, now, inTick }: Tick): Broker['queues'] {
+export function createEmbeddedQueues({ database, lanes, now, inTick }: Tick): Broker['queues'] {
   const measureOf = (lane: Lane): QueueMeasure => {
     const id = lane.id ?? 0;
     const rows = Number(database.get('SELECT count(*) AS n FROM messages WHERE queue = ?', id)?.['n']);

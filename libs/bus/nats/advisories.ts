@@ -14,7 +14,7 @@ import { Consumption } from './consumer.ts';
 import { givenUpHeaders, subjectHeader } from './delivery.ts';
 import { copyOf } from './copies.ts';
 import type { ConsumptionParts } from './settle.ts';
-import { nameOf, type Address } from './names.ts';
+import { nameOfSubject, type Address } from './names.ts';
 import type { NatsPublisher } from './publisher.ts';
 import { ackWaitMs } from './topology.ts';
 
@@ -81,7 +81,7 @@ async function bury(
   const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason: said } = advisory;
   if (said === removedBefore) return;
   const { connection, graveyard, publisher, topology, now } = parts;
-  const queue = nameOf(consumer);
+  const queue = nameOfSubject(consumer);
   const reason = said === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${said}.`;
   const origin = `advisory:${stream}:${consumer}:${seq}`;
   const address = connection.names.address(queue);

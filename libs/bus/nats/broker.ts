@@ -35,9 +35,9 @@ import { JetStreamConnection, unavailable } from './connection.ts';
 import { NatsListener } from './listener.ts';
 import type { Address } from './names.ts';
 import { NatsPublisher } from './publisher.ts';
-import { createQueues } from './queues.ts';
+import { createNatsQueues } from './queues.ts';
 import { NatsRetries } from './retries.ts';
-import { ackWaitMs, Topology, topologySteps } from './topology.ts';
+import { ackWaitMs, Topology, natsTopologySteps } from './topology.ts';
 
 const tickMs = 1_000;
 const checkMs = 3_000;
@@ -74,7 +74,7 @@ export class NatsBroker implements Broker {
     this.members = members;
     this.#parts = { connection, topology, retries, graveyard, now };
     this.deadLetters = graveyard;
-    this.queues = createQueues({ connection, topology, members, retries, now });
+    this.queues = createNatsQueues({ connection, topology, members, retries, now });
     connection.nc.subscribe(this.inbox, {
       callback: (error, message) => {
         if (!error) this.#takeAnswer(message.data);
@@ -109,7 +109,7 @@ export class NatsBroker implements Broker {
         store: options.store,
         id: `nats:${connection.names.prefix}`,
         by: id,
-        steps: topologySteps.map((step) => () => step(connection)),
+        steps: natsTopologySteps.map((step) => () => step(connection)),
         log: options.log,
       });
       return BusMembers.open({

@@ -12,7 +12,7 @@ import { deliveryFacts, givenUpOf, ttlHeader, type DeliveryFacts } from './deliv
 import type { Address } from './names.ts';
 import { Puller } from './puller.ts';
 import { rescue } from './redeliver.ts';
-import { attemptOf, type StoredRetry } from './retries.ts';
+import { deliveryAttempt, type StoredRetry } from './retries.ts';
 import { Settlement, type ConsumptionParts, type InHand } from './settle.ts';
 
 const parkedMost = 256;
@@ -176,7 +176,7 @@ export class Consumption implements BrokerConsumer {
         return;
       }
       held.record = Promise.resolve(outcome.value);
-      held.attempt = attemptOf(deliveries, outcome.value);
+      held.attempt = deliveryAttempt(deliveries, outcome.value);
       this.#place(held);
     };
     const gate = turn();

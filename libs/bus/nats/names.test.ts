@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { matcherOf } from '../pattern.ts';
 import { filtersFor } from './filters.ts';
-import { createNames, nameOf, tokenOf } from './names.ts';
+import { createNames, nameOfSubject, subjectToken } from './names.ts';
 import { readNatsUrl } from './url.ts';
 
 const names = createNames('anneal');
@@ -12,7 +12,7 @@ describe('names on NATS', () => {
     (queue) => {
       const { subject, durable } = names.address(queue);
       expect(names.queueOfSubject(subject)).toBe(queue);
-      expect(nameOf(durable)).toBe(queue);
+      expect(nameOfSubject(durable)).toBe(queue);
       expect(durable).toMatch(/^[A-Za-z0-9=_-]+$/);
       expect(subject).toMatch(/^anneal\.[qr](\.[A-Za-z0-9=-]+)+$/);
     },
@@ -20,7 +20,7 @@ describe('names on NATS', () => {
 
   it('queues with different names never share a consumer', () => {
     const queues = ['a.b', 'a_b', 'a=b', 'a..b', 'a.=.b', 'a._b', 'a=5Fb'];
-    expect(new Set(queues.map(tokenOf)).size).toBe(queues.length);
+    expect(new Set(queues.map(subjectToken)).size).toBe(queues.length);
   });
 
   it('responses have their own stream, and groups are consumers of the event stream', () => {

@@ -29,8 +29,8 @@ const unescapeWord = (word: string): string => {
 
 export const escapeWords = (name: string): string => name.split('.').map(escapeWord).join('.');
 /** One token of a subject; also the name of a consumer. */
-export const tokenOf = (name: string): string => name.split('.').map(escapeWord).join('_');
-export const nameOf = (token: string): string => token.split(/[._]/).map(unescapeWord).join('.');
+export const subjectToken = (name: string): string => name.split('.').map(escapeWord).join('_');
+export const nameOfSubject = (token: string): string => token.split(/[._]/).map(unescapeWord).join('.');
 
 export const isGroupQueue = (queue: string): boolean => queue.startsWith(groupPrefix);
 
@@ -48,7 +48,7 @@ export function createNames(prefix: string) {
   const roots = { requests: `${prefix}.q.`, responses: `${prefix}.r.`, group: `${prefix}.g.`, event: `${prefix}.e.` };
 
   const address = (queue: string): Address => {
-    const durable = tokenOf(queue);
+    const durable = subjectToken(queue);
     if (isGroupQueue(queue)) {
       // A replayed event reaches its group alone, in the same stream as the events for all groups.
       const subject = roots.group + escapeWords(queue.slice(groupPrefix.length));
@@ -67,20 +67,20 @@ export function createNames(prefix: string) {
     address,
     queueOfSubject(subject: string): string | undefined {
       for (const root of [roots.requests, roots.responses]) {
-        if (subject.startsWith(root)) return nameOf(subject.slice(root.length));
+        if (subject.startsWith(root)) return nameOfSubject(subject.slice(root.length));
       }
       return undefined;
     },
     eventSubject: (type: string): string => roots.event + escapeWords(type),
     /** Undefined for an event that was published to one group alone. */
     eventType: (subject: string): string | undefined =>
-      subject.startsWith(roots.event) ? nameOf(subject.slice(roots.event.length)) : undefined,
+      subject.startsWith(roots.event) ? nameOfSubject(subject.slice(roots.event.length)) : undefined,
     /** The record of a message that was in hand before; `due` is 0 while it is in hand again. */
     retry: (durable: string, seq: number | '*', due: number | '*' | '>'): string =>
       `${prefix}.t.${durable}.${seq}.${due}`,
     retries: (durable: string): string => `${prefix}.t.${durable}.>`,
     dead: (queue: string | undefined, id: string): string =>
-      `${prefix}.dead.${queue === undefined ? '*' : tokenOf(queue)}.${id === '*' ? '*' : tokenOf(id)}`,
+      `${prefix}.dead.${queue === undefined ? '*' : subjectToken(queue)}.${id === '*' ? '*' : subjectToken(id)}`,
     check: (id: string): string => `${prefix}.check.${id}`,
     alive: (id: string): string => `${prefix}.alive.${id}`,
     /** The subject of the copies of a queue's messages, or of several queues with a wildcard. */

@@ -4,13 +4,13 @@ import type { BusMembers } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
 import { isAbsent, type JetStreamConnection } from './connection.ts';
-import { isGroupQueue, nameOf, type Address } from './names.ts';
+import { isGroupQueue, nameOfSubject, type Address } from './names.ts';
 import type { NatsRetries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
 
 const deletesAtOnce = 64;
 
-export function createQueues(parameters: {
+export function createNatsQueues(parameters: {
   connection: JetStreamConnection;
   topology: Topology;
   members: BusMembers;
@@ -121,7 +121,7 @@ export function createQueues(parameters: {
           }
         }
         for (const stream of [...streams, names.stream.events]) {
-          for await (const info of jsm.consumers.list(stream)) infos.set(nameOf(info.name), info);
+          for await (const info of jsm.consumers.list(stream)) infos.set(nameOfSubject(info.name), info);
         }
         const wanted = [...infos.keys()].filter((queue) => queue.startsWith(prefix)).sort();
         const rows: QueueMeasure[] = [];

@@ -80,7 +80,7 @@ export class NatsRetries {
 }
 
 /** The number of the attempt that this delivery makes. */
-export const attemptOf = (deliveries: number, record: RetryRecord | undefined): number =>
+export const deliveryAttempt = (deliveries: number, record: RetryRecord | undefined): number =>
   record ? record.attempts + Math.max(0, deliveries - record.deliveries) : deliveries;
 
 /** The failures before `attempt`. The process died in an attempt that left no record. */

@@ -15,7 +15,7 @@ import { isAbsent, type JetStreamConnection } from './connection.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
 /** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */
-export const topologySteps: readonly ((connection: JetStreamConnection) => Promise<void>)[] = [];
+export const natsTopologySteps: readonly ((connection: JetStreamConnection) => Promise<void>)[] = [];
 
 /** A message in hand for longer without a heartbeat is offered to another consumer. */
 export const ackWaitMs = 10_000;

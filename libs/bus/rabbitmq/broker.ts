@@ -27,10 +27,10 @@ import { DeliveryInbox } from './inbox.ts';
 import { Letters } from './outgoing.ts';
 import { RabbitConnection } from './connection.ts';
 import { createPeek } from './peek.ts';
-import { RabbitNames, topologySteps } from './names.ts';
+import { RabbitNames, rabbitTopologySteps } from './names.ts';
 import { Notes } from './attempt-log.ts';
 import { RabbitPublisher } from './publisher.ts';
-import { createQueues } from './queues.ts';
+import { createRabbitQueues } from './queues.ts';
 import { QueueRegistry } from './registry.ts';
 import { RabbitRetries } from './retries.ts';
 import { Taker } from './consumer.ts';
@@ -98,7 +98,7 @@ export class RabbitmqBroker implements Broker {
     });
     this.#letters = new Letters({ names, now, declare: (queue) => this.#declare(queue) });
     this.deadLetters = made.graveyard;
-    this.queues = createQueues({
+    this.queues = createRabbitQueues({
       names,
       asker: this.#asker,
       look: createPeek({ connection: consuming, names, notes, now }),
@@ -124,7 +124,7 @@ export class RabbitmqBroker implements Broker {
     const { connection: base, replica } = nameProcess(source);
     const names = new RabbitNames(endpoint);
     const system = `rabbitmq:${endpoint.prefix}`;
-    await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
+    await bringForward({ store, id: system, by: newId(), steps: rabbitTopologySteps, log });
     const registry = await QueueRegistry.open({ store, log });
     const notes = await Notes.open({ store, log });
     const written = await Written.open({ store, log });

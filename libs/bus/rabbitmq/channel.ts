@@ -5,7 +5,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type RabbitConnection } from './connection.ts';
+import { connectionReason, type RabbitConnection } from './connection.ts';
 
 const answerMs = 15_000;
 const pollMs = 20;
@@ -44,7 +44,7 @@ export class QuestionChannel {
         if (code === 404 || code === 405 || code === 406) throw error;
         this.#channel = undefined;
         if (performance.now() + pollMs > deadline) {
-          throw new BrokerAway(`The broker did not answer. ${this.#connection.trouble ?? reasonOf(error)}.`, {
+          throw new BrokerAway(`The broker did not answer. ${this.#connection.trouble ?? connectionReason(error)}.`, {
             cause: error,
           });
         }

@@ -52,7 +52,7 @@ export class RabbitConnection {
         return connection;
       } catch (cause) {
         const { shown } = parameters.endpoint;
-        const reason = reasonOf(cause);
+        const reason = connectionReason(cause);
         if (/ACCESS[_-]REFUSED|403/.test(reason)) {
           throw new AnnealError(
             'Unauthorized',
@@ -118,9 +118,9 @@ export class RabbitConnection {
     this.model = model;
     this.blocked = undefined;
     // The driver reports a closing twice: the error has the reason, the close is the end.
-    model.on('error', (error) => (this.#lastError = reasonOf(error)));
+    model.on('error', (error) => (this.#lastError = connectionReason(error)));
     model.on('close', (error) => {
-      if (error) this.#lastError = reasonOf(error);
+      if (error) this.#lastError = connectionReason(error);
       if (this.model === model) this.#lost();
     });
     model.on('blocked', (reason) => this.#block(reason));
@@ -159,14 +159,14 @@ export class RabbitConnection {
         this.#log.info({ connection: this.#name }, 'reconnected to the broker');
         return;
       } catch (error) {
-        this.#lastError = reasonOf(error);
+        this.#lastError = connectionReason(error);
       }
     }
   }
 }
 
 /** A refused connection to several addresses has its reasons inside, and no message itself. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+export function connectionReason(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(connectionReason).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -14,7 +14,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { BrokerConsumer, BusLog, BrokerIntake, ConsumerVerdict } from '../broker.ts';
 import { Acks } from './acks.ts';
 import { type RabbitDelivery, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
-import { reasonOf, type RabbitConnection, type ConnectionUser } from './connection.ts';
+import { connectionReason, type RabbitConnection, type ConnectionUser } from './connection.ts';
 import type { Notes } from './attempt-log.ts';
 import { SubjectLanes } from './subjects.ts';
 
@@ -166,7 +166,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
         channel = await model.createChannel();
         const opened = channel;
         opened.on('error', (error) =>
-          log.warn({ queue: this.queue, reason: reasonOf(error) }, 'channel closed; reopening'),
+          log.warn({ queue: this.queue, reason: connectionReason(error) }, 'channel closed; reopening'),
         );
         this.#queueAtBroker = await prepare(opened);
         if (!alive()) return;
@@ -189,7 +189,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
         if (this.#channel === channel) this.#channel = undefined;
         await channel?.close().catch(() => undefined);
         if (!alive()) return;
-        log.warn({ queue: this.queue, reason: reasonOf(error) }, 'consumer not started; retrying');
+        log.warn({ queue: this.queue, reason: connectionReason(error) }, 'consumer not started; retrying');
         await new Promise((resolve) => void setTimeout(resolve, reopenMs));
       }
     }

@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, Options, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { type QuestionChannel, isMissing } from './channel.ts';
-import { reasonOf, type RabbitConnection } from './connection.ts';
+import { connectionReason, type RabbitConnection } from './connection.ts';
 import type { RabbitNames } from './names.ts';
 import type { Written } from './durable-queues.ts';
 
@@ -74,7 +74,10 @@ export class Declarer {
     } catch (error) {
       if ((error as { code?: unknown }).code !== 406) throw error;
       // Declared otherwise, by an operator or a foreign program. It is used as it is.
-      log.warn({ queue: name, reason: reasonOf(error) }, 'queue exists with other arguments; using it as it is');
+      log.warn(
+        { queue: name, reason: connectionReason(error) },
+        'queue exists with other arguments; using it as it is',
+      );
       return asker.ask((channel) => channel.checkQueue(name));
     }
   }

@@ -5,7 +5,7 @@ import type { Options } from 'amqplib';
 import type { BrokerEndpoint } from './url.ts';
 
 /** Steps from one version of the topology to the next; `../topology.ts` runs them. */
-export const topologySteps: readonly (() => Promise<void>)[] = [];
+export const rabbitTopologySteps: readonly (() => Promise<void>)[] = [];
 
 export type QueueKind = 'queue' | 'group';
 

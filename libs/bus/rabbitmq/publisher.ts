@@ -11,7 +11,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type RabbitConnection, type ConnectionUser } from './connection.ts';
+import { connectionReason, type RabbitConnection, type ConnectionUser } from './connection.ts';
 
 export interface OutgoingLetter {
   readonly exchange: string;
@@ -300,6 +300,6 @@ export class RabbitPublisher implements ConnectionUser {
     if (batch.ended) return;
     batch.ended = true;
     this.#batches.delete(batch);
-    batch.reject(error instanceof AnnealError ? error : new AnnealError('Unavailable', reasonOf(error)));
+    batch.reject(error instanceof AnnealError ? error : new AnnealError('Unavailable', connectionReason(error)));
   }
 }

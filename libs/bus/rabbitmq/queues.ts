@@ -30,7 +30,7 @@ interface Counts {
 /** Without a consumer the first message stays the first, so its time is kept for this long. */
 const headKeptMs = 10_000;
 
-export function createQueues(parts: Parts): Broker['queues'] {
+export function createRabbitQueues(parts: Parts): Broker['queues'] {
   const { names, asker, look, registry, retries, takers, now } = parts;
   const heads = new Map<
     string,

@@ -3,7 +3,7 @@
  */
 import type { BusLog } from '../broker.ts';
 import type { RabbitDeadLetters } from './dead-letters.ts';
-import { reasonOf } from './connection.ts';
+import { connectionReason } from './connection.ts';
 import type { RabbitRetries } from './retries.ts';
 import type { Afterlife } from './consumer.ts';
 
@@ -26,7 +26,7 @@ export function createAfterlife(parts: {
         await work();
         return;
       } catch (error) {
-        log.warn({ queue, reason: reasonOf(error) }, 'failed message not moved; retrying');
+        log.warn({ queue, reason: connectionReason(error) }, 'failed message not moved; retrying');
         await new Promise((resolve) => void setTimeout(resolve, againMs));
       }
     }

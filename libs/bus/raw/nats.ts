@@ -1,7 +1,7 @@
 /** The plain JetStream client: two work-queue streams on file, a subject and a durable pull consumer per queue. */
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { connect, nanos } from '@nats-io/transport-node';
-import { tokenOf } from '../nats/names.ts';
+import { subjectToken } from '../nats/names.ts';
 import { ackWaitMs } from '../nats/topology.ts';
 import { readNatsUrl } from '../nats/url.ts';
 import type { RawPipe } from './pipe.ts';
@@ -14,7 +14,7 @@ export async function openRawNats({ url, name }: { url: string; name: string }):
   const manager = await jetstreamManager(nc);
   const js = jetstream(nc);
   const streamOf = (queue: string): string => `${name}-${queue.endsWith('.responses') ? 'responses' : 'requests'}`;
-  const subjectOf = (queue: string): string => `${streamOf(queue)}.${tokenOf(queue)}`;
+  const subjectOf = (queue: string): string => `${streamOf(queue)}.${subjectToken(queue)}`;
   for (const stream of [`${name}-requests`, `${name}-responses`]) {
     await manager.streams.add({
       name: stream,
@@ -31,7 +31,7 @@ export async function openRawNats({ url, name }: { url: string; name: string }):
     server: `nats-server ${nc.info?.version ?? ''}`.trim(),
     async prepare(queue) {
       await manager.consumers.add(streamOf(queue), {
-        durable_name: tokenOf(queue),
+        durable_name: subjectToken(queue),
         filter_subject: subjectOf(queue),
         ack_policy: AckPolicy.Explicit,
         ack_wait: nanos(ackWaitMs),
@@ -42,7 +42,7 @@ export async function openRawNats({ url, name }: { url: string; name: string }):
       await Promise.all(texts.map((text) => js.publish(subject, text, { msgID: `raw-${(count += 1)}` })));
     },
     async consume(queue, take, prefetch) {
-      const consumer = await js.consumers.get(streamOf(queue), tokenOf(queue));
+      const consumer = await js.consumers.get(streamOf(queue), subjectToken(queue));
       const inHand = new Set<Promise<void>>();
       const messages = await consumer.consume({
         max_messages: prefetch,

@@ -17,7 +17,7 @@
 import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from '../hooks/wait.ts';
 import { passThrough, send } from '../resources/incarnation.ts';
-import { isNested, isUnknown, type ResourceDocument } from '../documents.ts';
+import { isNested, isUnrequested, type ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { removeResource, type Transaction } from '../transaction.ts';
 
@@ -35,7 +35,7 @@ export function visitCleanup(transaction: Transaction, id: string): void {
     return;
   }
   const { abandoned } = state.stack;
-  if (isUnknown(resource) || (isKept(resource) && !abandoned) || (abandoned && !isNested(resource))) {
+  if (isUnrequested(resource) || (isKept(resource) && !abandoned) || (abandoned && !isNested(resource))) {
     passThrough(transaction, id, { action: 'DELETE' });
     removeResource(transaction, id);
     return;

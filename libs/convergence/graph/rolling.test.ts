@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { Driver, wish } from '../simulation/driver.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
 import { emptyPlan, loadState } from '../state.ts';
-import { successResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from '../simulation/model.ts';
+import {
+  successResponse,
+  newSimulatedStack,
+  simulatedPlan,
+  simulatedTarget,
+  toolsAt,
+  type DesiredResources,
+} from '../simulation/model.ts';
 import { step } from '../step.ts';
 
 const names = Array.from({ length: 200 }, (_, index) => `m${index}`);
-const wishes = (value: number): Wishes =>
+const wishes = (value: number): DesiredResources =>
   Object.fromEntries(names.map((name) => [name, { requires: [], value, kind: 1 }]));
 const rolling = { members: names.toReversed(), batch_size: 1, min_in_service: 0, pause_seconds: 0 };
 
@@ -21,7 +28,7 @@ describe('a group that rolls', () => {
       },
     };
     const state = loadState({
-      stack: newStack('s', { target: targetOf('1') }),
+      stack: newSimulatedStack('s', { target: simulatedTarget('1') }),
       resources: [],
       plan: emptyPlan(),
     });
@@ -39,11 +46,15 @@ describe('a group that rolls', () => {
         );
       }
     };
-    step(state, [{ kind: 'create', id: 'create', plan: planOf(wishes(1)) }], counted);
+    step(state, [{ kind: 'create', id: 'create', plan: simulatedPlan(wishes(1)) }], counted);
     answerAll();
     resolved = 0;
     begun.length = 0;
-    step(state, [{ kind: 'update', id: 'update', plan: planOf(wishes(2), rolling), target: targetOf('2') }], counted);
+    step(
+      state,
+      [{ kind: 'update', id: 'update', plan: simulatedPlan(wishes(2), rolling), target: simulatedTarget('2') }],
+      counted,
+    );
     answerAll();
     expect(begun).toEqual(rolling.members);
     expect(state.stack.status).toBe('COMPLETE');
@@ -53,15 +64,16 @@ describe('a group that rolls', () => {
 
 describe('a group that rolls with a pause', () => {
   const members = ['a', 'b', 'c', 'd', 'e'];
-  const wanted = (value: number): Wishes => Object.fromEntries(members.map((name) => [name, wish({ value })]));
+  const wanted = (value: number): DesiredResources =>
+    Object.fromEntries(members.map((name) => [name, desiredResource({ value })]));
   const updated = (more: { batch_size?: number; min_in_service?: number } = {}) => {
     const stack = new Driver();
     stack.finish(stack.create(wanted(1)));
     const begun = stack.take({
       kind: 'update',
       id: stack.id('update'),
-      plan: planOf(wanted(2), { members, batch_size: 2, min_in_service: 0, pause_seconds: 60, ...more }),
-      target: targetOf('2'),
+      plan: simulatedPlan(wanted(2), { members, batch_size: 2, min_in_service: 0, pause_seconds: 60, ...more }),
+      target: simulatedTarget('2'),
     });
     return { stack, begun };
   };

@@ -1,74 +1,76 @@
 import { describe, expect, it } from 'vitest';
-import { Driver, wish } from '../simulation/driver.ts';
-import { planOf, targetOf } from '../simulation/model.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
+import { simulatedPlan, simulatedTarget } from '../simulation/model.ts';
 
 describe('an update of a resource', () => {
   it('keeps a resource whose properties failed to evaluate in an earlier update', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
+    stack.finish(stack.create({ a: desiredResource() }));
     const { id } = stack.find('a');
-    stack.update({ a: wish({ broken: true }) });
+    stack.update({ a: desiredResource({ broken: true }) });
     expect(stack.state.stack.reason).toBe('Resource UPDATE failed: InvalidTemplate: resources.a: broken');
     expect(stack.find('a')).toMatchObject({ id, action: 'UPDATE', status: 'FAILED' });
     expect(stack.state.resources.size).toBe(1);
-    expect(stack.update({ a: wish({ value: 2 }) })).toEqual(['update a']);
+    expect(stack.update({ a: desiredResource({ value: 2 }) })).toEqual(['update a']);
   });
 
   it('reports a failed creation for a resource that was never created and cannot be evaluated', () => {
     const stack = new Driver();
-    stack.create({ a: wish({ broken: true }) });
+    stack.create({ a: desiredResource({ broken: true }) });
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED' });
-    expect(stack.update({ a: wish({ broken: true }) })).toEqual([]);
+    expect(stack.update({ a: desiredResource({ broken: true }) })).toEqual([]);
     expect(stack.state.resources.size).toBe(1);
   });
 
   it('keeps the unhealthy mark when the properties cannot be evaluated', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
+    stack.finish(stack.create({ a: desiredResource() }));
     stack.act('a', { kind: 'mark', unhealthy: true, reason: 'bad' });
-    stack.update({ a: wish({ broken: true }) });
-    expect(stack.update({ a: wish() })).toEqual(['create a']);
+    stack.update({ a: desiredResource({ broken: true }) });
+    expect(stack.update({ a: desiredResource() })).toEqual(['create a']);
   });
 
   it('links a replacement to its original, and the original to its replacement', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish() }));
+    stack.finish(stack.create({ a: desiredResource() }));
     const original = stack.find('a').id;
-    stack.update({ a: wish({ kind: 2 }) });
+    stack.update({ a: desiredResource({ kind: 2 }) });
     const replacement = stack.find('a', ({ replaces }) => replaces === original);
     expect(stack.find('a', ({ id }) => id === original).replaced_by).toBe(replacement.id);
   });
 
   it('updates a resource after a failed update, also when the earlier plan is restored', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
-    stack.update({ a: wish({ value: 2 }) });
+    stack.finish(stack.create({ a: desiredResource() }));
+    stack.update({ a: desiredResource({ value: 2 }) });
     stack.fail('a');
     stack.finish(stack.take({ kind: 'visit', id: 'check', action: 'CHECK' }));
     expect(stack.status).toBe('CHECK_COMPLETE');
-    expect(stack.update({ a: wish() })).toEqual(['update a']);
+    expect(stack.update({ a: desiredResource() })).toEqual(['update a']);
     expect(stack.find('a').request?.changed).toEqual(['value']);
   });
 
   it('sends every property that one of several failed updates changed', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish(), b: wish(), c: wish({ requires: ['b'] }) }));
-    stack.update({ a: wish({ value: 2 }), b: wish(), c: wish({ requires: ['b'] }) });
+    stack.finish(stack.create({ a: desiredResource(), b: desiredResource(), c: desiredResource({ requires: ['b'] }) }));
+    stack.update({ a: desiredResource({ value: 2 }), b: desiredResource(), c: desiredResource({ requires: ['b'] }) });
     stack.fail('a');
-    stack.update({ a: wish(), b: wish(), c: wish({ requires: ['b'] }) });
+    stack.update({ a: desiredResource(), b: desiredResource(), c: desiredResource({ requires: ['b'] }) });
     stack.fail('a');
-    expect(stack.update({ a: wish(), b: wish(), c: wish({ requires: ['b'] }) })).toEqual(['update a']);
+    expect(
+      stack.update({ a: desiredResource(), b: desiredResource(), c: desiredResource({ requires: ['b'] }) }),
+    ).toEqual(['update a']);
     expect(stack.find('a').request?.changed).toEqual(['value']);
   });
 
   it('clears a skip that was given for another plan', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
-    stack.update({ a: wish({ value: 2 }) });
+    stack.finish(stack.create({ a: desiredResource() }));
+    stack.update({ a: desiredResource({ value: 2 }) });
     stack.fail('a');
     stack.act('a', { kind: 'skip' });
     expect(stack.status).toBe('UPDATE_COMPLETE');
-    expect(stack.update({ a: wish() })).toEqual(['update a']);
+    expect(stack.update({ a: desiredResource() })).toEqual(['update a']);
     stack.answer('a');
     expect(stack.find('a').skipped).toBeNull();
   });
@@ -76,12 +78,12 @@ describe('an update of a resource', () => {
   it('holds the dependents of a launched resource until its hook is cleared, in every action', () => {
     const stack = new Driver();
     const launching = { transition: 'launching', heartbeat_timeout: 60, default_result: 'continue' } as const;
-    const wishes = { a: wish({ lifecycle: [launching] }), b: wish({ requires: ['a'] }) };
+    const wishes = { a: desiredResource({ lifecycle: [launching] }), b: desiredResource({ requires: ['a'] }) };
     stack.create(wishes);
     expect(stack.answer('a')).toEqual([]);
     const { hook } = stack.find('a');
     expect(stack.update(wishes)).toEqual([]);
-    expect(stack.update({ ...wishes, a: wish({ lifecycle: [launching], value: 2 }) })).toEqual([]);
+    expect(stack.update({ ...wishes, a: desiredResource({ lifecycle: [launching], value: 2 }) })).toEqual([]);
     expect(stack.find('a').hook).toEqual(hook);
     const said = { hook: 'launching', token: hook?.token ?? '', result: 'continue' } as const;
     expect(stack.act('a', { kind: 'complete hook', ...said })).toEqual(['update a']);
@@ -89,8 +91,8 @@ describe('an update of a resource', () => {
 
   it('waits at pre-update also without a change', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish({ hooks: ['pre-update'] }) }));
-    stack.update({ a: wish({ hooks: ['pre-update'] }) });
+    stack.finish(stack.create({ a: desiredResource({ hooks: ['pre-update'] }) }));
+    stack.update({ a: desiredResource({ hooks: ['pre-update'] }) });
     expect(stack.find('a').hook?.name).toBe('pre-update');
     stack.act('a', { kind: 'clear hook', hook: 'pre-update' });
     expect(stack.status).toBe('UPDATE_COMPLETE');
@@ -98,7 +100,7 @@ describe('an update of a resource', () => {
 
   it('creates a resource that a hook held, also when its predecessors are deleted first', () => {
     const stack = new Driver();
-    stack.create({ a: wish({ hooks: ['pre-create'], deleteFirst: true }) });
+    stack.create({ a: desiredResource({ hooks: ['pre-create'], deleteFirst: true }) });
     expect(stack.act('a', { kind: 'clear hook', hook: 'pre-create' })).toEqual(['create a']);
     stack.answer('a');
     expect(stack.status).toBe('CREATE_COMPLETE');
@@ -106,16 +108,16 @@ describe('an update of a resource', () => {
 
   it('waits for a deletion that still occupies its place', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish(), b: wish() }));
-    expect(stack.update({ b: wish() })).toEqual(['delete a']);
-    expect(stack.update({ a: wish({ deleteFirst: true }), b: wish() })).toEqual([]);
+    stack.finish(stack.create({ a: desiredResource(), b: desiredResource() }));
+    expect(stack.update({ b: desiredResource() })).toEqual(['delete a']);
+    expect(stack.update({ a: desiredResource({ deleteFirst: true }), b: desiredResource() })).toEqual([]);
     expect(stack.answer('a')).toEqual(['create a']);
   });
 
   it('waits for a request in flight, also when the properties cannot be evaluated', () => {
     const stack = new Driver();
-    stack.create({ a: wish() });
-    expect(stack.update({ a: wish({ broken: true }) })).toEqual([]);
+    stack.create({ a: desiredResource() });
+    expect(stack.update({ a: desiredResource({ broken: true }) })).toEqual([]);
     expect(stack.status).toBe('UPDATE_IN_PROGRESS');
     stack.answer('a');
     expect(stack.status).toBe('UPDATE_FAILED');
@@ -124,7 +126,11 @@ describe('an update of a resource', () => {
 
   it('checks each nested stack once when it observes reality', () => {
     const stack = new Driver();
-    const wishes = { n: wish({ type: 'Nested' }), a: wish({ type: 'Plain' }), b: wish() };
+    const wishes = {
+      n: desiredResource({ type: 'Nested' }),
+      a: desiredResource({ type: 'Plain' }),
+      b: desiredResource(),
+    };
     stack.finish(stack.create(wishes));
     expect(stack.finish(stack.update(wishes, { observe: true }))).toEqual(['update n', 'check b']);
     expect(stack.status).toBe('UPDATE_COMPLETE');
@@ -132,23 +138,23 @@ describe('an update of a resource', () => {
 
   it('updates a nested stack whose template changed, even if nothing else changed', () => {
     const stack = new Driver();
-    const plan = planOf({ n: wish({ type: 'Nested' }) });
+    const plan = simulatedPlan({ n: desiredResource({ type: 'Nested' }) });
     stack.finish(stack.take({ kind: 'create', id: 'create', plan }));
     const { n } = plan.resources;
     if (!n?.nested) throw new Error('n is not nested');
     const other = { ...plan, resources: { n: { ...n, nested: { ...n.nested, digest: 'two' } } } };
-    const update = { kind: 'update', id: 'update', plan: other, target: targetOf('two') } as const;
+    const update = { kind: 'update', id: 'update', plan: other, target: simulatedTarget('two') } as const;
     expect(stack.finish(stack.take(update))).toEqual(['update n']);
     expect(stack.find('n').source).toBe('two');
-    expect(stack.take({ ...update, id: 'again', target: targetOf('three') })).toEqual([]);
+    expect(stack.take({ ...update, id: 'again', target: simulatedTarget('three') })).toEqual([]);
   });
 
   it('sends no second request for a resource that it has updated', () => {
     const stack = new Driver();
     const hooks = ['pre-update', 'post-update'];
-    stack.finish(stack.create({ a: wish({ hooks }) }));
+    stack.finish(stack.create({ a: desiredResource({ hooks }) }));
     for (const value of [2, 3]) {
-      stack.update({ a: wish({ hooks, value }) });
+      stack.update({ a: desiredResource({ hooks, value }) });
       expect(stack.act('a', { kind: 'clear hook', hook: 'pre-update' })).toEqual(['update a']);
       stack.answer('a');
       expect(stack.find('a').hook?.name).toBe('post-update');
@@ -161,15 +167,15 @@ describe('an update of a resource', () => {
 describe('a resource that the plan no longer contains', () => {
   it('sends a nested stack its deletion during its creation', () => {
     const stack = new Driver();
-    stack.create({ n: wish({ type: 'Nested' }) });
+    stack.create({ n: desiredResource({ type: 'Nested' }) });
     expect(stack.remove()).toEqual(['delete n']);
     expect(stack.find('n').request?.fence).toBe(2);
   });
 
   it('sends no request again after an operator skips its failed deletion', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish(), b: wish() }));
-    stack.update({ b: wish() });
+    stack.finish(stack.create({ a: desiredResource(), b: desiredResource() }));
+    stack.update({ b: desiredResource() });
     stack.fail('a');
     expect(stack.status).toBe('UPDATE_FAILED');
     expect(stack.act('a', { kind: 'skip' })).toEqual([]);
@@ -179,7 +185,7 @@ describe('a resource that the plan no longer contains', () => {
 
   it('is deleted only once when it waits at a hook after its deletion', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish({ hooks: ['post-delete'] }) }));
+    stack.finish(stack.create({ a: desiredResource({ hooks: ['post-delete'] }) }));
     stack.remove();
     stack.answer('a');
     expect(stack.find('a').hook?.name).toBe('post-delete');

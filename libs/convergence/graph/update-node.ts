@@ -26,7 +26,7 @@ import { conditionOf } from '../resources/health.ts';
 import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
 import { markForDeletion, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from '../hooks/wait.ts';
-import { create, currentRequires, send, type ResolvedResource } from '../resources/incarnation.ts';
+import { createIncarnation, currentRequires, send, type ResolvedResource } from '../resources/incarnation.ts';
 import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
 import type { Comparison, Resolution } from '../protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
@@ -58,7 +58,8 @@ export function visitUpdate(transaction: Transaction, name: string): void {
 
   const resolved = resolve(transaction, planned, candidates[0]);
   if (!resolved.ok) {
-    const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
+    const failed =
+      candidates.find(({ request }) => !request) ?? createIncarnation(transaction, planned, {}, only?.id ?? null);
     failLeaf(transaction, failed.id, {
       // Keep the action of an earlier failure: it shows whether the resource was made, and whether it is healthy.
       action: failed.status === 'FAILED' ? failed.action : failed.action === 'INIT' ? 'CREATE' : 'UPDATE',
@@ -103,7 +104,7 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
     return;
   }
   if (waitsForPlace(transaction, planned)) return;
-  const resource = create(transaction, planned, resolved, null);
+  const resource = createIncarnation(transaction, planned, resolved, null);
   if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
 }
 
@@ -145,7 +146,7 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
   if (replaced) {
     if (waitsForPlace(transaction, planned)) return;
     // Create before delete: the original stays, and is cleaned up once its dependents have moved.
-    const replacement = create(transaction, planned, resolved, resource.id);
+    const replacement = createIncarnation(transaction, planned, resolved, resource.id);
     changeResource(transaction, resource.id, { replaced_by: replacement.id });
     send(transaction, replacement, 'create', resolved, []);
     return;

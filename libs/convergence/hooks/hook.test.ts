@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Driver, wish } from '../simulation/driver.ts';
-import { planOf } from '../simulation/model.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
+import { simulatedPlan } from '../simulation/model.ts';
 
 const hookOf = (stack: Driver) => {
   const { hook } = stack.find('a');
@@ -10,7 +10,7 @@ const hookOf = (stack: Driver) => {
 const launching = (result: 'continue' | 'abandon', more: { global_timeout?: number } = {}) => {
   const stack = new Driver();
   const lifecycle = [{ transition: 'launching', heartbeat_timeout: 10, default_result: result, ...more } as const];
-  stack.create({ a: wish({ lifecycle }), b: wish({ requires: ['a'] }) });
+  stack.create({ a: desiredResource({ lifecycle }), b: desiredResource({ requires: ['a'] }) });
   stack.answer('a');
   return stack;
 };
@@ -68,7 +68,7 @@ describe('a lifecycle hook', () => {
   it('of a terminating resource leads to its deletion for every result', () => {
     const stack = new Driver();
     const lifecycle = [{ transition: 'terminating', heartbeat_timeout: 10, default_result: 'continue' } as const];
-    stack.finish(stack.create({ a: wish({ lifecycle }) }));
+    stack.finish(stack.create({ a: desiredResource({ lifecycle }) }));
     expect(stack.remove()).toEqual([]);
     const { token } = hookOf(stack);
     const said = { kind: 'complete hook', hook: 'terminating', token, result: 'abandon' } as const;
@@ -79,8 +79,10 @@ describe('a lifecycle hook', () => {
 describe('a hook', () => {
   it('belongs to its action: a resource created by an update does not wait at create hooks', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ a: wish() }));
-    expect(stack.update({ a: wish(), b: wish({ hooks: ['pre-create', 'post-create'] }) })).toEqual(['create b']);
+    stack.finish(stack.create({ a: desiredResource() }));
+    expect(
+      stack.update({ a: desiredResource(), b: desiredResource({ hooks: ['pre-create', 'post-create'] }) }),
+    ).toEqual(['create b']);
     stack.answer('b');
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
@@ -88,8 +90,8 @@ describe('a hook', () => {
   it('at pre-update also holds a rollback', () => {
     const stack = new Driver({}, { replaceFailed: false });
     const hooks = ['pre-update'];
-    stack.finish(stack.create({ a: wish({ hooks }) }));
-    stack.update({ a: wish({ hooks, value: 2 }) });
+    stack.finish(stack.create({ a: desiredResource({ hooks }) }));
+    stack.update({ a: desiredResource({ hooks, value: 2 }) });
     stack.act('a', { kind: 'clear hook', hook: 'pre-update' });
     stack.fail('a');
     expect(stack.take({ kind: 'rollback', id: 'back', cancel: false })).toEqual([]);
@@ -100,8 +102,8 @@ describe('a hook', () => {
     const stack = new Driver();
     const reasons = (changes: ReturnType<Driver['step']>['changes']) =>
       changes.events.flatMap(({ hook, reason }) => (hook ? [`${hook.state} ${hook.name}: ${reason}`] : []));
-    const wishes = { a: wish({ hooks: ['pre-create'] }), b: wish() };
-    const { changes } = stack.step({ kind: 'create', id: 'create', plan: planOf(wishes) });
+    const wishes = { a: desiredResource({ hooks: ['pre-create'] }), b: desiredResource() };
+    const { changes } = stack.step({ kind: 'create', id: 'create', plan: simulatedPlan(wishes) });
     expect(reasons(changes)).toEqual(['waiting pre-create: CREATE paused until Hook pre-create is cleared']);
     const ended = stack.step({ kind: 'delete', id: 'delete' }).changes;
     expect(reasons(ended)).toEqual(['cleared pre-create: Failure occurred while waiting.']);

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { planOf } from '../simulation/model.ts';
+import { simulatedPlan } from '../simulation/model.ts';
 import { previewStack } from './preview.ts';
 
 it('evaluates one resource for each row that its caller takes, so that a long preview can be interrupted', () => {
   const wish = { requires: [], value: 1, kind: 1 };
   const evaluated: string[] = [];
   const rows = previewStack({
-    plan: planOf({ a: wish, b: wish, c: wish }),
+    plan: simulatedPlan({ a: wish, b: wish, c: wish }),
     resources: [],
     tools: {
       compare: () => ({ verdict: 'same' }),

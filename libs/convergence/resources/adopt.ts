@@ -3,7 +3,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
 import { revisit } from '../graph/node.ts';
-import { create, passThrough, send, type ResolvedResource } from './incarnation.ts';
+import { createIncarnation, passThrough, send, type ResolvedResource } from './incarnation.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { changeResource, type Transaction } from '../transaction.ts';
 
@@ -20,7 +20,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const physicalId = data['resource_id'];
   const isOwn = typeof physicalId === 'string' && uuid.test(physicalId) && !planned.nested;
   const id = isOwn && !state.resources.has(physicalId) ? physicalId : undefined;
-  const created = create(transaction, planned, resolved, null, id);
+  const created = createIncarnation(transaction, planned, resolved, null, id);
   if (isNested(created)) {
     // The shell of the nested stack reads the data of the nested stack from this stack's.
     send(transaction, created, 'create', resolved, [], 'ADOPT');
@@ -85,7 +85,7 @@ export function visitExternal(
     }
     return;
   }
-  const created = ours[0] ?? create(transaction, planned, resolved, null);
+  const created = ours[0] ?? createIncarnation(transaction, planned, resolved, null);
   const resource = changeResource(transaction, created.id, { external: true, physical_id: wanted ?? null });
   look(transaction, resource);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { maxAttempts } from './backoff.ts';
-import { Driver, wish } from '../simulation/driver.ts';
+import { maxRequestAttempts } from './backoff.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
 
 const conflict = { status: 'failed', error: { code: 'Conflict', message: 'busy' } } as const;
 
@@ -14,14 +14,14 @@ function retry(stack: Driver, name: string): string[] {
 describe('a conflict', () => {
   it('is retried later each time, with a higher fence, and fails after the last attempt', () => {
     const stack = new Driver();
-    stack.create({ a: wish() });
-    for (let attempt = 1; attempt < maxAttempts; attempt += 1) {
+    stack.create({ a: desiredResource() });
+    for (let attempt = 1; attempt < maxRequestAttempts; attempt += 1) {
       const { fence } = stack.find('a');
       const before = stack.now;
       expect(stack.answer('a', conflict)).toEqual([]);
       const waiting = stack.find('a');
       expect(waiting.fence).toBe(fence + 1);
-      expect(waiting.reason).toContain(`Attempt ${attempt + 1} of ${maxAttempts} follows`);
+      expect(waiting.reason).toContain(`Attempt ${attempt + 1} of ${maxRequestAttempts} follows`);
       const wait = Date.parse(waiting.request?.not_before ?? '') - before;
       expect(wait).toBeGreaterThanOrEqual(500 * 2 ** (attempt - 1));
       expect(wait).toBeLessThanOrEqual(1500 * 2 ** (attempt - 1));
@@ -34,7 +34,7 @@ describe('a conflict', () => {
   it('is retried also for an error that a provider marks as retryable, but not for other errors', () => {
     const retryable = { code: 'ResourceFailed', message: 'soon', details: { retryable: true } };
     const stack = new Driver();
-    stack.create({ a: wish(), b: wish() });
+    stack.create({ a: desiredResource(), b: desiredResource() });
     stack.answer('a', { status: 'failed', error: retryable });
     expect(stack.find('a').request?.not_before).toEqual(expect.any(String));
     stack.answer('b', { status: 'failed', error: { ...retryable, details: { retryable: 'yes' } } });
@@ -43,7 +43,7 @@ describe('a conflict', () => {
 
   it('is not retried by a timer of an earlier attempt, or by one that fires twice', () => {
     const stack = new Driver();
-    stack.create({ a: wish() });
+    stack.create({ a: desiredResource() });
     const earlier = stack.find('a').fence;
     stack.answer('a', conflict);
     const { id, fence } = stack.find('a');
@@ -54,11 +54,11 @@ describe('a conflict', () => {
 
   it('is not retried for an action that a newer one replaced, because the newer one decides again', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
-    stack.update({ a: wish({ value: 2 }) });
+    stack.finish(stack.create({ a: desiredResource() }));
+    stack.update({ a: desiredResource({ value: 2 }) });
     stack.answer('a', conflict);
     const { id, fence } = stack.find('a');
-    expect(stack.update({ a: wish({ value: 3 }) })).toEqual([]);
+    expect(stack.update({ a: desiredResource({ value: 3 }) })).toEqual([]);
     stack.now = Date.parse(stack.find('a').request?.not_before ?? '');
     expect(stack.timer(`retry:${id}:${fence}`)).toEqual(['update a']);
     expect(stack.find('a').request?.properties).toMatchObject({ value: 3 });
@@ -68,16 +68,16 @@ describe('a conflict', () => {
 
   it('is not retried when it answers a replaced action', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
-    stack.update({ a: wish({ value: 2 }) });
-    stack.update({ a: wish({ value: 3 }) });
+    stack.finish(stack.create({ a: desiredResource() }));
+    stack.update({ a: desiredResource({ value: 2 }) });
+    stack.update({ a: desiredResource({ value: 3 }) });
     expect(stack.answer('a', conflict)).toEqual(['update a']);
     expect(stack.find('a').request?.properties).toMatchObject({ value: 3 });
   });
 
   it('is not retried while the stack drains', () => {
     const stack = new Driver();
-    stack.create({ a: wish(), b: wish() });
+    stack.create({ a: desiredResource(), b: desiredResource() });
     stack.fail('b');
     stack.answer('a', conflict);
     expect(stack.find('a').status).toBe('FAILED');

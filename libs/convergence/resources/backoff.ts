@@ -6,7 +6,7 @@ import { revisit } from '../graph/node.ts';
 import type { PendingRequest, ResourceDocument } from '../documents.ts';
 import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 
-export const maxAttempts = 5;
+export const maxRequestAttempts = 5;
 const firstMs = 1000;
 
 /** Whether the request will be sent again. It stays pending meanwhile, with a new fence. */
@@ -18,7 +18,7 @@ export function triesAgain(
 ): boolean {
   const { stack } = transaction.state;
   const passing = error?.code === 'Conflict' || error?.details?.['retryable'] === true;
-  if (!passing || request.attempts + 1 >= maxAttempts || stack.phase !== 'converging') return false;
+  if (!passing || request.attempts + 1 >= maxRequestAttempts || stack.phase !== 'converging') return false;
   // A newer traversal sends its own requests.
   if (request.traversal !== stack.traversal) return false;
   const fence = request.fence + 1;
@@ -26,7 +26,7 @@ export function triesAgain(
   const at = new Date(transaction.tools.now + wait / 2 + wait * jitter(resource.id, fence)).toISOString();
   changeResource(transaction, resource.id, {
     fence,
-    reason: `${error?.message ?? errorTable.Conflict.remedy} Attempt ${request.attempts + 2} of ${maxAttempts} follows at ${at}.`,
+    reason: `${error?.message ?? errorTable.Conflict.remedy} Attempt ${request.attempts + 2} of ${maxRequestAttempts} follows at ${at}.`,
     request: { ...request, fence, attempts: request.attempts + 1, not_before: at },
   });
   addEffect(transaction, { kind: 'timer', timer: `retry:${resource.id}:${fence}`, at, traversal: stack.traversal });

@@ -17,7 +17,7 @@ import {
 export type ResolvedResource = Extract<Resolution, { ok: true }>;
 
 /** Adds a new incarnation to the stack; no provider is asked yet. */
-export function create(
+export function createIncarnation(
   transaction: Transaction,
   planned: PlanResource,
   resolved: { metadata?: Json | undefined },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Driver, wish } from '../simulation/driver.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
 
 const mark = (unhealthy: boolean, reason = '') => ({ kind: 'mark', unhealthy, reason }) as const;
 const created = (): Driver => {
   const stack = new Driver({}, { replaceFailed: true });
-  stack.finish(stack.create({ a: wish(), b: wish({ requires: ['a'] }) }));
+  stack.finish(stack.create({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) }));
   return stack;
 };
 const refusalOf = (stack: Driver, resource: string, action: ReturnType<typeof mark>) =>
@@ -20,7 +20,7 @@ describe('marking a resource', () => {
       reason: 'disk is full',
       failure: { code: 'Unhealthy', message: 'disk is full' },
     });
-    expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual(['create a']);
+    expect(stack.update({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) })).toEqual(['create a']);
   });
 
   it('unhealthy has a default reason', () => {
@@ -39,7 +39,7 @@ describe('marking a resource', () => {
       reason: 'replaced the disk',
       failure: null,
     });
-    expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
+    expect(stack.update({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) })).toEqual([]);
   });
 
   it('unhealthy works again after the mark was cleared', () => {
@@ -62,7 +62,7 @@ describe('marking a resource', () => {
 
   it('does not change a failed creation, because the next update replaces it anyway', () => {
     const stack = new Driver();
-    stack.create({ a: wish() });
+    stack.create({ a: desiredResource() });
     stack.fail('a');
     stack.act('a', mark(true, 'again'));
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED' });
@@ -70,7 +70,7 @@ describe('marking a resource', () => {
 
   it('is refused while the stack is in progress, also for a resource that is complete', () => {
     const stack = created();
-    stack.update({ a: wish(), b: wish({ requires: ['a'], value: 2 }) });
+    stack.update({ a: desiredResource(), b: desiredResource({ requires: ['a'], value: 2 }) });
     expect(refusalOf(stack, 'b', mark(true))).toMatchObject({ code: 'Conflict' });
     expect(refusalOf(stack, 'a', mark(true))).toBeDefined();
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });

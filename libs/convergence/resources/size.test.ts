@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
-import { successResponse, newStack, planOf, toolsAt, type DesiredResource } from '../simulation/model.ts';
+import {
+  successResponse,
+  newSimulatedStack,
+  simulatedPlan,
+  toolsAt,
+  type DesiredResource,
+} from '../simulation/model.ts';
 import { weigh } from './size.ts';
 import { emptyPlan, loadState, type State } from '../state.ts';
 import { step } from '../step.ts';
@@ -19,8 +25,8 @@ const wish: DesiredResource = { requires: [], value: 1, kind: 1 };
 const small = tools({ properties: { value: 1 } });
 
 function create(names: readonly string[], given: Tools): State {
-  const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
-  const plan = planOf(Object.fromEntries(names.map((name) => [name, wish])));
+  const state = loadState({ stack: newSimulatedStack('s'), resources: [], plan: emptyPlan() });
+  const plan = simulatedPlan(Object.fromEntries(names.map((name) => [name, wish])));
   step(state, [{ kind: 'create', id: 'create', plan }], given);
   return state;
 }

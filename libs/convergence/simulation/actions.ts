@@ -1,6 +1,6 @@
 /** Random inputs of a stack: operator actions and stale messages. */
 import type { Input } from '../protocol.ts';
-import { planOf, type Random } from './model.ts';
+import { simulatedPlan, type Random } from './model.ts';
 import { rootId, type SimulatedWorld } from './world.ts';
 
 /** Random options of an update, besides its plan. */
@@ -87,7 +87,7 @@ function staleWord(resource: string, { random, id }: { random: Random; id: (what
   const word = random(5);
   const hook = 'launching';
   const token = 'an old one';
-  if (word === 0) return { kind: 'create', id: 'create', plan: planOf({}) };
+  if (word === 0) return { kind: 'create', id: 'create', plan: simulatedPlan({}) };
   if (word === 1) return { kind: 'signal', id: id('signal'), resource, signal: { a: 1 } };
   if (word === 2)
     return { kind: 'resource', id: id('word'), resource, action: { kind: 'clear hook', hook: 'pre-create' } };

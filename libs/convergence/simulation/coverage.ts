@@ -1,5 +1,5 @@
 /** All (phase, input) pairs: the simulator exercises each, or it cannot happen, for a stated reason. */
-export const phases = ['idle', 'converging', 'draining', 'paused'] as const;
+export const coveredPhases = ['idle', 'converging', 'draining', 'paused'] as const;
 
 export const inputs = [
   'create',
@@ -33,20 +33,20 @@ export const inputs = [
 export const impossible: Readonly<Record<string, string>> = {};
 
 export function pairs(): string[] {
-  return phases.flatMap((phase) => inputs.map((input) => `${phase} ${input}`));
+  return coveredPhases.flatMap((phase) => inputs.map((input) => `${phase} ${input}`));
 }
 
 /** Result of an input: accepted, refused, or no change, as for a duplicate or late input. */
 export type Became = 'taken' | 'refused' | 'nothing';
 
 /** Counts all inputs under the pair, and refused and ineffective ones also under `<pair>: refused` and `: nothing`. */
-export function count(counts: Map<string, number>, pair: string, became: Became): void {
+export function countPair(counts: Map<string, number>, pair: string, became: Became): void {
   for (const key of became === 'taken' ? [pair] : [pair, `${pair}: ${became}`])
     counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /** A readable table: how often each pair came up, with which results. */
-export function tableOf(counts: ReadonlyMap<string, number>): string {
+export function coverageTable(counts: ReadonlyMap<string, number>): string {
   const cell = (phase: string, input: string): string => {
     const pair = `${phase} ${input}`;
     if (Object.hasOwn(impossible, pair)) return 'impossible';
@@ -61,13 +61,13 @@ export function tableOf(counts: ReadonlyMap<string, number>): string {
   const rows = inputs.map((input) =>
     line(
       input,
-      phases.map((phase) => cell(phase, input)),
+      coveredPhases.map((phase) => cell(phase, input)),
     ),
   );
   return [
     'In each phase, how often each input was taken, was refused, and changed nothing:',
     '',
-    line('', phases),
+    line('', coveredPhases),
     ...rows,
   ].join('\n');
 }

@@ -6,16 +6,16 @@ import { emptyPlan, loadState, type State } from '../state.ts';
 import { step } from '../step.ts';
 import {
   successResponse,
-  newStack,
-  planOf,
-  targetOf,
+  newSimulatedStack,
+  simulatedPlan,
+  simulatedTarget,
   toolsAt,
   type ToolOptions,
   type DesiredResource,
-  type Wishes,
+  type DesiredResources,
 } from './model.ts';
 
-export const wish = (more: Partial<DesiredResource> = {}): DesiredResource => ({
+export const desiredResource = (more: Partial<DesiredResource> = {}): DesiredResource => ({
   requires: [],
   value: 1,
   kind: 1,
@@ -29,7 +29,7 @@ export class Driver {
   private count = 0;
 
   constructor(stack: Partial<StackDocument> = {}, options: ToolOptions = {}) {
-    const document = { ...newStack('s'), ...stack };
+    const document = { ...newSimulatedStack('s'), ...stack };
     this.state = loadState({ stack: document, resources: [], plan: emptyPlan() });
     this.options = options;
   }
@@ -56,14 +56,14 @@ export class Driver {
     });
   }
 
-  create(wishes: Wishes): string[] {
-    const plan = planOf(wishes);
+  create(wishes: DesiredResources): string[] {
+    const plan = simulatedPlan(wishes);
     return this.take({ kind: 'create', id: this.id('create'), plan });
   }
 
-  update(wishes: Wishes, more: Partial<Extract<Input, { kind: 'update' }>> = {}): string[] {
-    const plan = planOf(wishes);
-    const target = targetOf(JSON.stringify(wishes));
+  update(wishes: DesiredResources, more: Partial<Extract<Input, { kind: 'update' }>> = {}): string[] {
+    const plan = simulatedPlan(wishes);
+    const target = simulatedTarget(JSON.stringify(wishes));
     return this.take({ kind: 'update', id: this.id('update'), plan, target, ...more });
   }
 

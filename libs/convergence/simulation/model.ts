@@ -45,9 +45,9 @@ export interface DesiredResource {
   readonly deleteFirst?: boolean;
   readonly renewed?: boolean;
 }
-export type Wishes = Readonly<Record<string, DesiredResource>>;
+export type DesiredResources = Readonly<Record<string, DesiredResource>>;
 
-export function planOf(wishes: Wishes, rolling?: Plan['rolling']): Plan {
+export function simulatedPlan(wishes: DesiredResources, rolling?: Plan['rolling']): Plan {
   return {
     format: 1,
     template_version: '2021-04-16',
@@ -104,10 +104,10 @@ export function nestedPlan(properties: JsonObject): Plan {
   members['y'] = { requires: ['x'], value: 1, kind: kind % 3 };
   const batch = ['m0', 'm1', 'm2'].slice(0, value % 4);
   for (const name of batch) members[name] = { requires: [], value: value % 7, kind: kind % 2 };
-  if (batch.length < 2 || kind % 2 === 0) return planOf(members);
+  if (batch.length < 2 || kind % 2 === 0) return simulatedPlan(members);
   const temporary = kind % 3 === 0 ? ['spare'] : [];
   for (const name of temporary) members[name] = { requires: [], value: 0, kind: 0 };
-  return planOf(members, {
+  return simulatedPlan(members, {
     members: batch,
     batch_size: 1 + (value % 2),
     min_in_service: 1,
@@ -165,7 +165,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   };
 }
 
-export const newStack = (id: string, more: Partial<Parameters<typeof blankStack>[0]> = {}): StackDocument =>
+export const newSimulatedStack = (id: string, more: Partial<Parameters<typeof blankStack>[0]> = {}): StackDocument =>
   blankStack({
     id,
     name: id,
@@ -176,11 +176,11 @@ export const newStack = (id: string, more: Partial<Parameters<typeof blankStack>
     timeout_minutes: null,
     on_failure: 'keep',
     tags: [],
-    target: targetOf('0'),
+    target: simulatedTarget('0'),
     ...more,
   });
 
-export const targetOf = (plan: string, revision = plan): StackDocument['target'] => ({
+export const simulatedTarget = (plan: string, revision = plan): StackDocument['target'] => ({
   revision,
   plan,
   template: '',

@@ -3,7 +3,7 @@ import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
 import { must } from './checks/ledger.ts';
-import { successResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
+import { successResponse, nestedPlan, newSimulatedStack, outputOf, simulatedTarget } from './model.ts';
 import type { SimulatedWorld } from './world.ts';
 
 /** Handles a request that arrives at the shell of a nested stack. */
@@ -22,8 +22,8 @@ export function askNested(world: SimulatedWorld, parent: StackDocument, resource
       return;
     }
     world.open(
-      newStack(resource.id, {
-        target: targetOf(world.addPlan(plan), parent.target.revision),
+      newSimulatedStack(resource.id, {
+        target: simulatedTarget(world.addPlan(plan), parent.target.revision),
         parent: linkOf(resource),
         root: parent.root,
         depth: parent.depth + 1,
@@ -37,7 +37,7 @@ export function askNested(world: SimulatedWorld, parent: StackDocument, resource
   switch (request.action) {
     case 'create':
     case 'update': {
-      const target = targetOf(world.addPlan(plan), parent.target.revision);
+      const target = simulatedTarget(world.addPlan(plan), parent.target.revision);
       // The document exists before the first step; a later request finds it there.
       const begins = child.traversal === '' && child.target.plan === target.plan;
       tell(begins ? { kind: 'create', id, plan } : { kind: 'update', id, plan, target });
@@ -65,7 +65,7 @@ export function sendToNested(
 }
 
 /** Delivers the answer of a nested stack to its parent stack. */
-export function answerParent(
+export function answerSimulatedParent(
   world: SimulatedWorld,
   stack: StackDocument,
   effect: Extract<Effect, { kind: 'answer' }>,

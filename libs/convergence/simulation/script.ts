@@ -2,8 +2,8 @@
 import type { Input } from '../protocol.ts';
 import type { ResourceDocument } from '../documents.ts';
 import { must } from './checks/ledger.ts';
-import { wish } from './driver.ts';
-import { newStack, planOf, targetOf, type Wishes } from './model.ts';
+import { desiredResource } from './driver.ts';
+import { newSimulatedStack, simulatedPlan, simulatedTarget, type DesiredResources } from './model.ts';
 import { kind } from './providers.ts';
 import type { Core } from './shell.ts';
 import { SimulatedWorld } from './world.ts';
@@ -37,19 +37,21 @@ export class Script {
     return found;
   }
 
-  create(wishes: Wishes, onFailure: 'keep' | 'rollback' | 'pause' = 'keep'): this {
-    const plan = planOf(wishes);
-    this.world.open(newStack('s', { target: targetOf(this.world.addPlan(plan)), on_failure: onFailure }));
+  create(wishes: DesiredResources, onFailure: 'keep' | 'rollback' | 'pause' = 'keep'): this {
+    const plan = simulatedPlan(wishes);
+    this.world.open(
+      newSimulatedStack('s', { target: simulatedTarget(this.world.addPlan(plan)), on_failure: onFailure }),
+    );
     return this.say({ kind: 'create', id: 'create', plan });
   }
 
-  update(wishes: Wishes, more: Partial<Extract<Input, { kind: 'update' }>> = {}): this {
-    const plan = planOf(wishes);
+  update(wishes: DesiredResources, more: Partial<Extract<Input, { kind: 'update' }>> = {}): this {
+    const plan = simulatedPlan(wishes);
     return this.say({
       kind: 'update',
       id: this.id('update'),
       plan,
-      target: targetOf(this.world.addPlan(plan)),
+      target: simulatedTarget(this.world.addPlan(plan)),
       ...more,
     });
   }
@@ -94,6 +96,10 @@ export class Script {
 export const pending = (script: Script, name: string, action: string) => (): boolean =>
   script.resources.some((resource) => resource.name === name && resource.request?.action === action);
 
-export const chain: Wishes = { a: wish(), b: wish({ requires: ['a'] }), c: wish({ requires: ['b'] }) };
+export const chain: DesiredResources = {
+  a: desiredResource(),
+  b: desiredResource({ requires: ['a'] }),
+  c: desiredResource({ requires: ['b'] }),
+};
 
 export type Scenarios = Readonly<Record<string, (script: Script) => void>>;

@@ -5,7 +5,7 @@ import { loadState } from '../state.ts';
 import { step } from '../step.ts';
 import { randomAction, updateOptions, wordToNested } from './actions.ts';
 import { must } from './checks/ledger.ts';
-import { nestedPlan, newStack, planOf, targetOf, type Wishes } from './model.ts';
+import { nestedPlan, newSimulatedStack, simulatedPlan, simulatedTarget, type DesiredResources } from './model.ts';
 import type { Core } from './shell.ts';
 import { kind } from './providers.ts';
 import { changeWishes } from './wishes.ts';
@@ -25,7 +25,7 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
   const world = new SimulatedWorld(seed, cores);
   const { random } = world;
   const chance = (percent: number): boolean => world.chance(percent);
-  let wishes: Wishes = {};
+  let wishes: DesiredResources = {};
   let count = 0;
   const id = (what: string): string => `${what} ${(count += 1)}`;
   const moody = (): void => {
@@ -37,17 +37,17 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
   };
   const update = (more: Partial<Extract<Input, { kind: 'update' }>> = {}): Input => {
     wishes = changeWishes(wishes, random);
-    const plan = planOf(wishes);
+    const plan = simulatedPlan(wishes);
     const which = id('update');
-    const target = targetOf(world.addPlan(plan), which);
+    const target = simulatedTarget(world.addPlan(plan), which);
     return { kind: 'update', id: which, plan, target, ...updateOptions(random), ...more };
   };
 
   wishes = changeWishes({}, random);
-  const first = planOf(wishes);
+  const first = simulatedPlan(wishes);
   world.open(
-    newStack(root, {
-      target: targetOf(world.addPlan(first)),
+    newSimulatedStack(root, {
+      target: simulatedTarget(world.addPlan(first)),
       on_failure: (['keep', 'rollback', 'pause'] as const)[random(3)] as 'keep',
       adopt: chance(6) ? adoption(wishes) : null,
     }),
@@ -77,7 +77,7 @@ const isQuiet = (world: SimulatedWorld): boolean =>
   [...world.shells.values()].every(({ stored }) => stored.stack.phase === 'idle');
 
 /** Data of an abandoned stack, as far as the core reads it. */
-const adoption = (wishes: Wishes): JsonObject =>
+const adoption = (wishes: DesiredResources): JsonObject =>
   Object.fromEntries(
     Object.keys(wishes).map((name) => [name, { resource_id: `old ${name}`, metadata: { old: name } }]),
   );
@@ -85,7 +85,7 @@ const adoption = (wishes: Wishes): JsonObject =>
 /** Stops all faults: the stack must reach its plan, stay there, and be deleted completely. */
 function leaveInPeace(
   world: SimulatedWorld,
-  { update, id }: { update: () => Input; id: (what: string) => string; wishes: () => Wishes },
+  { update, id }: { update: () => Input; id: (what: string) => string; wishes: () => DesiredResources },
 ): void {
   world.temper = { ...kind };
   const phase = (): string => world.stack(root).phase;

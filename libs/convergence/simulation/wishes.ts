@@ -1,11 +1,11 @@
 /** Random templates, and their random changes from one update to the next. */
-import type { Random, DesiredResource, Wishes, WishType } from './model.ts';
+import type { Random, DesiredResource, DesiredResources, WishType } from './model.ts';
 
 const hooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'];
 const transitions = ['launching', 'terminating', 'updating'] as const;
 
 /** Changes, adds, removes and re-orders: dependencies may turn round between two plans. */
-export function changeWishes(before: Wishes, random: Random): Wishes {
+export function changeWishes(before: DesiredResources, random: Random): DesiredResources {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((name) => random(100) < (before[name] ? 85 : 50));
   const rank = new Map(names.map((name) => [name, random(1000)]));
   const after: Record<string, DesiredResource> = {};

@@ -9,11 +9,11 @@ import { isNested, type ResourceDocument, type StackDocument } from '../document
 import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './checks/ledger.ts';
 import { SimulatedClock } from './clock.ts';
-import { count } from './coverage.ts';
+import { countPair } from './coverage.ts';
 import { checkSnapshot } from './checks/deletions.ts';
 import { checkStep } from './checks/invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
-import { answerParent, askNested, sendToNested } from './nested-shell.ts';
+import { answerSimulatedParent, askNested, sendToNested } from './nested-shell.ts';
 import { kind, SimulatedProviders, type Temper } from './providers.ts';
 import { checkIndexes } from './checks/record.ts';
 import { createShell, Killed, type Core, type FaultPoint, type Shell } from './shell.ts';
@@ -213,7 +213,7 @@ export class SimulatedWorld {
           });
           break;
         case 'answer':
-          answerParent(this, stack, effect, resourceOf);
+          answerSimulatedParent(this, stack, effect, resourceOf);
           break;
         case 'snapshot':
           checkSnapshot(this.snapshots.get(effect.snapshot.id), effect.status);
@@ -248,7 +248,7 @@ export class SimulatedWorld {
         this.changedUnasked.set(input.response.resource_id, step.state.stack.traversal);
       }
       const became = refusals.has(input.id) ? 'refused' : changes.dirty ? 'taken' : 'nothing';
-      count(this.pairs, `${step.before.phase} ${pairKind(input)}`, became);
+      countPair(this.pairs, `${step.before.phase} ${pairKind(input)}`, became);
     }
     checkIndexes(step.state, this.cores[0] as Core);
     checkStep(this, step);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Driver, wish } from '../simulation/driver.ts';
+import { Driver, desiredResource } from '../simulation/driver.ts';
 
 describe('a repeated action', () => {
   it('rolls back again after a failed rollback', () => {
     const stack = new Driver({}, { replaceFailed: false });
-    stack.finish(stack.create({ a: wish() }));
-    stack.update({ a: wish({ value: 2 }) });
+    stack.finish(stack.create({ a: desiredResource() }));
+    stack.update({ a: desiredResource({ value: 2 }) });
     stack.fail('a');
     stack.take({ kind: 'rollback', id: 'back', cancel: false });
     stack.fail('a');
@@ -17,7 +17,7 @@ describe('a repeated action', () => {
 
   it('still abandons when the first attempt did not end', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
+    stack.finish(stack.create({ n: desiredResource({ type: 'Nested' }), a: desiredResource() }));
     stack.remove(true);
     stack.fail('n');
     expect(stack.status).toBe('DELETE_FAILED');
@@ -27,9 +27,9 @@ describe('a repeated action', () => {
 
   it('still observes reality after a pause', () => {
     const stack = new Driver({ on_failure: 'pause' }, { replaceFailed: false });
-    const wishes = { a: wish(), b: wish({ requires: ['a'] }) };
+    const wishes = { a: desiredResource(), b: desiredResource({ requires: ['a'] }) };
     stack.finish(stack.create(wishes));
-    const other = { ...wishes, a: wish({ value: 2 }) };
+    const other = { ...wishes, a: desiredResource({ value: 2 }) };
     expect(stack.update(other, { observe: true })).toEqual(['check a']);
     stack.answer('a');
     stack.fail('a');
@@ -42,7 +42,7 @@ describe('a repeated action', () => {
 describe('a reported failure', () => {
   it('contains its path, with numbers as Heat writes them, and a check reports every failure', () => {
     const stack = new Driver();
-    stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
+    stack.finish(stack.create({ n: desiredResource({ type: 'Nested' }), a: desiredResource() }));
     stack.take({ kind: 'visit', id: 'check', action: 'CHECK' });
     const failure = { code: 'ResourceFailed', message: 'no' };
     stack.answer('n', { status: 'failed', failures: [{ resource: '0.resources.x', type: 'Test', failure }] });
@@ -54,7 +54,7 @@ describe('a reported failure', () => {
 
   it('is limited in size', () => {
     const stack = new Driver();
-    stack.create({ n: wish({ type: 'Nested' }) });
+    stack.create({ n: desiredResource({ type: 'Nested' }) });
     const failure = { code: 'ResourceFailed', message: 'm'.repeat(50_000) };
     const failures = Array.from({ length: 200 }, (_, index) => ({ resource: `r${index}`, type: 'Test', failure }));
     stack.answer('n', { status: 'failed', failures });

@@ -38,7 +38,10 @@ export function finishIfDone(transaction: Transaction): boolean {
   // Unreachable by design. If a defect leads here, the stack must fail and not hang.
   const stuck = [...graph.waiting.keys()].filter((name) => !graph.current.has(name)).slice(0, 5);
   const left = stuck.join(', ') || [...state.doomed].slice(0, 5).join(', ');
-  end(transaction, { status: 'FAILED', reason: `Defect: nothing runs and nothing can start; left are ${left}.` });
+  endTraversal(transaction, {
+    status: 'FAILED',
+    reason: `Defect: nothing runs and nothing can start; left are ${left}.`,
+  });
   return false;
 }
 
@@ -70,7 +73,7 @@ function succeed(transaction: Transaction): void {
   }
   const partial =
     action === 'CHECK' && [...state.resources.values()].some(({ reason }) => reason.startsWith('CHECK not '));
-  end(transaction, {
+  endTraversal(transaction, {
     status: 'COMPLETE',
     reason: `Stack ${action} completed successfully${partial ? ". 'CHECK' not fully supported (see resources)" : ''}`,
   });
@@ -100,11 +103,11 @@ export function fail(transaction: Transaction, reason: string): boolean {
     announceStack(transaction, { failure: state.stack.failures[0]?.failure });
     return false;
   }
-  end(transaction, { status: 'FAILED', reason });
+  endTraversal(transaction, { status: 'FAILED', reason });
   return false;
 }
 
-export function end(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
+export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
   const { state } = transaction;
   const { snapshot, failures, inherited } = state.stack;
   dropWaits(transaction);

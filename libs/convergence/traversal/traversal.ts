@@ -2,7 +2,7 @@
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
 import { attemptOf, failLeaf } from './failure.ts';
-import { end, fail } from './finish.ts';
+import { endTraversal, fail } from './finish.ts';
 import { revisit } from '../graph/node.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, type StackDocument } from '../documents.ts';
@@ -70,7 +70,7 @@ export function cancel(transaction: Transaction): void {
   const { stack } = state;
   if (!allows(transaction, 'cancel')) return;
   const { deadline } = stack;
-  end(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
+  endTraversal(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
   const cancelled = changeStack(transaction, { traversal: newId(transaction) });
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);

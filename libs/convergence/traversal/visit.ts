@@ -20,7 +20,7 @@
 import { refuseLeaf } from './failure.ts';
 import { markDone } from '../graph/node.ts';
 import { passThrough, send } from '../resources/incarnation.ts';
-import { isNested, isUnknown, type ResourceDocument, type VisitAction } from '../documents.ts';
+import { isNested, isUnrequested, type ResourceDocument, type VisitAction } from '../documents.ts';
 import type { Graph } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -56,7 +56,7 @@ export function visitNode(transaction: Transaction, id: string): void {
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
   // External resources are only checked, and so are resources that were skipped before any request for them.
   const serves = tools.serves(resource, verb);
-  const onlyLook = resource.external || isUnknown(resource);
+  const onlyLook = resource.external || isUnrequested(resource);
   if (onlyLook ? serves && action === 'CHECK' : serves || isNested(resource)) {
     send(transaction, resource, verb, { properties: resource.properties }, [], as);
     return;

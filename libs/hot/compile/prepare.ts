@@ -5,7 +5,7 @@ import type { CompileParameters } from '../compile.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from '../environment/environment.ts';
 import { plain } from '@anneal/python/values/exact.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { type MappingEntry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { TemplateLibrary } from '../nested/library.ts';
 import { checkParameterGroups } from '../parameters/parameter-groups.ts';
 import { type ParameterSchema, readParameterSchemas } from '../parameters/parameter-schema.ts';
@@ -57,7 +57,7 @@ function documentsOf({ environments = [] }: CompileParameters): EnvironmentDocum
   });
 }
 const isDocument = (item: JsonObject | EnvironmentDocument): item is EnvironmentDocument =>
-  isObject(item) && Object.keys(item).length === 2 && typeof item['file'] === 'string' && 'content' in item;
+  isPlainObject(item) && Object.keys(item).length === 2 && typeof item['file'] === 'string' && 'content' in item;
 
 /** Parameters given for the stack are stored with the environment and override it. */
 function withGiven(environment: Environment, { parameters }: CompileParameters): Environment {

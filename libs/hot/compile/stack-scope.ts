@@ -2,8 +2,8 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Scope } from '../evaluate.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
-import { type PartialValue, settled, unknown } from '../evaluate/unknown.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type PartialValue, settledValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
 
@@ -58,7 +58,7 @@ export class StackScope implements Scope {
   /** The attributes given for the resources inside a template resource. */
   givenInside(name: string): JsonObject {
     const inside = this.#of(name)?.[resourcesKey];
-    return isObject(inside) ? inside : {};
+    return isPlainObject(inside) ? inside : {};
   }
 
   parameter(name: string): Json | undefined {
@@ -69,7 +69,7 @@ export class StackScope implements Scope {
     const given = this.#of(name)?.[idKey];
     if (given !== undefined) return given;
     const said = this.#nested.get(name)?.reference?.();
-    const value = said === undefined ? undefined : settled(said);
+    const value = said === undefined ? undefined : settledValue(said);
     return value === unknown || value === null ? undefined : value;
   }
 
@@ -93,6 +93,6 @@ export class StackScope implements Scope {
 
   #of(name: string): JsonObject | undefined {
     const given = Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
-    return isObject(given) ? given : undefined;
+    return isPlainObject(given) ? given : undefined;
   }
 }

@@ -6,7 +6,7 @@ import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import {
   type MappingEntry,
   isNull,
-  isObject,
+  isPlainObject,
   kindOfNode,
   type MapNode,
   type YamlNode,
@@ -158,7 +158,7 @@ function addList({
   merging: Merging;
 }): void {
   const written = toJson(node);
-  const value = isObject(written) && Object.keys(written).length === 0 ? [] : written;
+  const value = isPlainObject(written) && Object.keys(written).length === 0 ? [] : written;
   if (!Array.isArray(value)) {
     const message = `environment section "${section}" must be a list, not ${kindOfNode(node)}`;
     merging.mistakes.add({ code: 'WrongType', message, path: section, at, expected: 'a list' });

@@ -8,7 +8,7 @@ import { join, type Mistakes } from '../syntax/mistakes.ts';
 import {
   type MappingEntry,
   isNull,
-  isObject,
+  isPlainObject,
   type YamlNode,
   shown,
   toJson,
@@ -162,7 +162,7 @@ const isEmpty = (value: Json | undefined): boolean =>
 
 function mergeMap({ name, old, value, deep }: { name: string; old: Json; value: Json; deep: boolean }): Json {
   if (isEmpty(old)) return value;
-  if (!isObject(old) || !isObject(value)) return cannot(name, 'only a map can be merged into a map');
+  if (!isPlainObject(old) || !isPlainObject(value)) return cannot(name, 'only a map can be merged into a map');
   const merged = new Map(Object.entries(old));
   for (const [key, item] of Object.entries(value)) {
     if (item === null) continue;
@@ -173,7 +173,8 @@ function mergeMap({ name, old, value, deep }: { name: string; old: Json; value: 
 }
 
 function mergeInner({ name, before, item }: { name: string; before: Json | undefined; item: Json }): Json {
-  if (isObject(item)) return isEmpty(before) ? item : mergeMap({ name, old: before ?? null, value: item, deep: true });
+  if (isPlainObject(item))
+    return isEmpty(before) ? item : mergeMap({ name, old: before ?? null, value: item, deep: true });
   if (Array.isArray(item)) {
     if (isEmpty(before)) return item;
     return Array.isArray(before) ? [...before, ...item] : cannot(name, 'only a list can be added to a list');

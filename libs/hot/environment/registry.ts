@@ -13,7 +13,7 @@ import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import {
   type MappingEntry,
   isNull,
-  isObject,
+  isPlainObject,
   kindOfNode,
   type YamlNode,
   toJson,
@@ -201,7 +201,7 @@ function levelJson({ items }: Level): JsonObject {
     key,
     item.kind === 'level' ? levelJson(item) : item.value,
   ]);
-  return toRecord(entries.filter(([, value]) => !isObject(value) || Object.keys(value).length > 0));
+  return toRecord(entries.filter(([, value]) => !isPlainObject(value) || Object.keys(value).length > 0));
 }
 
 function level(): Level {

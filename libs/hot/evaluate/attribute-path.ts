@@ -1,7 +1,7 @@
 /** The arguments of `get_attr`, and its path into a value, as Heat reads them. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, type PartialMap, unknown } from './unknown.ts';
 
 /** The arguments of a lookup in their order; `read` gives undefined for one whose value is not known. */
@@ -36,4 +36,4 @@ function part(value: Exclude<PartialValue, typeof unknown>, step: Json): Partial
   return Array.isArray(value) || typeof value === 'string' ? value.at(index) : undefined;
 }
 
-const isMap = (value: PartialValue): value is PartialMap => isObject(value);
+const isMap = (value: PartialValue): value is PartialMap => isPlainObject(value);

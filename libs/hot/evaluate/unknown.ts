@@ -17,6 +17,6 @@ export function holdsUnknown(value: PartialValue): boolean {
 }
 
 /** Returns the value when all of it is known. */
-export function settled(value: PartialValue): Json | Unknown {
+export function settledValue(value: PartialValue): Json | Unknown {
   return holdsUnknown(value) ? unknown : (value as Json);
 }

@@ -1,12 +1,12 @@
 /** Functions on lists and maps. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '@anneal/python/values/record.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { EqualMap, EqualSet } from './equal.ts';
-import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
+import { isEmpty, listArgument, mapArgument, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
 /** More members than any template has. Without this limit, the product of a few lists could fill the memory. */
 const mostRepeated = 100_000;
@@ -20,7 +20,9 @@ const mapMerge: TemplateFunction = {
       items.flatMap((item) => {
         if (item === null) unnoticed(scope, () => '"map_merge" merges null as an empty map');
         if (item === null) return [];
-        return isObject(item) ? exactEntries(item) : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
+        return isPlainObject(item)
+          ? exactEntries(item)
+          : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
       }),
     );
   },
@@ -29,9 +31,13 @@ const mapMerge: TemplateFunction = {
 const mapReplace: TemplateFunction = {
   name: 'map_replace',
   evaluate(argument) {
-    const [given = null, wanted = null] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
+    const [given = null, wanted = null] = listArgument(argument, { name: 'map_replace', least: 2, most: 2 });
     const ensured = (value: Json): JsonObject =>
-      value === null ? {} : isObject(value) ? value : wrong('Incorrect arguments to "map_replace" should be two maps');
+      value === null
+        ? {}
+        : isPlainObject(value)
+          ? value
+          : wrong('Incorrect arguments to "map_replace" should be two maps');
     const [source, changes] = [ensured(given), ensured(wanted)];
     const extra = keysOf(changes).find((key) => key !== 'keys' && key !== 'values');
     if (extra !== undefined)
@@ -78,7 +84,7 @@ const filter: TemplateFunction = {
   name: 'filter',
   written: true,
   evaluate(argument) {
-    const [values = null, list = null] = listOf(argument, { name: 'filter', least: 2, most: 2 });
+    const [values = null, list = null] = listArgument(argument, { name: 'filter', least: 2, most: 2 });
     if (isEmpty(list)) return list;
     if (!Array.isArray(list)) return wrong('"filter" takes a list of values and the list to filter');
     if (isEmpty(values)) return list;
@@ -93,7 +99,7 @@ const contains: TemplateFunction = {
   name: 'contains',
   written: true,
   evaluate(argument) {
-    const [value = null, sequence = null] = listOf(argument, { name: 'contains', least: 2, most: 2 });
+    const [value = null, sequence = null] = listArgument(argument, { name: 'contains', least: 2, most: 2 });
     if (typeof sequence === 'string') {
       return typeof value === 'string' ? sequence.includes(value) : wrong('"contains" looks for a string in a string');
     }
@@ -106,9 +112,9 @@ const repeat: TemplateFunction = {
   name: 'repeat',
   written: true,
   evaluate(argument, scope, work) {
-    const map = mapOf(argument, 'repeat', ['template', 'for_each']);
+    const map = mapArgument(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;
-    if (!isObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
+    if (!isPlainObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
     // Older versions ignore `permutations`, as they ignore every key that they do not know.
     const permutations =
       scope.templateVersion >= '2017-09-01' ? (Object.hasOwn(map, 'permutations') ? map['permutations'] : true) : true;
@@ -137,7 +143,7 @@ const repeat: TemplateFunction = {
 
 function members(name: string, value: Json, mapsToo: boolean): Json[] {
   if (Array.isArray(value)) return value;
-  if (mapsToo && isObject(value)) return keysOf(value).map((key) => key as Json);
+  if (mapsToo && isPlainObject(value)) return keysOf(value).map((key) => key as Json);
   return wrong(`The values of ${name} in "for_each" of "repeat" must be a list, not ${kindOfValue(value)}`);
 }
 
@@ -179,7 +185,7 @@ function substitute(template: Json, placeholder: Placeholder): Json {
   placeholder.work.spend(1);
   if (typeof template === 'string') return substituteText(template, placeholder);
   if (Array.isArray(template)) return template.map((item) => substitute(item, placeholder));
-  if (!isObject(template)) return template;
+  if (!isPlainObject(template)) return template;
   return exactRecord(
     exactEntries(template).map(([key, item]): [ExactKey, Json] => [
       typeof key === 'string' ? substituteText(key, placeholder) : key,

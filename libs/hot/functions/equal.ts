@@ -1,6 +1,6 @@
 /** Finds values that Python calls equal, without comparing each with each. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import { exactEntries } from '@anneal/python/values/record.ts';
 
@@ -46,7 +46,7 @@ function keyOf(value: Json): string | undefined {
       return Number.isFinite(number) ? number : [String(number)];
     }
     if (Array.isArray(item)) return ['list', ...item.map(form)];
-    if (!isObject(item)) return item;
+    if (!isPlainObject(item)) return item;
     return [
       'map',
       ...Object.keys(item)

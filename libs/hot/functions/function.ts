@@ -1,6 +1,6 @@
 /** The evaluator's interface to a function of the language. Its versions are in `reference.ts`. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
@@ -56,7 +56,10 @@ export function unnoticed({ strict }: Scope, what: () => string): void {
   if (strict) wrong(`strict: ${what()}`);
 }
 
-export function listOf(argument: Json, { name, least, most }: { name: string; least: number; most?: number }): Json[] {
+export function listArgument(
+  argument: Json,
+  { name, least, most }: { name: string; least: number; most?: number },
+): Json[] {
   if (!Array.isArray(argument) || argument.length < least || argument.length > (most ?? Infinity)) {
     wrong(`Incorrect arguments to "${name}" should be a list of ${count(least, most)} items`);
   }
@@ -65,8 +68,8 @@ export function listOf(argument: Json, { name, least, most }: { name: string; le
 const count = (least: number, most: number | undefined): string =>
   most === undefined ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
 
-export function mapOf(argument: Json, name: string, keys: readonly string[]): JsonObject {
-  if (!isObject(argument)) {
+export function mapArgument(argument: Json, name: string, keys: readonly string[]): JsonObject {
+  if (!isPlainObject(argument)) {
     wrong(`Arguments to "${name}" must be a map`);
   }
   for (const key of keys) {
@@ -88,7 +91,7 @@ export function isEmpty(value: Json): boolean {
 }
 
 /** Python's `int(value)`; undefined when it fails. */
-export function wholeNumber(value: Json): number | undefined {
+export function wholeNumberArgument(value: Json): number | undefined {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'string')
     return /^\s*[-+]?\d+(?:_\d+)*\s*$/.test(value) ? Number(value.replaceAll('_', '')) : undefined;

@@ -1,9 +1,9 @@
 /** Functions that read values outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject, shown } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { walk } from '../evaluate/attribute-path.ts';
-import { own, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
+import { own, type TemplateFunction, unnoticed, wholeNumberArgument, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
   name: 'get_param',
@@ -23,10 +23,10 @@ const getParam: TemplateFunction = {
 };
 
 function parameterStep(value: Json, step: Json): Json | undefined {
-  if (isObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
+  if (isPlainObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
   if (isExact(step)) return undefined;
   if (typeof step !== 'boolean' && typeof step !== 'string' && typeof step !== 'number') return undefined;
-  const index = wholeNumber(step);
+  const index = wholeNumberArgument(step);
   if (index === undefined || (typeof step === 'number' && !Number.isInteger(step))) return undefined;
   return Array.isArray(value) ? value.at(index) : typeof value === 'string' ? value.at(index) : undefined;
 }
@@ -64,7 +64,7 @@ const getAttr: TemplateFunction = {
     }
     if (typeof attribute !== 'string') return wrong('The attribute name in "get_attr" must be a string');
     // The first version walks the path itself; later versions pass it to the resource as a key.
-    if (scope.templateVersion >= '2014-10-16' && path.some((step) => isObject(step) || Array.isArray(step)))
+    if (scope.templateVersion >= '2014-10-16' && path.some((step) => isPlainObject(step) || Array.isArray(step)))
       return wrong('Path components in attributes must be strings');
     const found = walk(own(attributes, attribute) ?? null, path);
     if (found === null && (path.length > 0 || own(attributes, attribute) === undefined)) unnoticed(scope, missing);

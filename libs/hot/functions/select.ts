@@ -1,9 +1,9 @@
 /** Functions that the first versions took over from CloudFormation. Later versions refuse them by name. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
-import { isObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
 import { replaceText } from './text.ts';
-import { listOf, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
+import { listArgument, type TemplateFunction, unnoticed, wholeNumberArgument, wrong } from './function.ts';
 
 const parsed = (value: Json): Json => {
   if (typeof value !== 'string') return value;
@@ -17,7 +17,7 @@ const parsed = (value: Json): Json => {
 const select: TemplateFunction = {
   name: 'Fn::Select',
   evaluate(argument, scope) {
-    const [step = null, from = null] = listOf(argument, { name: 'Fn::Select', least: 2, most: 2 });
+    const [step = null, from = null] = listArgument(argument, { name: 'Fn::Select', least: 2, most: 2 });
     const nothing = (): string => {
       unnoticed(scope, () => `"Fn::Select" finds nothing under ${shown(step)}`);
       return '';
@@ -25,13 +25,13 @@ const select: TemplateFunction = {
     if (from === '') return nothing();
     const value = parsed(from);
     if (value === null) return nothing();
-    if (isObject(value))
+    if (isPlainObject(value))
       return typeof step === 'string'
         ? Object.hasOwn(value, step)
           ? (value[step] ?? null)
           : nothing()
         : wrong('Index to "Fn::Select" must be a string for a map');
-    const index = wholeNumber(step);
+    const index = wholeNumberArgument(step);
     if (!Array.isArray(value) || index === undefined)
       return wrong(`"Fn::Select" cannot take ${shown(step)} from ${kindOfValue(value)}`);
     return value.at(index) ?? (index < value.length && index >= -value.length ? null : nothing());
@@ -42,7 +42,7 @@ const joinStrings: TemplateFunction = {
   name: 'Fn::Join',
   written: true,
   evaluate(argument, _, work) {
-    const [delimiter, items = null] = listOf(argument, { name: 'Fn::Join', least: 2, most: 2 });
+    const [delimiter, items = null] = listArgument(argument, { name: 'Fn::Join', least: 2, most: 2 });
     if (items === null) return '';
     if (typeof delimiter !== 'string' || !Array.isArray(items)) return wrong('"Fn::Join" takes a delimiter and a list');
     work.characters(delimiter.length * items.length);
@@ -61,7 +61,7 @@ const joinStrings: TemplateFunction = {
 const split: TemplateFunction = {
   name: 'Fn::Split',
   evaluate(argument) {
-    const [delimiter, text] = listOf(argument, { name: 'Fn::Split', least: 2, most: 2 });
+    const [delimiter, text] = listArgument(argument, { name: 'Fn::Split', least: 2, most: 2 });
     if (typeof delimiter !== 'string' || typeof text !== 'string')
       return wrong('"Fn::Split" takes a delimiter and a string');
     if (delimiter === '') return wrong('"Fn::Split" has an empty separator');
@@ -88,7 +88,11 @@ const reference: TemplateFunction = {
 const memberListToMap: TemplateFunction = {
   name: 'Fn::MemberListToMap',
   evaluate(argument) {
-    const [keyName, valueName, items = null] = listOf(argument, { name: 'Fn::MemberListToMap', least: 3, most: 3 });
+    const [keyName, valueName, items = null] = listArgument(argument, {
+      name: 'Fn::MemberListToMap',
+      least: 3,
+      most: 3,
+    });
     if (typeof keyName !== 'string' || typeof valueName !== 'string')
       return wrong('Fn::MemberListToMap Key Name and Value Name must be strings');
     if (!Array.isArray(items)) return wrong('Member list must be a list');
@@ -117,7 +121,7 @@ const memberListToMap: TemplateFunction = {
 const replace: TemplateFunction = {
   name: 'Fn::Replace',
   evaluate(argument, scope, work) {
-    const [params = null, template = null] = listOf(argument, { name: 'Fn::Replace', least: 2, most: 2 });
+    const [params = null, template = null] = listArgument(argument, { name: 'Fn::Replace', least: 2, most: 2 });
     return replaceText({ name: 'Fn::Replace', template, params, scope, work });
   },
 };

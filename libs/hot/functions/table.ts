@@ -33,7 +33,7 @@ export const everyName: ReadonlySet<string> = new Set([
 export type Known = 'function' | 'removed' | 'literal';
 
 /** Classifies a single-key map with this name in a value. */
-export function lookUp(name: string, version: string): Known {
+export function lookUpFunction(name: string, version: string): Known {
   const row = functions.has(name) ? rows.get(name) : undefined;
   if (!row || version < row.since) return 'literal';
   return row.until !== undefined && version >= row.until ? 'removed' : 'function';

@@ -1,20 +1,20 @@
 /** Functions that build and split text. */
 import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { compareText, isSortable, jsonText, lengthOf, pythonText } from '@anneal/python/values/compare.ts';
 import { entriesOf, exactKeys } from '@anneal/python/values/record.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import {
   isEmpty,
-  listOf,
-  mapOf,
+  listArgument,
+  mapArgument,
   own,
   type Scope,
   type TemplateFunction,
   unnoticed,
-  wholeNumber,
+  wholeNumberArgument,
   wrong,
 } from './function.ts';
 
@@ -24,7 +24,7 @@ const listJoin: TemplateFunction = {
   name: 'list_join',
   written: true,
   evaluate(argument, scope, work) {
-    const [delimiter, ...lists] = listOf(argument, {
+    const [delimiter, ...lists] = listArgument(argument, {
       name: 'list_join',
       least: 2,
       ...(!serialises(scope) && { most: 2 }),
@@ -55,7 +55,7 @@ const replacing = (name: string, strictness: Strictness): TemplateFunction => ({
   name,
   written: true,
   evaluate(argument, scope, work) {
-    const { template = null, params = null } = mapOf(argument, name, ['template', 'params']);
+    const { template = null, params = null } = mapArgument(argument, name, ['template', 'params']);
     return replaceText({ name, template, params, scope, work, strictness });
   },
 });
@@ -70,7 +70,7 @@ export function replaceText(options: {
 }): string {
   const { name, template, params, scope, work, strictness = 'lenient' } = options;
   if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
-  if (!isObject(params)) return wrong(`"${name}" parameters must be a mapping`);
+  if (!isPlainObject(params)) return wrong(`"${name}" parameters must be a mapping`);
   if (exactKeys(params)?.some((key) => typeof key !== 'string')) wrong(`"${name}" param placeholders must be strings`);
   const keys = Object.keys(params).sort((a, b) => lengthOf(b) - lengthOf(a) || compareText(a, b));
   if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
@@ -145,7 +145,7 @@ function replaceAll(parameters: {
 const strSplit: TemplateFunction = {
   name: 'str_split',
   evaluate(argument, scope) {
-    const [delimiter = null, text, index] = listOf(argument, { name: 'str_split', least: 2 });
+    const [delimiter = null, text, index] = listArgument(argument, { name: 'str_split', least: 2 });
     if (text === null) unnoticed(scope, () => '"str_split" splits null, which gives null');
     if (text === null || text === undefined) return null;
     if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
@@ -154,7 +154,7 @@ const strSplit: TemplateFunction = {
     // Without a delimiter, any run of blanks separates.
     const parts = delimiter === null ? text.split(/\s+/).filter((part) => part !== '') : text.split(delimiter);
     if (index === undefined) return parts;
-    const position = wholeNumber(index) ?? wrong(`Incorrect index to "str_split": ${shown(index)}`);
+    const position = wholeNumberArgument(index) ?? wrong(`Incorrect index to "str_split": ${shown(index)}`);
     return parts.at(position) ?? wrong(`Incorrect index to "str_split" should be between 0 and ${parts.length - 1}`);
   },
 };
@@ -165,7 +165,7 @@ const digestNames: Record<string, string> = { blake2b: 'blake2b512', blake2s: 'b
 const digest: TemplateFunction = {
   name: 'digest',
   evaluate(argument) {
-    const [algorithm, text] = listOf(argument, { name: 'digest', least: 2, most: 2 });
+    const [algorithm, text] = listArgument(argument, { name: 'digest', least: 2, most: 2 });
     if (typeof algorithm !== 'string' || typeof text !== 'string') {
       return wrong('"digest" takes the name of an algorithm and a string');
     }
@@ -189,7 +189,7 @@ const makeUrl: TemplateFunction = {
   name: 'make_url',
   written: true,
   evaluate(argument) {
-    const map = mapOf(argument, 'make_url', []);
+    const map = mapArgument(argument, 'make_url', []);
     for (const key of Object.keys(map)) {
       if (!urlParts.includes(key)) return wrong(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
     }
@@ -229,14 +229,14 @@ function bracketed(host: string): string {
 /** Writes a port as given, when Python's `int` of it is a valid port. */
 function port(value: Json | undefined): string {
   if (value === undefined) return '';
-  const number = wholeNumber(value) ?? wrong(`Invalid URL port "${shown(value)}" for make_url`);
+  const number = wholeNumberArgument(value) ?? wrong(`Invalid URL port "${shown(value)}" for make_url`);
   if (number < 1 || number > 65535) return wrong(`Invalid URL port ${number}, must be in range 1-65535`);
   return `:${pythonText(value)}`;
 }
 
 function queryText(query: Json | undefined): string {
   if (query === undefined) return '';
-  if (!isObject(query)) return wrong('The "query" argument to "make_url" must be a map');
+  if (!isPlainObject(query)) return wrong('The "query" argument to "make_url" must be a map');
   const form = (value: Json): string => pathEncoded(pythonText(value)).replaceAll('%20', '+');
   return entriesOf(query)
     .map(([key, value]) => `${form(key)}=${form(value)}`)

@@ -1,7 +1,7 @@
 /** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
-import { mapOf, type TemplateFunction, wrong } from './function.ts';
+import { mapArgument, type TemplateFunction, wrong } from './function.ts';
 
 /**
  * Cache of parsed expressions, because they repeat in every instance of a nested template. The oldest is evicted first.
@@ -23,8 +23,8 @@ export const yaql: TemplateFunction = {
   name: 'yaql',
   evaluate(argument, scope, work) {
     const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
-    if (!isObject(argument)) return wrong('Arguments to "yaql" must be a map.');
-    const { expression } = mapOf(argument, 'yaql', ['expression']);
+    if (!isPlainObject(argument)) return wrong('Arguments to "yaql" must be a map.');
+    const { expression } = mapArgument(argument, 'yaql', ['expression']);
     if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrong(form);
     const data = Object.hasOwn(argument, 'data') ? (argument['data'] ?? null) : {};
     if (typeof expression !== 'string') return wrong('The "expression" argument to "yaql" must contain a string');

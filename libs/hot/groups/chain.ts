@@ -1,6 +1,6 @@
 /** ResourceChain: one member for each type in a list, each created after the one before it. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import type { GroupMember } from './member.ts';
 
 /** `window`: number of members of a concurrent chain that may be created at a time. */
@@ -12,7 +12,7 @@ export function chainMembers({ properties, window = 1 }: { properties: JsonObjec
     const before = index - step;
     const definition: JsonObject = {
       type,
-      ...(isObject(given) && { properties: given }),
+      ...(isPlainObject(given) && { properties: given }),
       ...(before >= 0 && { depends_on: [String(before)] }),
     };
     return { name: String(index), definition };

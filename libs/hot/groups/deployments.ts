@@ -1,6 +1,6 @@
 /** SoftwareDeploymentGroup and StructuredDeploymentGroup: the same deployment on every server of a map. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 
 const singular: Readonly<Record<string, string>> = {
   'OS::Heat::SoftwareDeploymentGroup': 'OS::Heat::SoftwareDeployment',
@@ -11,7 +11,7 @@ const singular: Readonly<Record<string, string>> = {
 
 /** Names each member after its server in the map. */
 export function deploymentNames(properties: JsonObject): string[] {
-  return isObject(properties['servers']) ? Object.keys(properties['servers']) : [];
+  return isPlainObject(properties['servers']) ? Object.keys(properties['servers']) : [];
 }
 
 export function deploymentDefinition({
@@ -26,6 +26,6 @@ export function deploymentDefinition({
 }): JsonObject {
   const { servers, ...rest } = properties;
   const given = Object.entries(rest).filter(([, value]) => value !== null);
-  const server = isObject(servers) ? (servers[name] ?? null) : null;
+  const server = isPlainObject(servers) ? (servers[name] ?? null) : null;
   return { type: singular[type] ?? '', properties: { ...toRecord(given), server } };
 }

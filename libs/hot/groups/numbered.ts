@@ -5,7 +5,7 @@
  * G2. Without removal policies the highest numbers are removed first, and new members get the lowest free numbers.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { nextMembers } from './change.ts';
 import type { GroupMember } from './member.ts';
@@ -21,13 +21,15 @@ export function memberNames({ count, skipped }: { count: number; skipped: Readon
 /** `properties`: those of the group, evaluated, with defaults. */
 export function numberedDefinition({ properties, name }: { properties: JsonObject; name: string }): JsonObject {
   const { resource_def: definition = {}, index_var: variable } = properties;
-  const { type = '', properties: given, metadata } = isObject(definition) ? definition : {};
+  const { type = '', properties: given, metadata } = isPlainObject(definition) ? definition : {};
   const marker = typeof variable === 'string' ? variable : '%index%';
-  const kept = isObject(given) ? Object.entries(given).filter(([, value]) => value !== null) : [];
+  const kept = isPlainObject(given) ? Object.entries(given).filter(([, value]) => value !== null) : [];
   return {
     type,
-    ...(isObject(given) && { properties: toRecord(kept.map(([key, value]) => [key, numbered(value, marker, name)])) }),
-    ...(isObject(metadata) && { metadata }),
+    ...(isPlainObject(given) && {
+      properties: toRecord(kept.map(([key, value]) => [key, numbered(value, marker, name)])),
+    }),
+    ...(isPlainObject(metadata) && { metadata }),
   };
 }
 
@@ -35,7 +37,7 @@ export function numberedDefinition({ properties, name }: { properties: JsonObjec
 function numbered(value: Json, marker: string, name: string): Json {
   if (typeof value === 'string') return value.replaceAll(marker, name);
   if (Array.isArray(value)) return value.map((item) => numbered(item, marker, name));
-  if (!isObject(value)) return value;
+  if (!isPlainObject(value)) return value;
   return toRecord(Object.entries(value).map(([key, item]) => [key, numbered(item, marker, name)]));
 }
 
@@ -57,7 +59,7 @@ export function nextSkipped({
 }): string[] {
   const { removal_policies: policies = [], removal_policies_mode: mode } = properties;
   const named = (Array.isArray(policies) ? policies : []).flatMap((policy) => {
-    const list = isObject(policy) ? policy['resource_list'] : undefined;
+    const list = isPlainObject(policy) ? policy['resource_list'] : undefined;
     return Array.isArray(list) ? list : [];
   });
   const byReference = new Map(Array.from(references ?? [], ([name, reference]) => [reference, name]));

@@ -1,6 +1,6 @@
 /** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { groupKind } from './kind.ts';
 
@@ -14,7 +14,7 @@ export function opened(value: PartialValue): Json {
   return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
 }
 
-export const isOpened = (value: Json | undefined): boolean => isObject(value) && value['get_param'] === openName;
+export const isOpened = (value: Json | undefined): boolean => isPlainObject(value) && value['get_param'] === openName;
 
 export function holdsOpened(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
@@ -32,7 +32,7 @@ export function isUndecided(type: string, properties: JsonObject): boolean {
     instances: ['Size', 'DesiredCapacity', 'MinSize'],
   }[kind];
   const { resource, resource_def: numbered, resources } = properties;
-  const types = [resource, numbered].map((definition) => (isObject(definition) ? definition['type'] : undefined));
+  const types = [resource, numbered].map((definition) => (isPlainObject(definition) ? definition['type'] : undefined));
   const chained = Array.isArray(resources) ? resources : [];
   return counts.some((name) => isOpened(properties[name])) || [...types, ...chained].some(isOpened);
 }

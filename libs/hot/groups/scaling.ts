@@ -3,7 +3,7 @@
  * resource written in the group, or an instance of a launch configuration.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import type { GroupKind } from './kind.ts';
 
 /** Type of the members of instance groups. The registry of the group maps it to an AWS server. */
@@ -34,7 +34,9 @@ const keys = ['type', 'properties', 'metadata', 'depends_on', 'deletion_policy',
 export function scalingDefinition(properties: JsonObject): JsonObject {
   const { resource } = properties;
   return toRecord(
-    isObject(resource) ? Object.entries(resource).filter(([key, value]) => keys.includes(key) && value !== null) : [],
+    isPlainObject(resource)
+      ? Object.entries(resource).filter(([key, value]) => keys.includes(key) && value !== null)
+      : [],
   );
 }
 
@@ -53,7 +55,7 @@ export function instanceDefinition({
   const { InstanceId: _, ...given } = configuration.properties;
   const written = Array.isArray(properties['Tags']) ? properties['Tags'] : [];
   const isMetered = written.some(
-    (tag) => isObject(tag) && typeof tag['Key'] === 'string' && tag['Key'].startsWith('metering.'),
+    (tag) => isPlainObject(tag) && typeof tag['Key'] === 'string' && tag['Key'].startsWith('metering.'),
   );
   const tags = isMetered ? written : [...written, { Key: 'metering.groupname', Value: group }];
   const [subnet] = Array.isArray(properties['VPCZoneIdentifier']) ? properties['VPCZoneIdentifier'] : [];

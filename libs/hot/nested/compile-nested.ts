@@ -16,7 +16,7 @@ import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { defaultDepth, tooDeep } from '../limits.ts';
 import { join, listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { isObject, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toJson, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import { resolveParameters } from '../parameters/parameters.ts';
 import { resolveProperties } from '../resources/properties.ts';
@@ -198,7 +198,7 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     }
     const given = stack.parameters;
     const parameters = properties[given];
-    const passed = isObject(parameters) ? parameters : {};
+    const passed = isPlainObject(parameters) ? parameters : {};
     // Secrets are not tracked per key, so a secret hides all of them.
     const hidden = new Set(options.hidden.has(given) ? Object.keys(passed) : []);
     return withoutMistakes(

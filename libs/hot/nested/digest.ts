@@ -11,7 +11,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment/environment.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
-import { isObject, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
 import type { TypeRegistry } from '../environment/registry.ts';
 import { readTemplate, type Template } from '../syntax/template.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
@@ -141,7 +141,7 @@ export class Digests {
     const words = new Set<string>();
     collectValue(value, words);
     // The text of a whole template, as in a remote stack.
-    const texts = isObject(value) ? Object.values(value) : [value];
+    const texts = isPlainObject(value) ? Object.values(value) : [value];
     const inner = texts.flatMap((text) => {
       if (typeof text !== 'string' || !text.includes('\n') || !/template_version|TemplateFormatVersion/i.test(text))
         return [];
@@ -207,13 +207,13 @@ function collectValue(value: Json, words: Set<string>): void {
   if (typeof value === 'string') {
     if (isWord(value)) words.add(value);
   } else if (Array.isArray(value)) for (const item of value) collectValue(item, words);
-  else if (isObject(value)) for (const item of Object.values(value)) collectValue(item, words);
+  else if (isPlainObject(value)) for (const item of Object.values(value)) collectValue(item, words);
 }
 
 /** Ignores the order of keys. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isPlainObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
 }

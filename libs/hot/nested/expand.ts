@@ -12,7 +12,7 @@ import { join, type MistakeDraft, Mistakes } from '../syntax/mistakes.ts';
 import { levelsOf } from '../compile/order.ts';
 import { StackScope } from '../compile/stack-scope.ts';
 import type { Body, NestedStack, ResolvedTypes, CompileInput } from '../compile/tree.ts';
-import { settled, unknown } from '../evaluate/unknown.ts';
+import { settledValue, unknown } from '../evaluate/unknown.ts';
 import type { Child } from './child.ts';
 import { groupChild } from './group.ts';
 import { templateChild } from './template.ts';
@@ -108,7 +108,7 @@ function compileChild(
 /** An absent part reads as an empty map; an unknown one stays open. */
 function partOf(expression: Expression | undefined, scope: StackScope): Json | undefined {
   if (!expression) return {};
-  const value = settled(evaluateParts(expression, scope));
+  const value = settledValue(evaluateParts(expression, scope));
   return value === unknown ? undefined : value;
 }
 

@@ -12,7 +12,7 @@ import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { bySetting } from '../limits.ts';
 import { join, type Mistakes } from '../syntax/mistakes.ts';
-import { isObject, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
 import { referencesOf } from '../resources/references.ts';
@@ -53,7 +53,7 @@ export function groupChild(group: GroupResource): Child | undefined {
     configuration,
     reference: stack.scope.reference(name) ?? opened(unknown),
   });
-  if (members.some(({ definition }) => isObject(definition['type']))) return undefined;
+  if (members.some(({ definition }) => isPlainObject(definition['type']))) return undefined;
   const template = readTemplate({ content: memberTemplate({ type: type.type, members }), mistakes: inner });
   if (!template) return undefined;
   const read = withMemberCalls(template, new Set([openName]));

@@ -1,7 +1,7 @@
 /** Passes the properties of a template resource to the parameters of its nested stack. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { isObject, kindOfValue, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, kindOfValue, toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 
 export type Passed = { readonly parameters: JsonObject } | { readonly problem: string; readonly property: string };
@@ -24,9 +24,9 @@ export function passProperties(properties: JsonObject, type: ResourceType): Pass
 
 function listText(items: readonly Json[]): string | { readonly problem: string } {
   const [first] = items;
-  if (isObject(first)) {
+  if (isPlainObject(first)) {
     const members = items.flatMap((item, index) =>
-      isObject(item)
+      isPlainObject(item)
         ? Object.entries(item).map(([key, value]) => `.member.${index}.${key}=${pythonText(value)}`)
         : [undefined],
     );

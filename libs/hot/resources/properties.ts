@@ -7,9 +7,9 @@ import { checkConstraints } from '../parameters/constraint.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
 import { plain } from '@anneal/python/values/exact.ts';
-import { wholeNumber } from '../functions/function.ts';
+import { wholeNumberArgument } from '../functions/function.ts';
 import { isExact, isFloat, numberOf } from '@anneal/python/values/number.ts';
-import { isObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
 import { convertValue } from '../parameters/parameter-value.ts';
 import { jsonText } from '@anneal/python/values/compare.ts';
 import { brokenRules, schemaFor } from './type-rule.ts';
@@ -252,7 +252,7 @@ function convert(
 
 type Bad = (message: string) => undefined;
 const text = (value: PartialValue): string => (holdsUnknown(value) ? '…' : shown(value as Json));
-const isPartialMap = (value: PartialValue): value is { [key: string]: PartialValue } => isObject(value);
+const isPartialMap = (value: PartialValue): value is { [key: string]: PartialValue } => isPlainObject(value);
 
 function convertString(value: PartialValue, bad: Bad): string | undefined {
   if (typeof value === 'string') return value;
@@ -268,7 +268,7 @@ function convertInteger(value: PartialValue, bad: Bad): Json | undefined {
   const number = numberOf(value);
   // An integer with more digits than a double keeps them.
   if (number !== undefined) return isExact(value) && !isFloat(value) ? (value as Json) : Math.trunc(number);
-  const whole = typeof value === 'string' ? wholeNumber(value) : undefined;
+  const whole = typeof value === 'string' ? wholeNumberArgument(value) : undefined;
   return whole ?? bad(`Value '${text(value)}' is not an integer`);
 }
 

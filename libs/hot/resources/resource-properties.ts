@@ -2,7 +2,7 @@
 import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
-import { type MappingEntry, isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 import { updatePolicies } from '../types/update-policy.ts';
@@ -25,7 +25,7 @@ export function checkUpdatePolicy(
     return;
   }
   const entries = policy.kind === 'map' ? policy.entries.map(({ key, value }) => [key, value] as const) : [];
-  const literals = policy.kind === 'literal' && isObject(policy.value) ? Object.entries(policy.value) : [];
+  const literals = policy.kind === 'literal' && isPlainObject(policy.value) ? Object.entries(policy.value) : [];
   const properties = toRecord<Expression>([
     ...entries,
     ...literals.map(([key, value]) => [key, { kind: 'literal', value }] as const),

@@ -2,7 +2,7 @@
 import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import { type Build, type Place, vanished } from '../syntax/build.ts';
 import { evaluate, unknown } from '../evaluate.ts';
-import { lookUp } from '../functions/table.ts';
+import { lookUpFunction } from '../functions/table.ts';
 import { join, listed, nearestName } from '../syntax/mistakes.ts';
 import { type MappingEntry, isNull, type MapNode, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { referencesOf } from './references.ts';
@@ -104,7 +104,7 @@ class ResourceCompiler {
     const isCall =
       first !== undefined &&
       isFunction(node) &&
-      (first === 'if' || lookUp(first, this.#context.version) === 'function');
+      (first === 'if' || lookUpFunction(first, this.#context.version) === 'function');
     if (node.kind === 'map' && !isCall) {
       const known: [string, Expression][] = [];
       for (const [name, { value }] of node.entries) {

@@ -10,7 +10,7 @@ import { Conditions } from '../compile/condition.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
-import { conditionFunctions, everyName, lookUp, takesWritten } from '../functions/table.ts';
+import { conditionFunctions, everyName, lookUpFunction, takesWritten } from '../functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { exactExpression, mapCall, mapExpression, plain } from '@anneal/python/values/exact.ts';
@@ -97,7 +97,7 @@ export class Build {
       if (name === 'if' && (this.#options.version >= '2016-10-14' || this.#options.dialect === 'cfn'))
         return this.#if(entry.value, place);
       if (name === 'Fn::FindInMap' && this.#options.dialect === 'cfn') return this.#mapping(entry, place);
-      const known = lookUp(name, this.#options.version);
+      const known = lookUpFunction(name, this.#options.version);
       if (known === 'function') return this.#call(name, entry, place);
       if (known !== 'literal') return this.#refuseFunction(name, entry, place);
       if (this.#looksMisspelt(name, entry, place) && this.#options.scope.strict) return undefined;
@@ -132,7 +132,7 @@ export class Build {
   #fitsCondition(name: string, entry: MappingEntry, place: Place): boolean {
     const { mistakes, dialect } = this.#options;
     const version = dialect === 'cfn' ? '2016-10-14' : this.#options.version;
-    if (name !== 'if' && lookUp(name, version) === 'literal') return true;
+    if (name !== 'if' && lookUpFunction(name, version) === 'literal') return true;
     const since = conditionFunctions.get(name);
     if (since !== undefined && version >= since) return true;
     const message = `${place.path}: The function "${name}" is invalid in this context`;

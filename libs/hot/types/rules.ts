@@ -1,7 +1,7 @@
 /** Rules of a type beyond the schemas of its properties: relations between properties. Messages are Heat's. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { wrongSizes } from '../groups/scaling.ts';
-import { isObject } from '@anneal/python/yaml/node.ts';
+import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import { holdsUnknown, type PartialValue, type PartialMap, unknown } from '../evaluate/unknown.ts';
 
@@ -36,7 +36,7 @@ const both =
   (resource) =>
     first(resource) ?? second(resource);
 
-const isMap = (value: PartialValue | undefined): value is PartialMap => isObject(value);
+const isMap = (value: PartialValue | undefined): value is PartialMap => isPlainObject(value);
 const maps = (value: PartialValue | undefined): PartialMap[] =>
   Array.isArray(value) ? value.flatMap((item: PartialValue) => (isMap(item) ? [item] : [])) : [];
 const known = (values: Ruled['values']): JsonObject =>

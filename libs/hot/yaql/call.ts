@@ -7,7 +7,7 @@ import { fault } from './fault.ts';
 import type { YaqlNames } from './names.ts';
 import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from './signature.ts';
 import type { Argument, SyntaxTree } from './syntax.ts';
-import { isListing, kindOf, type Value } from './value.ts';
+import { isListing, valueKind, type Value } from './value.ts';
 
 /** Argument that the function evaluates itself, with the values as `$1`, `$2`, … */
 export type Lambda = (...values: Value[]) => Value;
@@ -86,9 +86,9 @@ export interface FunctionParameters {
   readonly child: (parent: YaqlNames) => YaqlNames;
 }
 
-export function call(parameters: FunctionParameters): Value {
+export function invokeFunction(parameters: FunctionParameters): Value {
   const { name, candidates, receiver, machine, names } = parameters;
-  const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${kindOf(receiver)}`;
+  const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${valueKind(receiver)}`;
   const [first] = candidates;
   if (!first) return fault(`Unknown ${what}`);
   if (candidates.some(({ rules }) => rules !== first.rules)) fault(`Ambiguous ${what}`);

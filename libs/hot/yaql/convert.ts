@@ -1,25 +1,25 @@
 /** Converts JSON to the values of expressions and back. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { exactNumber, isExact } from '@anneal/python/values/number.ts';
-import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { entriesOf } from '@anneal/python/values/record.ts';
 import { toText } from './library/text.ts';
 import type { YaqlMachine } from './call.ts';
 import { fault } from './fault.ts';
 import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';
 
-export function fromJson(value: Json): Value {
+export function valueFromJson(value: Json): Value {
   if (isExact(value)) return /[.en]/.test(value.text) ? Number(value) : BigInt(value.text);
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return value.map(fromJson);
-  if (!isObject(value)) return value;
-  return new Dict(entriesOf(value).map(([key, item]): [Value, Value] => [key, fromJson(item)]));
+  if (Array.isArray(value)) return value.map(valueFromJson);
+  if (!isPlainObject(value)) return value;
+  return new Dict(entriesOf(value).map(([key, item]): [Value, Value] => [key, valueFromJson(item)]));
 }
 
 /** Converts the result. Elements of sets must be plain, because lists and maps cannot be in a set. */
-export function toJson(value: Value, machine: YaqlMachine, depth = 0): Json {
+export function valueToJson(value: Value, machine: YaqlMachine, depth = 0): Json {
   if (depth > 100) return fault('The result is nested too deeply');
-  const inner = (item: Value): Json => toJson(item, machine, depth + 1);
+  const inner = (item: Value): Json => valueToJson(item, machine, depth + 1);
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'bigint') return exactNumber(value);
   if (typeof value === 'number') return exactNumber(value);

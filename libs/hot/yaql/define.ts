@@ -19,9 +19,9 @@ export function define(
 
 /** The kinds are already checked against the signature when these are called. */
 export const listing = (value: Value | undefined): Iterable<Value> => iterate(value as Listing);
-export const list = (value: Value | undefined): Value[] => [...listing(value)];
+export const listValue = (value: Value | undefined): Value[] => [...listing(value)];
 export const text = (value: Value | undefined): string => value as string;
-export const map = (value: Value | undefined): Dict => value as Dict;
+export const mapValue = (value: Value | undefined): Dict => value as Dict;
 /** Booleans count as integers. */
 export const whole = (value: Value | undefined): number => Number(value);
 export const numeric = (value: Value | undefined): number | bigint => value as number | bigint;
@@ -32,7 +32,7 @@ export const characters = (value: string): string[] =>
 
 /** Iterates as Python does: also the characters of a string and the keys of a map. */
 export function elements(value: Value): Value[] | undefined {
-  if (isListing(value)) return list(value);
+  if (isListing(value)) return listValue(value);
   if (value instanceof Dict) return Array.from(value.entries(), ([key]) => key);
   return typeof value === 'string' ? characters(value) : undefined;
 }

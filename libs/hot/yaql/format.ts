@@ -33,7 +33,7 @@ export interface FormatArguments {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-export function formatText(template: string, given: FormatArguments, machine: YaqlMachine): string {
+export function formatYaqlText(template: string, given: FormatArguments, machine: YaqlMachine): string {
   let next = 0;
   let result = '';
   // Escaped braces, fields (whose specification may contain fields), and single braces.

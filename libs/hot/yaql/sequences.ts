@@ -1,8 +1,8 @@
 /** Operations on sequences. Most are lazy: they evaluate only the elements that are read. */
 import type { Call, Lambda } from './call.ts';
-import { elements, list, listing } from './define.ts';
+import { elements, listValue, listing } from './define.ts';
 import { fault, YaqlFault } from './fault.ts';
-import { changeable, equal, isListing, keyOf, Once, Remembered, truth, type Value } from './value.ts';
+import { changeable, equal, isListing, valueKey, Once, Remembered, truth, type Value } from './value.ts';
 
 export const lazily = (source: () => Iterable<Value>): Once =>
   new Once({
@@ -35,7 +35,7 @@ export function* take(items: Iterable<Value>, most: number): Generator<Value> {
 export function* distinct(items: Iterable<Value>, key: Lambda | undefined): Generator<Value> {
   const seen = new Set<string>();
   for (const item of items) {
-    const id = keyOf(key ? key(item) : item);
+    const id = valueKey(key ? key(item) : item);
     if (seen.has(id)) continue;
     seen.add(id);
     yield item;
@@ -74,7 +74,7 @@ export function* zip(columns: readonly Iterable<Value>[], fill: Value | undefine
     yield row;
   }
 }
-export function* join(
+export function* joinSequences(
   left: Iterable<Value>,
   right: readonly Value[] | Iterable<Value>,
   predicate: Lambda,
@@ -148,8 +148,8 @@ export function* generate(initial: Value, call: Call): Generator<Value> {
   const seen = call.machine && call.given(4) ? new Set<string>() : undefined;
   for (let at = initial; truth(call.lambda(1)(at)); at = call.lambda(2)(at)) {
     call.machine.step();
-    if (seen?.has(keyOf(at))) return;
-    seen?.add(keyOf(at));
+    if (seen?.has(valueKey(at))) return;
+    seen?.add(valueKey(at));
     yield call.given(3) ? call.lambda(3)(at) : at;
   }
 }
@@ -158,8 +158,8 @@ export function* generateMany(initial: Value, decycle: boolean, depthFirst: bool
   let queue: Value[] = [initial];
   for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
     call.machine.step();
-    if (seen?.has(keyOf(at))) continue;
-    seen?.add(keyOf(at));
+    if (seen?.has(valueKey(at))) continue;
+    seen?.add(valueKey(at));
     yield call.given(2) ? call.lambda(2)(at) : at;
     const produced = call.lambda(1)(at);
     const more = elements(produced) ?? fault('The producer must give a collection');
@@ -193,7 +193,7 @@ export function groups(call: Call, items: Iterable<Value>): Once {
   for (const item of items) {
     const value = call.given(2) ? call.lambda(2)(item) : item;
     const key = call.lambda(1)(item);
-    const id = keyOf(key);
+    const id = valueKey(key);
     const group = found.get(id);
     if (group) group[1].push(value);
     else found.set(id, [key, changeable([value])]);
@@ -228,7 +228,7 @@ function* aggregated(rows: readonly [Value, Value[]][], aggregator: Lambda): Gen
     }
     if (!older) throw failure;
     const result = aggregator([key, values]);
-    if (!isListing(result) || list(result).length !== 2) throw failure;
+    if (!isListing(result) || listValue(result).length !== 2) throw failure;
     yield result;
   }
 }

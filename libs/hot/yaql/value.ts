@@ -27,7 +27,7 @@ export type Value =
   | TimeSpan;
 
 /** Returns a key that equal values share. @throws YaqlFault for mutable values, which cannot be keys. */
-export function keyOf(value: Value): string {
+export function valueKey(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return `"${value}`;
   if (typeof value === 'boolean') return value ? '1' : '0';
@@ -35,17 +35,17 @@ export function keyOf(value: Value): string {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value).toString() : String(value);
   if (Array.isArray(value)) {
     if (isChangeable(value)) return fault('A list that was made by a function cannot be a key');
-    return `[${value.map((item) => escaped(keyOf(item))).join(',')}]`;
+    return `[${value.map((item) => escaped(valueKey(item))).join(',')}]`;
   }
   if (value instanceof Dict) {
-    const parts = Array.from(value.entries(), ([key, item]) => `${escaped(keyOf(key))}:${escaped(keyOf(item))}`);
+    const parts = Array.from(value.entries(), ([key, item]) => `${escaped(valueKey(key))}:${escaped(valueKey(item))}`);
     return `{${parts.sort().join(',')}}`;
   }
-  if (value instanceof SetValue) return `<${Array.from(value.items(), keyOf).map(escaped).sort().join(',')}>`;
+  if (value instanceof SetValue) return `<${Array.from(value.items(), valueKey).map(escaped).sort().join(',')}>`;
   if (value instanceof Moment) return `@${value.instant}`;
   if (value instanceof TimeSpan) return `~${value.micros}`;
   // Keys and items of a map are sets, which in Python change with the map.
-  if (value instanceof View && value.kind !== 'values') return fault(`${kindOf(value)} cannot be a key`);
+  if (value instanceof View && value.kind !== 'values') return fault(`${valueKind(value)} cannot be a key`);
   return identityOf(value);
 }
 /** Every other value is a key by identity. */
@@ -75,7 +75,7 @@ export class Dict {
 
   constructor(entries: Iterable<readonly [Value, Value]> = []) {
     for (const [key, value] of entries) {
-      const id = keyOf(key);
+      const id = valueKey(key);
       const before = this.#entries.get(id);
       this.#entries.set(id, [before ? before[0] : key, value]);
     }
@@ -86,11 +86,11 @@ export class Dict {
   }
 
   has(key: Value): boolean {
-    return this.#entries.has(keyOf(key));
+    return this.#entries.has(valueKey(key));
   }
 
   get(key: Value): Value | undefined {
-    return this.#entries.get(keyOf(key))?.[1];
+    return this.#entries.get(valueKey(key))?.[1];
   }
 
   entries(): Iterable<[Value, Value]> {
@@ -103,7 +103,7 @@ export class SetValue {
 
   constructor(items: Iterable<Value> = []) {
     for (const item of items) {
-      const id = keyOf(item);
+      const id = valueKey(item);
       if (!this.#items.has(id)) this.#items.set(id, item);
     }
   }
@@ -113,7 +113,7 @@ export class SetValue {
   }
 
   has(value: Value): boolean {
-    return this.#items.has(keyOf(value));
+    return this.#items.has(valueKey(value));
   }
 
   items(): Iterable<Value> {
@@ -275,7 +275,7 @@ export function includes(list: Iterable<Value>, value: Value): boolean {
   return false;
 }
 
-export function kindOf(value: Value): string {
+export function valueKind(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'bigint') return 'an integer';
   if (typeof value === 'number') return 'a float';
@@ -314,5 +314,5 @@ export function representation(value: Value, quote: (text: string) => string): s
   }
   if (value instanceof View) return `${viewNames[value.kind]}(${inner(value.dict)})`;
   if (value instanceof Pattern) return patternText(value, quote);
-  return fault(`${kindOf(value)} has no text`);
+  return fault(`${valueKind(value)} has no text`);
 }

@@ -4,16 +4,16 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
-import { call as callFunction, type CallOptions, type EvaluationLimits, type YaqlMachine } from './call.ts';
-import { fromJson, toJson } from './convert.ts';
+import { invokeFunction as callFunction, type CallOptions, type EvaluationLimits, type YaqlMachine } from './call.ts';
+import { valueFromJson, valueToJson } from './convert.ts';
 import { fault } from './fault.ts';
-import { functions } from './library/library.ts';
+import { yaqlFunctions } from './library/library.ts';
 import { partOf } from './library/time.ts';
 import { Moment, TimeSpan } from './library/moment.ts';
 import { YaqlNames } from './names.ts';
 import type { SyntaxTree } from './syntax.ts';
 import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
-import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
+import { Dict, isListing, iterate, valueKind, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
 
 export { parseYaql, type SyntaxTree as Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
@@ -41,8 +41,8 @@ export function evaluateYaql({
   const names = new YaqlNames();
   const machine = new Evaluator(limits, work);
   try {
-    names.set('', fromJson(data));
-    return toJson(machine.evaluate(tree, names), machine);
+    names.set('', valueFromJson(data));
+    return valueToJson(machine.evaluate(tree, names), machine);
   } catch (error) {
     if (error instanceof OutOfWork) return fault(`The expression ${error.message}`);
     if (error instanceof RangeError) {
@@ -116,7 +116,7 @@ class Evaluator implements YaqlMachine {
     return this.weigh(
       callFunction({
         name,
-        candidates: functions.get(name) ?? [],
+        candidates: yaqlFunctions.get(name) ?? [],
         receiver: undefined,
         items,
         evaluated: false,
@@ -144,7 +144,7 @@ class Evaluator implements YaqlMachine {
     const isMethod = member.kind === 'call' && !member.name.startsWith('#');
     if (!isMethod) return fault('No function "#operator_." matches supplied arguments', tree.offset);
     return this.#deeper(() => {
-      const candidates = functions.get(`.${member.name}`) ?? [];
+      const candidates = yaqlFunctions.get(`.${member.name}`) ?? [];
       return this.weigh(
         callFunction({
           name: member.name,
@@ -164,8 +164,8 @@ class Evaluator implements YaqlMachine {
   #property(from: Value, name: string): Value {
     if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
     if (from instanceof Moment || from instanceof TimeSpan)
-      return partOf(from, name) ?? fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
-    if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
+      return partOf(from, name) ?? fault(`Unable to resolve property ${name} of ${valueKind(from)}`);
+    if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${valueKind(from)}`);
     const limited = iterate(this.limited(from) as Once);
     const each = (item: Value): Value => this.#deeper(() => this.#property(item, name));
     return new Once({
@@ -184,7 +184,7 @@ class Evaluator implements YaqlMachine {
     const defined = method ? undefined : names.defined(name);
     if (defined) return this.#deeper(() => defined(items, named));
     const [receiver, ...rest] = method ? items : [undefined, ...items];
-    const candidates = functions.get(`${method ? '.' : ''}${name}`) ?? [];
+    const candidates = yaqlFunctions.get(`${method ? '.' : ''}${name}`) ?? [];
     return this.#deeper(() =>
       callFunction({
         name,

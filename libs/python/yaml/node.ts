@@ -57,7 +57,7 @@ export function toExact(node: YamlNode): Json {
   return node.written !== undefined && typeof node.value === 'number' ? written(node.value, node.written) : node.value;
 }
 
-export function isObject(value: unknown): value is JsonObject {
+export function isPlainObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 }
 

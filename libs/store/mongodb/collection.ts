@@ -13,8 +13,8 @@ import {
 import { assertServed } from '../served.ts';
 import type { StoredBodies } from './bodies.ts';
 import type { Operation, OperationResult } from './operation.ts';
-import { filterOf, sortOf } from './query.ts';
-import { keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
+import { mongoFilter, sortOf } from './query.ts';
+import { keyOf, storedKeys, type Keys, type Stored, storedText } from './stored.ts';
 import { MissingPieces } from './pieces.ts';
 import type { WriteQueue } from './writes.ts';
 
@@ -85,14 +85,14 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     const limit = query.limit === undefined ? undefined : Math.max(0, Math.trunc(query.limit));
     if (limit === 0) return [];
     return this.#documents(() => {
-      const cursor = this.#driver.find(filterOf(query.where) as Filter<Stored>).sort(sortOf(query));
+      const cursor = this.#driver.find(mongoFilter(query.where) as Filter<Stored>).sort(sortOf(query));
       return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
     });
   }
 
   async count(where: Query['where']): Promise<number> {
     assertServed(this.#definition, { where });
-    return this.#read(() => this.#driver.countDocuments(filterOf(where) as Filter<Stored>));
+    return this.#read(() => this.#driver.countDocuments(mongoFilter(where) as Filter<Stored>));
   }
 
   async replace(document: Draft<T>, version: number): Promise<T | undefined> {
@@ -156,8 +156,8 @@ export class MongoCollection<T extends Document> implements Collection<T> {
       kind,
       id: document.id,
       version: kind === 'replace' ? operation.version : undefined,
-      text: textOf(document),
-      keys: keysOf(document, this.#fields()),
+      text: storedText(document),
+      keys: storedKeys(document, this.#fields()),
       write,
     };
   }

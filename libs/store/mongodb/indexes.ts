@@ -13,7 +13,7 @@ import { type Collection as Driver, type Db, MongoServerError } from 'mongodb';
 import type { IndexDefinition } from '../port.ts';
 import { duplicateIn } from './failure.ts';
 import type { StoredBodies } from './bodies.ts';
-import { keyOf, keysOf, type Stored } from './stored.ts';
+import { keyOf, storedKeys, type Stored } from './stored.ts';
 
 /** The layout of documents in the collections. It grows when an older program cannot read them. */
 const layout = 1;
@@ -25,7 +25,7 @@ interface Schema {
   fields: string[];
 }
 
-export const fieldsOf = (indexes: Iterable<IndexDefinition>): string[] => [
+export const indexFields = (indexes: Iterable<IndexDefinition>): string[] => [
   ...new Set([...indexes].flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
 ];
 
@@ -36,7 +36,7 @@ export async function makeIndexes(parameters: {
   bodies: StoredBodies;
 }): Promise<void> {
   const { db, name, indexes } = parameters;
-  await fillFields(parameters, fieldsOf(indexes));
+  await fillFields(parameters, indexFields(indexes));
   const driver = db.collection<Stored>(name);
   const wanted = new Map(indexes.map((index) => [indexName(index), index]));
   const present = await presentIndexes(driver);
@@ -116,7 +116,7 @@ async function fill(driver: Driver<Stored>, bodies: StoredBodies, fields: readon
       some.map(async (stored) => ({
         updateOne: {
           filter: { _id: stored._id, version: stored.version },
-          update: { $set: keysOf(await bodies.documentOf(stored), fields) },
+          update: { $set: storedKeys(await bodies.documentOf(stored), fields) },
         },
       })),
     );

@@ -4,7 +4,7 @@ import { indexed, keyOf } from './stored.ts';
 
 type Filter = Record<string, unknown>;
 
-export function filterOf(where: Query['where']): Filter {
+export function mongoFilter(where: Query['where']): Filter {
   const filter: Filter = {};
   const also: Filter[] = [];
   for (const [field, condition] of Object.entries(where)) {

@@ -12,7 +12,7 @@ import { blobsOn } from './blobs.ts';
 import { StoredBodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
-import { fieldsOf, makeIndexes } from './indexes.ts';
+import { indexFields, makeIndexes } from './indexes.ts';
 import { runStep } from './step.ts';
 import type { Stored } from './stored.ts';
 import { optionsFor, placeOf } from './url.ts';
@@ -81,7 +81,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
       const added = definition.indexes.filter((index) => !known.indexes.has(JSON.stringify(index)));
       for (const index of added) known.indexes.set(JSON.stringify(index), index);
       // I1 of `indexes.ts`: a path that was filled once is written for ever, also without its index.
-      known.fields = [...new Set([...known.fields, ...fieldsOf(definition.indexes)])];
+      known.fields = [...new Set([...known.fields, ...indexFields(definition.indexes)])];
       // One after the other, so that the second does not create the same indexes.
       const made = known.ready
         .catch(() => undefined)

@@ -30,7 +30,7 @@ export const keyOf = (field: string): '_id' | `by_${string}` =>
 export const indexed = (value: IndexValue): string | number | null =>
   typeof value === 'boolean' ? Number(value) : value;
 
-export function keysOf(document: object, fields: readonly string[]): Keys {
+export function storedKeys(document: object, fields: readonly string[]): Keys {
   const keys: Keys = {};
   for (const field of fields) {
     const key = keyOf(field);
@@ -51,5 +51,5 @@ function asKey(value: unknown): string | number | null {
 }
 
 /** The version is stored beside the body; a version that a caller copied into its draft must not be kept. */
-export const textOf = (document: object): string =>
+export const storedText = (document: object): string =>
   JSON.stringify('version' in document ? { ...document, version: undefined } : document);

@@ -12,7 +12,7 @@ import {
 import { assertServed } from '../served.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
 import { amongSql, countSql, findSql, sizesSql, type Sql } from './query.ts';
-import { keysOf, refusedFields, tableOf } from './table.ts';
+import { keysText, refusedFields, tableOf } from './table.ts';
 
 interface Row {
   readonly id: string;
@@ -218,7 +218,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   #written(document: Draft<T>): Written {
     return {
-      keys: keysOf(document, this.#fields()),
+      keys: keysText(document, this.#fields()),
       // The version is stored in its own column; a version that a caller copied into its draft must not be kept.
       body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
     };

@@ -1,6 +1,6 @@
 /** A query of the port as SQL over the index columns. */
 import type { FieldCondition, IndexValue, Query } from '../port.ts';
-import { columnOf, indexed, listSql, tableOf } from './table.ts';
+import { columnOf, indexColumnValue, listSql, tableOf } from './table.ts';
 
 export interface Sql {
   readonly text: string;
@@ -52,15 +52,15 @@ type Add = (text: string, ...bound: (string | number)[]) => void;
 
 function addCondition(column: string, condition: FieldCondition, add: Add): void {
   if (typeof condition !== 'object' || condition === null) {
-    add(`${column} = ?`, indexed(condition));
+    add(`${column} = ?`, indexColumnValue(condition));
   } else if ('in' in condition) {
     add(`${column} IN ${listSql}`, JSON.stringify(condition.in));
   } else {
     const { gt, gte, lt, lte } = condition;
-    if (gt !== undefined) add(`${column} > ?`, indexed(gt));
-    if (gte !== undefined) add(`${column} >= ?`, indexed(gte));
-    if (lt !== undefined) add(`${column} < ?`, indexed(lt));
-    if (lte !== undefined) add(`${column} <= ?`, indexed(lte));
+    if (gt !== undefined) add(`${column} > ?`, indexColumnValue(gt));
+    if (gte !== undefined) add(`${column} >= ?`, indexColumnValue(gte));
+    if (lt !== undefined) add(`${column} < ?`, indexColumnValue(lt));
+    if (lte !== undefined) add(`${column} <= ?`, indexColumnValue(lte));
     addBracket(column, { lower: gt ?? gte, upper: lt ?? lte }, add);
   }
 }

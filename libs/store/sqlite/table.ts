@@ -16,12 +16,12 @@ import { type SqliteConnection, isConstraint } from './connection.ts';
 const nothing = -Infinity;
 const nothingSql = '-9e999';
 
-export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-export const tableOf = (collection: string): string => quote(`c:${collection}`);
-export const columnOf = (field: string): string => (field === 'id' ? 'id' : quote(`f:${field}`));
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const tableOf = (collection: string): string => quoteName(`c:${collection}`);
+export const columnOf = (field: string): string => (field === 'id' ? 'id' : quoteName(`f:${field}`));
 
 /** A value in the form of the index columns. */
-export function indexed(value: IndexValue): string | number {
+export function indexColumnValue(value: IndexValue): string | number {
   if (value === null) return nothing;
   return typeof value === 'boolean' ? Number(value) : value;
 }
@@ -40,7 +40,7 @@ function columnDefinition(field: string): string {
 }
 
 /** The text of `keys`: JSON, except that null is a number that JSON does not have. */
-export function keysOf(document: object, fields: readonly string[]): string {
+export function keysText(document: object, fields: readonly string[]): string {
   const entries = fields.map((field) => {
     const text = JSON.stringify(valueAt(document, field)) ?? 'null';
     return `${JSON.stringify(field)}:${text === 'null' ? nothingSql : text}`;
@@ -77,7 +77,7 @@ export function makeTable(connection: SqliteConnection, collection: string, know
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
     .all(`c:${collection}`)
     .map((row) => String(row['name']));
-  for (const name of present) if (!wanted.has(name)) connection.exec(`DROP INDEX ${quote(name)}`);
+  for (const name of present) if (!wanted.has(name)) connection.exec(`DROP INDEX ${quoteName(name)}`);
   for (const [name, index] of wanted) {
     if (!present.includes(name)) makeIndex(connection, { collection, name, index });
   }
@@ -91,7 +91,7 @@ function makeIndex(
   const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
   try {
     connection.exec(
-      `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(name)} ON ${tableOf(collection)} (${fields.map(columnOf).join(', ')})`,
+      `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quoteName(name)} ON ${tableOf(collection)} (${fields.map(columnOf).join(', ')})`,
     );
   } catch (error) {
     if (!isConstraint(error)) throw error;

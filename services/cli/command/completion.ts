@@ -6,7 +6,7 @@ import { completionsFor } from '../completion/complete.ts';
 import { namesFor } from '../completion/names.ts';
 import { commandTree } from '../completion/tree.ts';
 import type { CliContext } from '../context.ts';
-import { examples } from './options.ts';
+import { exampleText } from './options.ts';
 
 // A CommonJS package without named exports that Node can detect.
 const tabtab = createRequire(import.meta.url)('@pnpm/tabtab') as typeof Tabtab;
@@ -20,7 +20,7 @@ export function addCompletionCommands(program: Command, context: CliContext): vo
     .addArgument(new Argument('<shell>', 'name of your shell').choices(shells))
     .addHelpText(
       'after',
-      examples(
+      exampleText(
         'completion bash > ~/.local/share/bash-completion/completions/anneal',
         'completion zsh > ~/.zfunc/_anneal',
         'completion fish > ~/.config/fish/completions/anneal.fish',

@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { DeadLetterRow } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { examples, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 const textAt = (row: DeadLetterRow, ...names: readonly string[]): string => {
   const value = names.map((name) => row[name]).find((one) => one !== undefined && one !== null);
@@ -29,7 +29,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     .option('--queue <queue>', 'only dead letters from this queue')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 100)
     .addOption(formatOption())
-    .addHelpText('after', examples('dead-letter list', 'dead-letter list --queue anneal.provisioning.requests'))
+    .addHelpText('after', exampleText('dead-letter list', 'dead-letter list --queue anneal.provisioning.requests'))
     .action(async ({ queue, limit, output: format }) => {
       const rows = await (await context.client()).deadLetters.list({ queue, limit });
       output.list(format, {
@@ -48,7 +48,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     .command('show <id>')
     .description('show a dead letter: the error of each attempt, and the bytes of the message')
     .addOption(formatOption())
-    .addHelpText('after', examples('dead-letter show 0198…'))
+    .addHelpText('after', exampleText('dead-letter show 0198…'))
     .action(async (id, { output: format }) => {
       const shown = await (await context.client()).deadLetters.show({ id });
       output.one(format, shown, () => Object.keys(shown).map((key) => [key, textAt(shown, key)] as const));
@@ -56,7 +56,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
   noun
     .command('replay <ids...>')
     .description('send dead letters again to their original queue, with the attempt count reset to zero')
-    .addHelpText('after', examples('dead-letter replay 0198…'))
+    .addHelpText('after', exampleText('dead-letter replay 0198…'))
     .action(async (ids) => {
       const client = await context.client();
       for (const id of ids) {
@@ -69,7 +69,10 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     .description('delete dead letters permanently')
     .option('--queue <queue>', 'all dead letters from this queue')
     .option('--all', 'all dead letters')
-    .addHelpText('after', examples('dead-letter purge 0198…', 'dead-letter purge --queue anneal.provisioning.requests'))
+    .addHelpText(
+      'after',
+      exampleText('dead-letter purge 0198…', 'dead-letter purge --queue anneal.provisioning.requests'),
+    )
     .action(async (ids, { queue, all }) => {
       if (ids.length === 0 && queue === undefined && !all) {
         throw new AnnealError('InvalidRequest', 'Nothing to purge: give the ids of dead letters, --queue or --all.');

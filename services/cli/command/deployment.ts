@@ -4,7 +4,7 @@ import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatDuration } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 const took = (started: string | null, finished: string | null, now: number): string =>
   started === null ? '' : formatDuration((finished === null ? now : Date.parse(finished)) - Date.parse(started));
@@ -21,7 +21,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('deployment list', 'deployment list --stack web', 'deployment list --host web-serv1 -o json'),
+      exampleText('deployment list', 'deployment list --stack web', 'deployment list --host web-serv1 -o json'),
     )
     .action(async ({ host, stack, output: format }) => {
       const client = await context.client();
@@ -47,7 +47,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
     .command('show <deployment>')
     .description('show a deployment: its config, inputs, outputs, and the output of its script')
     .addOption(formatOption())
-    .addHelpText('after', examples('config show 6f1c…', 'config show 6f1c… -o json'))
+    .addHelpText('after', exampleText('config show 6f1c…', 'config show 6f1c… -o json'))
     .action(async (id, { output: format }) => {
       const shown = await (await context.client()).deployments.show({ deployment: id });
       output.one(format, shown, () => [

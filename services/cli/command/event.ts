@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';
 import { moodOf } from '../print/status.ts';
 import { formatClock } from '../print/time.ts';
-import { collect, examples, formatOption, positiveInteger } from './options.ts';
+import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
 
 /** One event on one line: time, type, subject, and the reason of a failure. */
 export function eventText(event: AnnealEvent, colors: Colors): string {
@@ -34,7 +34,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('event watch', "event watch --type 'deployment.#' --type '*.*.failed'", 'event watch -o json'),
+      exampleText('event watch', "event watch --type 'deployment.#' --type '*.*.failed'", 'event watch -o json'),
     )
     .action(async ({ type, after, output: format }) => {
       const client = await context.client();
@@ -51,7 +51,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .option('--after <id>', 'only events after the event with this id; `beginning` for all stored events')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())
-    .addHelpText('after', examples('event list', "event list --type 'node.#' --limit 20 -o json"))
+    .addHelpText('after', exampleText('event list', "event list --type 'node.#' --limit 20 -o json"))
     .action(async ({ type, after, limit, output: format }) => {
       const rows = await (
         await context.client()

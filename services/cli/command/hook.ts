@@ -3,7 +3,7 @@ import { withPaths } from '@anneal/client/nested.ts';
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatAge } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 export function addHookCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -12,7 +12,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .command('list <stack>')
     .description('list the resources that wait at hooks, also in nested stacks')
     .addOption(formatOption())
-    .addHelpText('after', examples('hook list web'))
+    .addHelpText('after', exampleText('hook list web'))
     .action(async (stack, { output: format }) => {
       const resources = await (await context.client()).stacks.resources({ stack, depth: 100 });
       const rows = withPaths(resources).flatMap(({ hook, ...resource }) => (hook ? [{ ...resource, hook }] : []));
@@ -31,7 +31,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
   noun
     .command('clear <stack> <resource> <hook>')
     .description('release a resource that waits at a hook of the environment')
-    .addHelpText('after', examples('hook clear web server pre-update', 'hook clear web group/0/server pre-create'))
+    .addHelpText('after', exampleText('hook clear web server pre-update', 'hook clear web group/0/server pre-create'))
     .action(async (stack, resource, hook) => {
       await (await context.client()).actions.actOn({ stack, resource, action: { kind: 'clear hook', hook } });
       output.line(`Cleared ${hook} on ${resource} of ${stack}.`);
@@ -46,7 +46,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     )
     .description('complete a lifecycle hook')
     .requiredOption('--token <token>', 'token from the event that reported the wait')
-    .addHelpText('after', examples('hook complete web group/0 terminating continue --token 4711…'))
+    .addHelpText('after', exampleText('hook complete web group/0 terminating continue --token 4711…'))
     .action(async (stack, resource, hook, result, { token }) => {
       const action = { kind: 'complete hook', hook, token, result } as const;
       await (await context.client()).actions.actOn({ stack, resource, action });
@@ -56,7 +56,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .command('heartbeat <stack> <resource> <hook>')
     .description("extend a lifecycle hook's timeout")
     .requiredOption('--token <token>', 'token from the event that reported the wait')
-    .addHelpText('after', examples('hook heartbeat web group/0 terminating --token 4711…'))
+    .addHelpText('after', exampleText('hook heartbeat web group/0 terminating --token 4711…'))
     .action(async (stack, resource, hook, { token }) => {
       const action = { kind: 'heartbeat', hook, token } as const;
       await (await context.client()).actions.actOn({ stack, resource, action });

@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 /** `2 × request abc of web-config, last at …: why` */
 function unexpectedLine({ count, request_id, deployment, last_at, reason }: UnexpectedAnswer): string {
@@ -36,7 +36,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list hosts')
     .addOption(formatOption())
-    .addHelpText('after', examples('host list', 'host list -o json'))
+    .addHelpText('after', exampleText('host list', 'host list -o json'))
     .action(async ({ output: format }) => {
       const rows = await (await context.client()).hosts.list();
       output.list(format, {
@@ -55,7 +55,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .command('show <host>')
     .description('show a host: state, queues, facts')
     .addOption(formatOption())
-    .addHelpText('after', examples('host show web-serv1', 'host show web-serv1 -o yaml'))
+    .addHelpText('after', exampleText('host show web-serv1', 'host show web-serv1 -o yaml'))
     .action(async (name, { output: format }) => {
       const shown = await (await context.client()).hosts.show({ host: name });
       output.one(format, shown, () => fields(shown));
@@ -64,7 +64,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .command('token <host>')
     .description('issue a new token to set up a host by hand; the old token stops working')
     .addOption(formatOption())
-    .addHelpText('after', examples('host token web-serv1'))
+    .addHelpText('after', exampleText('host token web-serv1'))
     .action(async (name, { output: format }) => {
       const { host: shown, token } = await (await context.client()).hosts.renewToken({ host: name });
       output.one(format, { host: shown, token }, () => [...fields(shown), ['token', token]]);

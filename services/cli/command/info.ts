@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { findLogin } from '../login.ts';
 import { paintStatus } from '../print/status.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 export function addInfoCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -12,7 +12,7 @@ export function addInfoCommands(program: Command, context: CliContext): void {
     .command('info')
     .description('show the server that the commands connect to')
     .addOption(formatOption())
-    .addHelpText('after', examples('info', 'info -o json'))
+    .addHelpText('after', exampleText('info', 'info -o json'))
     .action(async ({ output: format }) => {
       const login = await findLogin(context);
       const answer = { auth_url: login.authUrl, ...(await info({ url: login.authUrl, signal: context.interrupt })) };
@@ -26,7 +26,7 @@ export function addInfoCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list the services and their health')
     .addOption(formatOption())
-    .addHelpText('after', examples('service list'))
+    .addHelpText('after', exampleText('service list'))
     .action(async ({ output: format }) => {
       const rows = await (await context.client()).services();
       const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];

@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
-import { collect, examples, formatOption, readSecret } from './options.ts';
+import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
 const addressOf = (node: NodeRepresentation): string => {
@@ -30,7 +30,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .description('list nodes')
     .option('--state <state>', 'only nodes in this provision state, e.g. available')
     .addOption(formatOption())
-    .addHelpText('after', examples('node list', 'node list --state available -o json'))
+    .addHelpText('after', exampleText('node list', 'node list --state available -o json'))
     .action(async ({ output: format, state }) => {
       const rows = await (await context.client()).nodes.list({ state });
       output.list(format, {
@@ -51,7 +51,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .command('show <node>')
     .description('show a node: states, inventory, last error')
     .addOption(formatOption())
-    .addHelpText('after', examples('node show machine-1', 'node show machine-1 -o yaml'))
+    .addHelpText('after', exampleText('node show machine-1', 'node show machine-1 -o yaml'))
     .action(async (name, { output: format }) => {
       const shown = await (await context.client()).nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
@@ -71,7 +71,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples(
+      exampleText(
         'node enrol rack1-7 --address https://10.0.0.7 --username admin --password-file ~/bmc.txt',
         'node enrol rack1-8 --address https://10.0.0.8 --capability profile:control --capability node:controller-0',
       ),
@@ -106,7 +106,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('node set rack1-7 --password-file ~/new.txt', 'node set rack1-7 --verify-ca sha256:9f86d081…'),
+      exampleText('node set rack1-7 --password-file ~/new.txt', 'node set rack1-7 --verify-ca sha256:9f86d081…'),
     )
     .action(async (name, options) => {
       const given = {
@@ -134,7 +134,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   node
     .command('remove <node>')
     .description('remove a node that has no server; the machine itself is not changed')
-    .addHelpText('after', examples('node remove rack1-7'))
+    .addHelpText('after', exampleText('node remove rack1-7'))
     .action(async (name) => {
       await (await context.client()).nodes.remove({ node: name });
       output.line(`Removed ${name}.`);
@@ -146,7 +146,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       new Argument('[target]', 'power action').choices(Object.keys(powerTargets) as (keyof typeof powerTargets)[]),
     )
     .addOption(formatOption())
-    .addHelpText('after', examples('node power machine-1', 'node power machine-1 off'))
+    .addHelpText('after', exampleText('node power machine-1', 'node power machine-1 off'))
     .action(async (name, target, { output: format }) => {
       const client = await context.client();
       if (target !== undefined) await client.nodes.power({ node: name, target: powerTargets[target] });
@@ -161,7 +161,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .description("change a node's provision state (default: make it available)")
     .addOption(new Option('--verb <verb>', 'provision verb').choices(verbs).default('provide' as const))
     .addOption(formatOption())
-    .addHelpText('after', examples('node provide machine-1', 'node provide machine-1 --verb inspect'))
+    .addHelpText('after', exampleText('node provide machine-1', 'node provide machine-1 --verb inspect'))
     .action(async (name, { verb, output: format }) => {
       const client = await context.client();
       await client.nodes.provision({ node: name, target: verb });
@@ -178,7 +178,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('node maintenance machine-1 on --reason "new disk"', 'node maintenance machine-1 off'),
+      exampleText('node maintenance machine-1 on --reason "new disk"', 'node maintenance machine-1 off'),
     )
     .action(async (name, state, { reason, output: format }) => {
       const client = await context.client();

@@ -40,7 +40,7 @@ export const waitOption = () =>
 export const noWaitOption = () => new Option('--no-wait', 'return as soon as the action has started');
 
 /** Examples for `addHelpText('after', …)`. */
-export const examples = (...lines: readonly string[]): string =>
+export const exampleText = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ anneal ${line}`).join('\n')}\n`;
 
 export const collect = (value: string, all: string[]): string[] => [...all, value];
@@ -67,7 +67,7 @@ export function readPairs(texts: readonly string[], option: string): Record<stri
 }
 
 /** Parameters given on the command line: `--parameter` and `--parameter-file`. */
-export async function readParameters(input: {
+export async function readParameterOptions(input: {
   parameter: readonly string[];
   parameterFile: readonly string[];
   cwd: string;

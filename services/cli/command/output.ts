@@ -2,7 +2,7 @@
 import type { OutputRepresentation } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 export const outputText = ({ output_value: value, output_error: error }: OutputRepresentation): string =>
   error !== undefined ? `(${error})` : typeof value === 'string' ? value : JSON.stringify(value ?? null);
@@ -14,7 +14,7 @@ export function addOutputCommands(program: Command, context: CliContext): void {
     .command('list <stack>')
     .description('list the outputs of a stack and their values')
     .addOption(formatOption())
-    .addHelpText('after', examples('output list web'))
+    .addHelpText('after', exampleText('output list web'))
     .action(async (stack, { output: format }) => {
       const rows = await (await context.client()).stacks.outputs({ stack });
       output.list(format, {
@@ -27,7 +27,7 @@ export function addOutputCommands(program: Command, context: CliContext): void {
     .command('show <stack> <output>')
     .description('print only the value of an output')
     .addOption(formatOption())
-    .addHelpText('after', examples('output show web url', 'output show web url -o json'))
+    .addHelpText('after', exampleText('output show web url', 'output show web url -o json'))
     .action(async (stack, key, { output: format }) => {
       const shown = await (await context.client()).stacks.output({ stack, key });
       if (format === 'table') output.line(outputText(shown));

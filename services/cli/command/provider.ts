@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Verdict } from '@anneal/provider/conformance/check.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { examples, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 const jsonMap = (text: string): JsonObject => {
   let value: unknown;
@@ -37,7 +37,7 @@ export function addProviderCommands(program: Command, context: CliContext): void
     )
     .addHelpText(
       'after',
-      examples(
+      exampleText(
         'provider check --bus amqp://127.0.0.1?prefix=check. --type Example::File --properties \'{"name":"{id}"}\'',
       ),
     )

@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatDuration } from '../print/time.ts';
-import { examples, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 export function addQueueCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -11,7 +11,7 @@ export function addQueueCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list queues and the number of messages that wait in each')
     .addOption(formatOption())
-    .addHelpText('after', examples('queue list', 'queue list -o json'))
+    .addHelpText('after', exampleText('queue list', 'queue list -o json'))
     .action(async ({ output: format }) => {
       const rows = await (await context.client()).queues.list();
       output.list(format, {
@@ -32,7 +32,7 @@ export function addQueueCommands(program: Command, context: CliContext): void {
     .description('print the first messages without claiming them')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 10)
     .addOption(formatOption())
-    .addHelpText('after', examples('queue peek anneal.scheduling.shard.0', 'queue peek web-serv1.requests -o json'))
+    .addHelpText('after', exampleText('queue peek anneal.scheduling.shard.0', 'queue peek web-serv1.requests -o json'))
     .action(async (name, { limit, output: format }) => {
       const rows = await (await context.client()).queues.peek({ queue: name, limit });
       output.list(format, {
@@ -49,7 +49,7 @@ export function addQueueCommands(program: Command, context: CliContext): void {
     .command('watch <queue>')
     .description('print each message as it arrives, until Ctrl-C')
     .addOption(formatOption())
-    .addHelpText('after', examples('queue watch web-serv1.requests', 'queue watch web-serv1.responses -o json'))
+    .addHelpText('after', exampleText('queue watch web-serv1.requests', 'queue watch web-serv1.responses -o json'))
     .action(async (name, { output: format }) => {
       const client = await context.client();
       for await (const { id, data } of client.queues.watch({ queue: name, signal: context.interrupt })) {

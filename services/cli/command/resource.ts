@@ -7,7 +7,7 @@ import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatDuration } from '../print/time.ts';
-import { examples, formatOption, wholeNumber } from './options.ts';
+import { exampleText, formatOption, wholeNumber } from './options.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -17,7 +17,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
     .description('list the resources of a stack')
     .option('--depth <n>', 'include nested stacks down to this depth', wholeNumber)
     .addOption(formatOption())
-    .addHelpText('after', examples('resource list web', 'resource list web --depth 5', 'resource list web -o json'))
+    .addHelpText('after', exampleText('resource list web', 'resource list web --depth 5', 'resource list web -o json'))
     .action(async (stack, { output: format, depth }) => {
       const rows = await (await context.client()).stacks.resources({ stack, ...(depth !== undefined && { depth }) });
       output.list(format, {
@@ -39,7 +39,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
     .command('show <stack> <resource>')
     .description('show a resource: state, attributes, reason of a failure')
     .addOption(formatOption())
-    .addHelpText('after', examples('resource show web db', 'resource show web db -o yaml'))
+    .addHelpText('after', exampleText('resource show web db', 'resource show web db -o yaml'))
     .action(async (stack, name, { output: format }) => {
       const shown = await (await context.client()).stacks.resource({ stack, resource: name });
       output.one(format, shown, () => [
@@ -70,7 +70,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
       .command(`${name} <stack> <resource>`)
       .description(description)
       .option('--reason <text>', 'why', '')
-      .addHelpText('after', examples(`resource ${name} web server --reason "disk errors"`))
+      .addHelpText('after', exampleText(`resource ${name} web server --reason "disk errors"`))
       .action(async (stack, given, { reason }) => {
         const client = await context.client();
         await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
@@ -82,7 +82,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
   resource
     .command('skip <stack> <resource>')
     .description('accept a failed resource as it is, so that its dependents continue')
-    .addHelpText('after', examples('resource skip web motd'))
+    .addHelpText('after', exampleText('resource skip web motd'))
     .action(async (stack, given) => {
       await (await context.client()).actions.actOn({ stack, resource: given, action: { kind: 'skip' } });
       output.line(`Skipped ${given} of ${stack}.`);
@@ -93,7 +93,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
     .option('--data <json>', 'data of the signal, a JSON object')
     .addHelpText(
       'after',
-      examples('resource signal web ready', `resource signal web ready --data '{"status":"SUCCESS"}'`),
+      exampleText('resource signal web ready', `resource signal web ready --data '{"status":"SUCCESS"}'`),
     )
     .action(async (stack, given, { data }) => {
       const signal = data === undefined ? null : readJson(data);

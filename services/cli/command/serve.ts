@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { CliContext } from '../context.ts';
-import { examples, wholeNumber } from './options.ts';
+import { exampleText, wholeNumber } from './options.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
   program
@@ -31,7 +31,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     )
     .addHelpText(
       'after',
-      examples(
+      exampleText(
         'serve',
         'serve --port 9000 --data /var/lib/anneal --no-lab',
         'serve --lab 20',

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { examples, formatOption, noWaitOption, waitOption } from './options.ts';
+import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addSnapshotCommands(program: Command, context: CliContext): void {
@@ -14,7 +14,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .description('save the current state of a stack, to restore it later')
     .option('--name <name>', 'name of the snapshot', '')
     .addOption(formatOption())
-    .addHelpText('after', examples('snapshot create web --name before-upgrade'))
+    .addHelpText('after', exampleText('snapshot create web --name before-upgrade'))
     .action(async (stack, { name, output: format }) => {
       const made = await (await context.client()).actions.snapshot({ stack, name });
       output.one(format, made, () => [
@@ -27,7 +27,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .command('list <stack>')
     .description('list the snapshots of a stack')
     .addOption(formatOption())
-    .addHelpText('after', examples('snapshot list web'))
+    .addHelpText('after', exampleText('snapshot list web'))
     .action(async (stack, { output: format }) => {
       const rows = await (await context.client()).actions.snapshots({ stack });
       output.list(format, {
@@ -45,7 +45,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .command('show <stack> <snapshot>')
     .description('show a snapshot and its contents')
     .addOption(formatOption())
-    .addHelpText('after', examples('snapshot show web 4711… -o json'))
+    .addHelpText('after', exampleText('snapshot show web 4711… -o json'))
     .action(async (stack, snapshot, { output: format }) => {
       const shown = await (await context.client()).actions.showSnapshot({ stack, snapshot });
       output.one(format, shown, () => [
@@ -62,7 +62,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', examples('snapshot restore web 4711…'))
+    .addHelpText('after', exampleText('snapshot restore web 4711…'))
     .action(async (stack, snapshot, { wait, output: format }) => {
       const client = await context.client();
       const after = await lastEvent(client, stack);
@@ -72,7 +72,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
   noun
     .command('delete <stack> <snapshot>')
     .description('delete a snapshot')
-    .addHelpText('after', examples('snapshot delete web 4711…'))
+    .addHelpText('after', exampleText('snapshot delete web 4711…'))
     .action(async (stack, snapshot) => {
       await (await context.client()).actions.deleteSnapshot({ stack, snapshot });
       output.line(`Deleted snapshot ${snapshot} of ${stack}.`);

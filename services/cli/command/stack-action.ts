@@ -11,7 +11,7 @@ import { planLines } from '../print/plan.ts';
 import {
   clearParameterOption,
   environmentOption,
-  examples,
+  exampleText,
   existingOption,
   formatOption,
   noWaitOption,
@@ -19,7 +19,7 @@ import {
   parameterFileOption,
   parameterOption,
   readBundle,
-  readParameters,
+  readParameterOptions,
   waitOption,
 } from './options.ts';
 import { lastEvent, settle } from './settle.ts';
@@ -44,7 +44,7 @@ function addPlan(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('stack plan web -t web.yaml -P version=3', 'stack update web -t web.yaml -P version=3 --plan <hash>'),
+      exampleText('stack plan web -t web.yaml -P version=3', 'stack update web -t web.yaml -P version=3 --plan <hash>'),
     )
     .action(async (name, options) => {
       const { template, environment: environments, existing } = options;
@@ -53,7 +53,7 @@ function addPlan(stack: Command, context: CliContext): void {
       if (!bundle && !existing) {
         throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
       }
-      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
       const client = await context.client();
       const exists = await client.stacks.find({ stack: name }).then(
         () => true,
@@ -94,7 +94,7 @@ function addActions(stack: Command, context: CliContext): void {
       .addOption(waitOption())
       .addOption(noWaitOption())
       .addOption(formatOption())
-      .addHelpText('after', examples(`stack ${name} web`, ...(about.more ?? [])))
+      .addHelpText('after', exampleText(`stack ${name} web`, ...(about.more ?? [])))
       .action((given, options) => start(context, { ...options, stack: given, ...about }));
   };
   add('check', {
@@ -130,7 +130,7 @@ function addActions(stack: Command, context: CliContext): void {
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', examples('stack cancel web', 'stack cancel web --no-rollback'))
+    .addHelpText('after', exampleText('stack cancel web', 'stack cancel web --no-rollback'))
     .action((given, { rollback, ...options }) =>
       start(context, { ...options, stack: given, begun: 'Cancelling', action: { kind: 'cancel', rollback } }),
     );
@@ -167,7 +167,7 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .command('export <stack>')
     .description('export the stack for adoption by another server; read-only')
     .option('--output-file <file>', 'write the export to this file instead of printing it')
-    .addHelpText('after', examples('stack export web --output-file web.json'))
+    .addHelpText('after', exampleText('stack export web --output-file web.json'))
     .action(async (name, { outputFile }) => {
       const data = await (await context.client()).actions.export({ stack: name });
       await put(data, outputFile, `Exported ${name}`);
@@ -176,7 +176,10 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .command('abandon <stack>')
     .description('remove a stack but keep all its objects; prints the export that adopts it again')
     .option('--output-file <file>', 'write the export to this file instead of printing it')
-    .addHelpText('after', examples('stack abandon web --output-file web.json', 'stack adopt web --adopt-file web.json'))
+    .addHelpText(
+      'after',
+      exampleText('stack abandon web --output-file web.json', 'stack adopt web --adopt-file web.json'),
+    )
     .action(async (name, { outputFile }) => {
       const data = await (await context.client()).actions.abandon({ stack: name });
       await put(data, outputFile, `Abandoned ${name}`);
@@ -189,7 +192,7 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', examples('stack adopt web --adopt-file web.json'))
+    .addHelpText('after', exampleText('stack adopt web --adopt-file web.json'))
     .action(async (name, options) => {
       const text = await readFile(resolve(context.cwd, options.adoptFile), 'utf8');
       let data: JsonObject;
@@ -199,7 +202,11 @@ function addTakeaway(stack: Command, context: CliContext): void {
         const reason = error instanceof Error ? error.message : String(error);
         throw new AnnealError('InvalidRequest', `${options.adoptFile} is not JSON: ${reason}`, { cause: error });
       }
-      const parameters = await readParameters({ parameter: options.parameter, parameterFile: [], cwd: context.cwd });
+      const parameters = await readParameterOptions({
+        parameter: options.parameter,
+        parameterFile: [],
+        cwd: context.cwd,
+      });
       const client = await context.client();
       const ref = await client.actions.adopt({ name, data, parameters });
       await settle({ context, client, ref, wait: options.wait, format: options.output, begun: `Adopting ${name}` });

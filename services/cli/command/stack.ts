@@ -12,7 +12,7 @@ import {
   clearParameterOption,
   collect,
   environmentOption,
-  examples,
+  exampleText,
   existingOption,
   formatOption,
   noWaitOption,
@@ -22,7 +22,7 @@ import {
   parameterOption,
   positiveInteger,
   readBundle,
-  readParameters,
+  readParameterOptions,
   waitOption,
 } from './options.ts';
 import { outputText } from './output.ts';
@@ -55,7 +55,7 @@ function addCreate(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('stack create web -t web.yaml', 'stack create web -t web.yaml -e prod.yaml -P version=2 --wait'),
+      exampleText('stack create web -t web.yaml', 'stack create web -t web.yaml -e prod.yaml -P version=2 --wait'),
     )
     .action(async (name, options) => {
       const bundle = await readBundle({
@@ -63,7 +63,7 @@ function addCreate(stack: Command, context: CliContext): void {
         environments: options.environment,
         cwd: context.cwd,
       });
-      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
       const client = await context.client();
       const ref = await client.stacks.create({
         name,
@@ -103,13 +103,13 @@ function addUpdate(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('stack update web -t web.yaml -P version=3', 'stack update web --existing -P version=3 --wait'),
+      exampleText('stack update web -t web.yaml -P version=3', 'stack update web --existing -P version=3 --wait'),
     )
     .action(async (name, options) => {
       const { template, environment: environments } = options;
       const bundle =
         template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
-      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
       const client = await context.client();
       const after = await lastEvent(client, name);
       const ref = await client.stacks.update({
@@ -136,7 +136,7 @@ function addDelete(stack: Command, context: CliContext): void {
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', examples('stack delete web', 'stack delete web db --no-wait'))
+    .addHelpText('after', exampleText('stack delete web', 'stack delete web db --no-wait'))
     .action(async (names, options) => {
       const client = await context.client();
       const begun: { ref: { id: string; name: string }; after: string | undefined }[] = [];
@@ -169,7 +169,7 @@ function addReaders(stack: Command, context: CliContext): void {
     .option('--status <status>', 'only stacks in this state, e.g. CREATE_FAILED')
     .option('--limit <n>', 'maximum number of results', positiveInteger)
     .addOption(formatOption())
-    .addHelpText('after', examples('stack list', 'stack list --status CREATE_FAILED -o json'))
+    .addHelpText('after', exampleText('stack list', 'stack list --status CREATE_FAILED -o json'))
     .action(async ({ output: format, deleted, nested, status, limit }) => {
       const client = await context.client();
       const rows = await client.stacks.list({
@@ -193,7 +193,7 @@ function addReaders(stack: Command, context: CliContext): void {
     .command('show <stack>')
     .description('show a stack: state, parameters, outputs')
     .addOption(formatOption())
-    .addHelpText('after', examples('stack show web', 'stack show web -o yaml'))
+    .addHelpText('after', exampleText('stack show web', 'stack show web -o yaml'))
     .action(async (name, { output: format }) => {
       const shown = await (await context.client()).stacks.show({ stack: name });
       output.one(format, shown, () => stackFields(shown, context));
@@ -207,7 +207,7 @@ function addReaders(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('stack events web', 'stack events web --follow', 'stack events web --resource db -o json'),
+      exampleText('stack events web', 'stack events web --follow', 'stack events web --resource db -o json'),
     )
     .action(async (name, { output: format, follow, resource, limit }) => {
       const client = await context.client();
@@ -241,7 +241,7 @@ function addReaders(stack: Command, context: CliContext): void {
     .command('failures <stack>')
     .description('show why a stack failed, root cause first, with script output')
     .addOption(formatOption())
-    .addHelpText('after', examples('stack failures web', 'stack failures web -o json'))
+    .addHelpText('after', exampleText('stack failures web', 'stack failures web -o json'))
     .action(async (name, { output: format }) => {
       const shown = await (await context.client()).stacks.show({ stack: name, outputs: false });
       if (format !== 'table') output.value(format, shown.failures);

@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { collect, examples, formatOption } from './options.ts';
+import { collect, exampleText, formatOption } from './options.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -30,7 +30,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
     .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
-    .addHelpText('after', examples("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
+    .addHelpText('after', exampleText("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
     .action(async (url, { name, type, subjectPrefix, secret, after, output: format }) => {
       const made = await (
         await context.client()
@@ -41,7 +41,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     .command('list')
     .description('list subscriptions')
     .addOption(formatOption())
-    .addHelpText('after', examples('subscription list'))
+    .addHelpText('after', exampleText('subscription list'))
     .action(async ({ output: format }) => {
       const rows = await (await context.client()).subscriptions.list();
       output.list(format, {
@@ -62,7 +62,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     .command('show <id>')
     .description('show a subscription and the state of its deliveries')
     .addOption(formatOption())
-    .addHelpText('after', examples('subscription show 0198…'))
+    .addHelpText('after', exampleText('subscription show 0198…'))
     .action(async (id, { output: format }) => {
       const shown = await (await context.client()).subscriptions.show({ id });
       output.one(format, shown, () => fields(shown));
@@ -70,7 +70,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
   noun
     .command('delete <ids...>')
     .description('delete subscriptions')
-    .addHelpText('after', examples('subscription delete 0198…'))
+    .addHelpText('after', exampleText('subscription delete 0198…'))
     .action(async (ids) => {
       const client = await context.client();
       for (const id of ids) {
@@ -83,7 +83,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     .description('list the latest deliveries of a subscription, or send one again')
     .option('--replay <delivery>', 'send the delivery with this id again')
     .addOption(formatOption())
-    .addHelpText('after', examples('subscription deliveries 0198…', 'subscription deliveries 0198… --replay 0199…'))
+    .addHelpText('after', exampleText('subscription deliveries 0198…', 'subscription deliveries 0198… --replay 0199…'))
     .action(async (id, { replay, output: format }) => {
       const client = await context.client();
       if (replay !== undefined) await client.subscriptions.replay({ id, delivery: replay });

@@ -7,9 +7,9 @@ import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
 import { graphTemplate, planTemplate, showTemplate } from '../template/inspect.ts';
 import { listFunctions, listVersions, printSchema } from '../template/language.ts';
-import { validateTemplate } from '../template/validate.ts';
+import { validateTemplateFile } from '../template/validate.ts';
 import { renderTemplate } from '../template/render.ts';
-import { collect, examples, formatOption } from './options.ts';
+import { collect, exampleText, formatOption } from './options.ts';
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('Must be an integer from 0 to 99.');
@@ -45,14 +45,14 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples(
+      exampleText(
         'template validate web.yaml',
         'template validate web.yaml --offline',
         'template validate web.yaml -e prod.yaml -o json',
       ),
     )
     .action(async (file, options) => {
-      const answer = await validateTemplate(file, options, context);
+      const answer = await validateTemplateFile(file, options, context);
       if (options.output !== 'table') {
         output.value(options.output, answer);
         return;
@@ -83,31 +83,31 @@ export function addTemplateCommands(program: Command, context: CliContext): void
       'file with one JSON case per line: {id, template, environment, parameters, files, attributes}',
     )
     .addOption(plainFormat())
-    .addHelpText('after', examples('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
+    .addHelpText('after', exampleText('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
     .addHelpText('after', `\nA value that is not known yet is shown as {"${unknownMark}": true}.\n`)
     .action((file, options) => renderTemplate(file, options, context));
   withInputs('show <file>', 'list the parameters, resources and outputs of a template')
     .addOption(formatOption())
-    .addHelpText('after', examples('template show web.yaml'))
+    .addHelpText('after', exampleText('template show web.yaml'))
     .action((file, options) => showTemplate(file, options, context));
   withInputs('plan <file>', 'show the order in which resources would be created, and which of them in parallel')
     .addOption(strictly())
     .addOption(formatOption())
-    .addHelpText('after', examples('template plan web.yaml', 'template plan web.yaml -o json'))
+    .addHelpText('after', exampleText('template plan web.yaml', 'template plan web.yaml -o json'))
     .action((file, options) => planTemplate(file, options, context));
   withInputs('graph <file>', 'draw the dependency graph')
     .addOption(
       new Option('--format <format>', 'output format').choices(['mermaid', 'svg'] as const).default('mermaid' as const),
     )
     .option('--out <file>', 'write to this file instead of standard output')
-    .addHelpText('after', examples('template graph web.yaml', 'template graph web.yaml --format svg --out web.svg'))
+    .addHelpText('after', exampleText('template graph web.yaml', 'template graph web.yaml --format svg --out web.svg'))
     .action((file, options) => graphTemplate(file, options, context));
   noun
     .command('format <file>')
     .description('format a template; comments are kept')
     .option('--write', 'write the result to the file itself')
     .option('--check', 'change nothing; fail if the file is not formatted')
-    .addHelpText('after', examples('template format --write web.yaml'))
+    .addHelpText('after', exampleText('template format --write web.yaml'))
     .action((file, options) => formatTemplate(file, options, context));
   noun
     .command('functions [name]')
@@ -116,17 +116,20 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     )
     .option('--yaql', 'list the functions of YAQL expressions instead')
     .addOption(formatOption())
-    .addHelpText('after', examples('template functions', 'template functions str_replace', 'template functions --yaql'))
+    .addHelpText(
+      'after',
+      exampleText('template functions', 'template functions str_replace', 'template functions --yaql'),
+    )
     .action((name, options) => listFunctions(name, options, context));
   noun
     .command('versions')
     .description('list the versions of the template language, and what each adds and refuses')
     .addOption(formatOption())
-    .addHelpText('after', examples('template versions'))
+    .addHelpText('after', exampleText('template versions'))
     .action((options) => listVersions(options.output, context));
   noun
     .command('schema')
     .description('print a JSON Schema of templates, so that editors complete types, properties and functions')
-    .addHelpText('after', examples('template schema > hot.schema.json'))
+    .addHelpText('after', exampleText('template schema > hot.schema.json'))
     .action(() => printSchema(context));
 }

@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatAge } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { exampleText, formatOption } from './options.ts';
 
 export function addWhyCommand(program: Command, context: CliContext): void {
   const { output } = context;
@@ -10,7 +10,7 @@ export function addWhyCommand(program: Command, context: CliContext): void {
     .command('why <stack> [resource]')
     .description('explain why a stack or resource makes no progress, and what to do about it')
     .addOption(formatOption())
-    .addHelpText('after', examples('why web', 'why web server -o json'))
+    .addHelpText('after', exampleText('why web', 'why web server -o json'))
     .action(async (stack, resource, { output: format }) => {
       const why = await (await context.client()).actions.why({ stack, resource });
       if (format !== 'table') {

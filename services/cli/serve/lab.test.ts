@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepLab } from './keep-lab.ts';
-import { startLab, type RunningLab } from './lab.ts';
+import { startLabProcess, type RunningLab } from './lab.ts';
 
 let folder: string;
 let lab: RunningLab | undefined;
 const stop = new AbortController();
 const start = (): Promise<RunningLab> =>
-  startLab({ folder, machines: 1, environment: process.env, signal: stop.signal });
+  startLabProcess({ folder, machines: 1, environment: process.env, signal: stop.signal });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'anneal-lab-'));

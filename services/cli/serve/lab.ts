@@ -35,7 +35,7 @@ const program = fileURLToPath(new URL('../../../deploy/lab/main.ts', import.meta
 const startSeconds = 30;
 const stopSeconds = 8;
 
-export async function startLab(parameters: {
+export async function startLabProcess(parameters: {
   folder: string;
   machines: number;
   environment: Readonly<Record<string, string | undefined>>;

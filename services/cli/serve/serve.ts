@@ -24,7 +24,7 @@ import { credentialsFile } from '../login.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
 import { keepLab } from './keep-lab.ts';
-import { startLab, type RunningLab } from './lab.ts';
+import { startLabProcess, type RunningLab } from './lab.ts';
 import { lockDataFolder, type Lock } from '@anneal/runtime/folder-lock.ts';
 import { choosePort } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
@@ -147,7 +147,7 @@ async function runServices(
       return;
     }
     await keepLab({
-      start: () => startLab({ folder: join(dataDirectory, 'lab'), machines, environment, signal: interrupt }),
+      start: () => startLabProcess({ folder: join(dataDirectory, 'lab'), machines, environment, signal: interrupt }),
       async onStart(lab, isRestart) {
         onLab(lab);
         if (!isRestart) return greet(lab);

@@ -5,7 +5,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { CliContext } from '../context.ts';
 import { createOutput } from '../output.ts';
-import { validateTemplate } from './validate.ts';
+import { validateTemplateFile } from './validate.ts';
 
 let folder: string;
 let notes: string;
@@ -37,7 +37,7 @@ function contextWith(client: CliContext['client']): CliContext {
 it('validateTemplate checks locally when no server is available, and warns of types that may not be served', async () => {
   await writeFile(join(folder, 't.yaml'), template);
   const context = contextWith(() => Promise.reject(new AnnealError('InvalidRequest', 'No server to connect to')));
-  expect(await validateTemplate('t.yaml', options, context)).toMatchObject({ Parameters: {} });
+  expect(await validateTemplateFile('t.yaml', options, context)).toMatchObject({ Parameters: {} });
   expect(notes).toContain('No server is available');
   expect(notes).toContain('t.yaml:3:');
   expect(notes).toContain('serves type OS::Neutron::Net');
@@ -46,6 +46,8 @@ it('validateTemplate checks locally when no server is available, and warns of ty
 it('validateTemplate contacts no server with --offline', async () => {
   await writeFile(join(folder, 't.yaml'), template);
   const context = contextWith(() => Promise.reject(new Error('it was asked')));
-  expect(await validateTemplate('t.yaml', { ...options, offline: true }, context)).toMatchObject({ Parameters: {} });
+  expect(await validateTemplateFile('t.yaml', { ...options, offline: true }, context)).toMatchObject({
+    Parameters: {},
+  });
   expect(notes).not.toContain('No server');
 });

@@ -22,7 +22,7 @@ export interface ValidateOptions extends InspectOptions {
 }
 
 /** Prints the result in Heat's form. */
-export async function validateTemplate(file: string, options: ValidateOptions, context: CliContext) {
+export async function validateTemplateFile(file: string, options: ValidateOptions, context: CliContext) {
   const loaded = await loadTemplate(file, options, context.cwd);
   const client = options.offline ? undefined : await reachable(context);
   // Validate locally for `strict`, which no server supports.

@@ -6,7 +6,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
 import { firstMessage } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
-import { byRun, end, offer, type RunContext } from './run.ts';
+import { byRun, finishRun, offer, type RunContext } from './run.ts';
 import { timerOf } from './run-timer.ts';
 import { answerDueAt, queueMs } from './time-limit.ts';
 
@@ -32,7 +32,7 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
       return;
     }
   }
-  await end(context, runId, async (current) => {
+  await finishRun(context, runId, async (current) => {
     const situation = await look(context, current, runId);
     const why = situation ? reasonOf(context, situation) : 'the host received no request';
     const host = situation?.host;

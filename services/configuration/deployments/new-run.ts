@@ -18,7 +18,7 @@ import {
 } from './derive.ts';
 import { attributesOf } from './outcome.ts';
 import { skipping, type RunContext } from './run.ts';
-import { respond, tell } from '../say.ts';
+import { respond, withEvent } from '../respond.ts';
 import { fillIn } from '../configs/structured.ts';
 import { checkLimits, runSeconds } from './time-limit.ts';
 
@@ -37,7 +37,7 @@ export interface RunTarget {
 }
 
 /** The target of a deployment, whether or not it needs a run. */
-export async function targetOf(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<RunTarget> {
+export async function runTarget(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<RunTarget> {
   const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
@@ -184,7 +184,7 @@ export function startRun(
     host_id: host.id,
     run_id: runId,
   };
-  const queued = tell(context, next, 'queued', version);
+  const queued = withEvent(context, next, 'queued', version);
   if (target.waits) return respond(context, queued, { status: 'in progress', message: deployment.reason });
   return respond(context, queued, {
     status: 'complete',
@@ -212,7 +212,7 @@ export async function afterThoseBefore(
   const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');
   if (failed) {
     const { reason, failure } = skipping(deployment, failed);
-    const skipped = tell(
+    const skipped = withEvent(
       context,
       {
         ...run,

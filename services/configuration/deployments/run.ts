@@ -24,7 +24,7 @@ import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
-import { respond, tell } from '../say.ts';
+import { respond, withEvent } from '../respond.ts';
 import { judge, noteUnexpected } from '../hosts/unexpected.ts';
 import { answerDueAt } from './time-limit.ts';
 
@@ -109,7 +109,7 @@ export interface Ending {
 }
 
 /** Ends a run, once. False when it had ended before, or was superseded. */
-export async function end(
+export async function finishRun(
   context: RunContext,
   runId: string,
   decide: (
@@ -164,7 +164,7 @@ function endedDocument(
     finished_at: ending.change?.finished_at ?? now,
     waiting_for: [],
   };
-  const ended = tell(
+  const ended = withEvent(
     context,
     {
       ...document,
@@ -185,7 +185,7 @@ function endedDocument(
 
 /** Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing. */
 export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
-  const ended = await end(context, response.id, (deployment, document) => {
+  const ended = await finishRun(context, response.id, (deployment, document) => {
     if (deployment.host_id !== host.id) return undefined;
     // A script may quote what it was given in its error text. What it prints on standard output is its own choice.
     const { request, input_values, config } = deployment;
@@ -244,7 +244,7 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
         deadline: new Date(dueAt).toISOString(),
         reason: `Runs on ${host.name}`,
       };
-      const started = tell(context, { ...current, deployment: running }, 'started', current.version + 1);
+      const started = withEvent(context, { ...current, deployment: running }, 'started', current.version + 1);
       return current.response
         ? started
         : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
@@ -267,7 +267,7 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
   const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
   for (const { run_id } of waiting) {
     if (run_id === null) continue;
-    await end(context, run_id, (deployment) => {
+    await finishRun(context, run_id, (deployment) => {
       if (deployment.action === 'DELETE') {
         return { status: 'COMPLETE', reason: 'The host was deleted.', failure: null };
       }
@@ -291,7 +291,7 @@ export async function settleDependents(context: RunContext, ended: Configuration
   for (const other of others) {
     if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
     if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
-    else await end(context, other.run_id, (deployment) => skipping(deployment, ended));
+    else await finishRun(context, other.run_id, (deployment) => skipping(deployment, ended));
   }
 }
 

@@ -81,7 +81,7 @@ export async function createHost(
     makeQueue(context.queues, hostQueue(host, 'requests'), {}),
     makeQueue(context.queues, hostQueue(host, 'responses'), {}),
   ]);
-  return { host, token: tokenOf(context, host) };
+  return { host, token: openHostToken(context, host) };
 }
 
 /** @throws AnnealError QuotaExceeded, for a host that does not exist yet. */
@@ -97,7 +97,7 @@ async function refuseHost(
   );
 }
 
-export const tokenOf = (context: HostContext, host: HostDocument): string =>
+export const openHostToken = (context: HostContext, host: HostDocument): string =>
   context.service.secrets.open(host.token_sealed) as unknown as string;
 
 export async function renewToken(

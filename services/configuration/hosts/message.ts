@@ -16,7 +16,7 @@ import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { readHostMessage, type HostMessage } from './response-body.ts';
-import { answerRun, end, noteProgress, type RunContext } from '../deployments/run.ts';
+import { answerRun, finishRun, noteProgress, type RunContext } from '../deployments/run.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 
@@ -83,7 +83,7 @@ export async function failNamed(context: HostMessageContext, { message, failure 
   const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
   const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
   if (!host || typeof id !== 'string') return;
-  await end(context, id, (deployment) =>
+  await finishRun(context, id, (deployment) =>
     deployment.host_id === host.id ? { status: 'FAILED', reason: failure.message, failure } : undefined,
   );
 }

@@ -18,7 +18,7 @@ import {
   putMessages,
   removeMessages,
   removeQueue,
-  shown,
+  shownMessage,
   viewQueue,
   type NewMessage,
 } from './queue.ts';
@@ -29,7 +29,7 @@ import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideCon
 /** The same call, repeated, gets the same id. */
 const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
 
-export function queueRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
+export function queueCallRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
@@ -138,7 +138,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
         claim_id: data.claim_id,
         age: first ? Math.floor((queues.now() - first.claimed_at) / 1000) : 0,
         ttl: first?.claim_ttl ?? 0,
-        messages: held.map((message) => shown(queues, message, { isHidden: hidesSecrets(queue, data.host_id) })),
+        messages: held.map((message) => shownMessage(queues, message, { isHidden: hidesSecrets(queue, data.host_id) })),
       };
     }),
     answer(service, contract.queueClaimRenew, async ({ data }) => {

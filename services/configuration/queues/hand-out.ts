@@ -4,8 +4,8 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { change } from '@anneal/store/change.ts';
 import type { MessageDocument } from '../collections.ts';
 import { collectorForm } from '../hosts/collector-form.ts';
-import { tokenOf, type HostContext } from '../hosts/host.ts';
-import { firstMessage, shown, type QueueContext } from './queue.ts';
+import { openHostToken, type HostContext } from '../hosts/host.ts';
+import { firstMessage, shownMessage, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
 import { byRun, type RunContext } from '../deployments/run.ts';
 import { limitAnswer } from '../deployments/run-timer.ts';
@@ -17,7 +17,7 @@ export const claimTimer = (messageId: string): string => `claim:${messageId}`;
 
 /** Shows a message, with the remaining time in a request to a host. */
 export function handOut(context: QueueContext, queue: ResolvedQueue, message: MessageDocument): QueueMessage {
-  const plain = shown(context, message);
+  const plain = shownMessage(context, message);
   if (queue.role !== 'requests') return plain;
   const request = hostRequestSchema.safeParse(plain.body);
   if (!request.success) return plain;
@@ -52,7 +52,7 @@ export async function poppedForm(
     signal: {
       auth_url: `${context.gatewayUrl}/identity/v3`,
       user_id: host.id,
-      password: tokenOf(context, host),
+      password: openHostToken(context, host),
       project_id: host.project,
     },
   });

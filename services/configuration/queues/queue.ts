@@ -159,7 +159,7 @@ export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | unde
   role === 'requests' && asker !== host?.id;
 
 /** The message as it is handed out: secrets open unless they are hidden, age in seconds. */
-export function shown(
+export function shownMessage(
   { secrets, now: clock }: QueueContext,
   message: MessageDocument,
   { isHidden = false }: { isHidden?: boolean } = {},
@@ -195,7 +195,7 @@ export async function listMessages(
   if (ids) {
     const found = await context.collections.messages.getMany(ids);
     const here = found.filter((message) => message.queue === queue.id && message.expires_at > now);
-    return { messages: here.map((message) => shown(context, message, { isHidden })), marker: null };
+    return { messages: here.map((message) => shownMessage(context, message, { isHidden })), marker: null };
   }
   const after = await positionOf(context, queue, marker);
   if (after === undefined) return { messages: [], marker: marker ?? null };
@@ -207,7 +207,7 @@ export async function listMessages(
     if (messages.length >= limit) break;
   }
   return {
-    messages: messages.map((message) => shown(context, message, { isHidden })),
+    messages: messages.map((message) => shownMessage(context, message, { isHidden })),
     // An empty page keeps its marker, so that a poller does not start from the beginning again.
     marker: messages.at(-1)?.sequence.toString() ?? marker ?? null,
   };
@@ -293,7 +293,7 @@ export async function popMessages(context: QueueContext, queue: ResolvedQueue, c
   const popped: QueueMessage[] = [];
   for await (const message of messagesInOrder(context, queue)) {
     const free = !isClaimed(message, context.now());
-    if (free && (await messages.remove(message.id, message.version))) popped.push(shown(context, message));
+    if (free && (await messages.remove(message.id, message.version))) popped.push(shownMessage(context, message));
     if (popped.length >= count) break;
   }
   return popped;

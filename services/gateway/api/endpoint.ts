@@ -3,7 +3,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { parse } from '../http/body.ts';
+import { parseField } from '../http/body.ts';
 
 type Schema = z.ZodType;
 
@@ -38,7 +38,7 @@ export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoin
 
 const nothing = z.unknown();
 
-export function serve(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
+export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const each of endpoints) {
     scope.route({
       method: each.method,
@@ -47,8 +47,8 @@ export function serve(scope: FastifyInstance, endpoints: readonly Endpoint[]): v
       handler: async (request, reply) => {
         const result = await each.handle({
           params: request.params as Record<string, string>,
-          query: parse(each.query ?? nothing, request.query, 'The query'),
-          body: parse(each.body ?? nothing, request.body, 'The request body'),
+          query: parseField(each.query ?? nothing, request.query, 'The query'),
+          body: parseField(each.body ?? nothing, request.body, 'The request body'),
           request,
           reply,
         });

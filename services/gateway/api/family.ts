@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
-import { describe, serve, type Endpoint } from './endpoint.ts';
+import { describe, serveEndpoint, type Endpoint } from './endpoint.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
@@ -41,7 +41,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   wordErrors(scope, apiWording, options.report);
   requireToken(scope, options.authenticate);
   const endpoints = apiEndpoints(options);
-  serve(scope, endpoints);
+  serveEndpoint(scope, endpoints);
   const document = describe(endpoints, options);
   scope.get('/openapi.json', { config: { public: true } }, () => document);
   // Generate the text once, because it is large and takes longer to generate than a request may take.

@@ -8,7 +8,7 @@ import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anne
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parse, readJsonBodies } from '../http/body.ts';
+import { parseField, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
 
@@ -51,7 +51,7 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
 
   scope.post<{ Params: { secret: string } }>('/:secret/exchange', (request, reply) =>
     guarded(request, () => {
-      const { key } = parse(exchangeSchema, request.body, 'The exchange');
+      const { key } = parseField(exchangeSchema, request.body, 'The exchange');
       void reply.header('cache-control', 'no-store');
       return ask('provisioning', bootExchange, { data: { secret: request.params.secret, key } });
     }),
@@ -59,7 +59,7 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
 
   scope.post('/report', (request, reply) =>
     guarded(request, async () => {
-      const { status, message } = parse(reportSchema, request.body, 'The report');
+      const { status, message } = parseField(reportSchema, request.body, 'The report');
       const given = request.headers['x-auth-token'];
       const token = typeof given === 'string' ? given : '';
       await ask('provisioning', bootReport, { data: { token, status, message } });

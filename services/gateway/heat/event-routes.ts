@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../http/body.ts';
 import { resourcesOf, type ResourcePath } from './find-resource.ts';
-import { rootOf, stackAt, stackPath } from './find-stack.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { eventBody } from './representation.ts';
 import { heatError } from './wording.ts';
 
@@ -24,7 +24,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
     const stack = await stackAt(ask, request);
     const events = await eventsOf(ask, request, { stack, depth: depth ?? 0 });
-    const root = rootOf(request);
+    const root = rootStackOf(request);
     return {
       events: await mapInSlices(events, (event) =>
         eventBody(root, event, depth === undefined ? {} : { rootStack: stack }),
@@ -39,7 +39,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
     if (events.length === 0 && queryValue(request, 'marker') === undefined) {
       throw heatError('NotFound', 'HTTPNotFound', `No events found for resource ${name}`);
     }
-    const root = rootOf(request);
+    const root = rootStackOf(request);
     return { events: events.map((event) => eventBody(root, event)) };
   });
 
@@ -53,7 +53,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
       const [resource] = name === stack.name ? [] : await resourcesOf(ask, stack, { name }).catch(() => []);
       return {
         event: {
-          ...eventBody(rootOf(request), event),
+          ...eventBody(rootStackOf(request), event),
           resource_type: event.resource_type,
           resource_properties: resource?.properties ?? {},
         },

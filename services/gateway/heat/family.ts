@@ -1,6 +1,6 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { baseUrl, pathOf } from '../http/base-url.ts';
+import { baseUrl, requestPath } from '../http/base-url.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
 import { actionRoutes } from './action-routes.ts';
 import { createCompiler, type CompilerOptions } from './compile.ts';
@@ -27,7 +27,7 @@ export type HeatOptions = CompilerOptions &
 
 export const heatPrefix = '/orchestration';
 
-const isVersioned = (request: FastifyRequest): boolean => /^\/orchestration\/v1(\/|$)/.test(pathOf(request));
+const isVersioned = (request: FastifyRequest): boolean => /^\/orchestration\/v1(\/|$)/.test(requestPath(request));
 
 function versions(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const links = [{ rel: 'self', href: `${baseUrl(request)}${heatPrefix}/v1/` }];

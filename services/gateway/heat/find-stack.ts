@@ -16,13 +16,14 @@ export interface StackPath {
   id: string;
 }
 
-export const rootOf = (request: FastifyRequest): Root => `${baseUrl(request)}/orchestration/v1/${projectOf(request)}`;
+export const rootStackOf = (request: FastifyRequest): Root =>
+  `${baseUrl(request)}/orchestration/v1/${projectOf(request)}`;
 
 export const stackMissing = (name: string): AnnealError =>
   heatError('NotFound', 'EntityNotFound', `The Stack (${name}) could not be found.`);
 
 /** Finds a stack by name or id. @throws AnnealError NotFound with Heat's message. */
-export async function lookUp(
+export async function lookUpStack(
   ask: Ask,
   { project, stack, outputs = false }: { project: string; stack: string; outputs?: boolean },
 ): Promise<StackView> {
@@ -42,7 +43,7 @@ export async function stackAt(
 ): Promise<StackView> {
   const { name, id } = request.params as StackPath;
   const project = projectOf(request);
-  const stack = await lookUp(ask, { project, stack: id, outputs }).catch((error: unknown) => {
+  const stack = await lookUpStack(ask, { project, stack: id, outputs }).catch((error: unknown) => {
     throw error instanceof AnnealError && error.code === 'NotFound' ? stackMissing(name) : error;
   });
   if (stack.name !== name || stack.id !== id) throw stackMissing(name);
@@ -80,9 +81,9 @@ export async function redirect(
   const { name = '', '*': rest } = request.params as { name?: string; '*'?: string };
   const given = rest === undefined ? name : `${arnPrefix}${rest}`;
   const { id = given, below: path = below } = arn.exec(given)?.groups ?? {};
-  const stack = await lookUp(ask, { project: projectOf(request), stack: id });
+  const stack = await lookUpStack(ask, { project: projectOf(request), stack: id });
   const behind = path.split('/').map(encodeURIComponent).join('/');
-  const location = `${stackHref(rootOf(request), stack)}${behind === '' ? '' : `/${behind}`}${queryOf(request)}`;
+  const location = `${stackHref(rootStackOf(request), stack)}${behind === '' ? '' : `/${behind}`}${queryOf(request)}`;
   return reply
     .code(302)
     .header('location', location)

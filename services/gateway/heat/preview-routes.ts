@@ -8,7 +8,7 @@ import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
-import { rootOf, stackAt, stackPath } from './find-stack.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { byPath, nestedRows, previewRow } from './preview-rows.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { stackHref } from './representation.ts';
@@ -42,7 +42,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         tags: wanted.tags ?? null,
         capabilities: [],
         notification_topics: [],
-        links: [{ href: stackHref(rootOf(request), { id, name }), rel: 'self' }],
+        links: [{ href: stackHref(rootStackOf(request), { id, name }), rel: 'self' }],
         resources: nestedRows(plan.changes, { id, name, project }),
       },
       plan,

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../http/body.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
-import { rootOf, stackAt, stackPath } from './find-stack.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { resourceBody } from './representation.ts';
 
 const resourceFilters: Readonly<Record<string, (resource: ResourceView) => string>> = {
@@ -40,7 +40,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
         // Like Heat, match the type by substring and every other field exactly.
         return wanted.some((value) => (key === 'type' ? read(resource).includes(value) : read(resource) === value));
       });
-    const root = rootOf(request);
+    const root = rootStackOf(request);
     return {
       resources: await mapInSlices(resources.filter(fits), (resource) =>
         resourceBody(root, resource, { detail, shown: false }),
@@ -50,7 +50,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
 
   scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
     const [, resource] = await resourceAt(ask, request);
-    return { resource: resourceBody(rootOf(request), resource, { detail: true, shown: true }) };
+    return { resource: resourceBody(rootStackOf(request), resource, { detail: true, shown: true }) };
   });
 
   scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, async (request, reply) => {

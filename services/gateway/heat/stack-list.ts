@@ -2,10 +2,10 @@
 import { stackList, type StackView } from '@anneal/contracts/scheduling.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { baseUrl, pathOf } from '../http/base-url.ts';
+import { baseUrl, requestPath } from '../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
-import { rootOf } from './find-stack.ts';
+import { rootStackOf } from './find-stack.ts';
 import { stackRow } from './representation.ts';
 
 const mostRows = 1000;
@@ -19,7 +19,7 @@ export function stackListRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): 
     // The store pages stacks newest first. Any other order, or a count, needs all of them.
     const all = counted || isOrdered(request) ? await list(ask, request, {}) : undefined;
     const stacks = all ? pageOf(all, { marker, size }) : await list(ask, request, { size, marker });
-    const root = rootOf(request);
+    const root = rootStackOf(request);
     const last = stacks.at(-1);
     const more = limit !== undefined && last !== undefined && stacks.length === limit;
     return {
@@ -30,7 +30,7 @@ export function stackListRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): 
   });
 
   scope.get('/:project/stacks/detail', async (request) => {
-    const root = rootOf(request);
+    const root = rootStackOf(request);
     return { stacks: (await list(ask, request, {})).map((stack) => stackRow(root, stack)) };
   });
 }
@@ -86,7 +86,7 @@ function nextPage(request: FastifyRequest, marker: string): string {
     for (const value of [values].flat()) if (value !== undefined && name !== 'marker') query.append(name, value);
   }
   query.append('marker', marker);
-  return `${pathOf(request)}?${query.toString()}`;
+  return `${requestPath(request)}?${query.toString()}`;
 }
 
 /** `tags`: all of them; `tags-any`: one of them; `not-…`: the opposite. Heat spells them both ways. */

@@ -7,7 +7,7 @@ import type { Blobs } from '@anneal/store/port.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean } from '../http/body.ts';
-import { rootOf, stackAt, stackPath } from './find-stack.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { outputBody, sortedOutputs, stackBody } from './representation.ts';
 import { heatError } from './wording.ts';
 
@@ -27,7 +27,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
   scope.get(stackPath, async (request) => {
     const outputs = queryBoolean(request, 'resolve_outputs') ?? true;
     const stack = await (outputs ? withOutputs(request) : stackAt(ask, request));
-    return { stack: stackBody(rootOf(request), stack) };
+    return { stack: stackBody(rootStackOf(request), stack) };
   });
 
   scope.get(`${stackPath}/outputs`, async (request) => {

@@ -8,7 +8,7 @@ import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../http/client-gone.ts';
-import { arnPrefix, lookupPaths, redirect, rootOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
+import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
@@ -41,7 +41,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
       if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
       throw heatError('AlreadyExists', 'StackExists', `The Stack (${name}) already exists.`);
     });
-    const href = stackHref(rootOf(request), stack);
+    const href = stackHref(rootStackOf(request), stack);
     return reply
       .code(201)
       .header('location', href)

@@ -14,7 +14,7 @@ export function baseUrl(request: FastifyRequest): string {
 }
 
 /** The path as sent, without the query. */
-export const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? '/';
+export const requestPath = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? '/';
 
 /** `?a=b`, as sent, or nothing. */
 export const queryOf = (request: FastifyRequest): string => {

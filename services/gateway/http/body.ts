@@ -45,7 +45,7 @@ function isTooDeep(text: string): boolean {
 }
 
 /** @throws AnnealError InvalidRequest that lists every invalid field. */
-export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+export function parseField<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const mistakes = parsed.error.issues.map((issue) => ({

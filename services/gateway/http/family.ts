@@ -3,7 +3,7 @@
  * unknown method, and has its own 404. Families do not affect each other.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathOf } from './base-url.ts';
+import { requestPath } from './base-url.ts';
 import { toProblem, type Problem } from './problem.ts';
 
 export interface FamilyWording {
@@ -34,7 +34,7 @@ export function wordErrors(
   });
 
   scope.setNotFoundHandler((request, reply) => {
-    const path = pathOf(request);
+    const path = requestPath(request);
     const allow = [...new Set(known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
     if (allow.length === 0) return wording.notFound(request, reply);
     void reply.header('allow', allow.join(', '));

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parse, queryValue } from '../http/body.ts';
+import { parseField, queryValue } from '../http/body.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { Attempts } from './attempts.ts';
 import { callerOf } from './caller.ts';
@@ -84,7 +84,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   scope.get('/v3', open, (request) => ({ version: versionEntry(request) }));
 
   scope.post('/v3/auth/tokens', open, async (request, reply) => {
-    const { auth } = parse(authSchema, request.body, 'The login');
+    const { auth } = parseField(authSchema, request.body, 'The login');
     const parent = await identify(auth, request.ip);
     if (parent && 'token' in parent) return sendHostToken(request, reply, auth, parent);
     const project = scopeOf(auth, parent);

@@ -25,7 +25,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parse, queryBoolean, queryNumber, queryValue, readJsonBodies } from '../http/body.ts';
+import { parseField, queryBoolean, queryNumber, queryValue, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
@@ -154,7 +154,7 @@ export function ironicFamily(
       data: {
         limit: size,
         ...(marker !== undefined && { marker }),
-        ...(state !== undefined && { provision_state: parse(z.enum(nodeStates), state, 'provision_state') }),
+        ...(state !== undefined && { provision_state: parseField(z.enum(nodeStates), state, 'provision_state') }),
       },
     });
     const base = baseUrl(request);
@@ -186,7 +186,7 @@ export function ironicFamily(
   scope.get('/v1/nodes/detail', list(true));
 
   scope.post('/v1/nodes', async (request, reply) => {
-    const wanted = parse(enrolSchema, request.body, 'The node');
+    const wanted = parseField(enrolSchema, request.body, 'The node');
     const id = wanted.uuid ?? newId();
     const driverInfo = sealPassword(secrets, driverInfoSchema.parse(wanted.driver_info));
     const node = await ask('provisioning', nodeEnrol, {
@@ -229,17 +229,17 @@ export function ironicFamily(
   });
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
   scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
-    const { target } = parse(powerSchema, request.body, 'The power request');
+    const { target } = parseField(powerSchema, request.body, 'The power request');
     await ask('provisioning', nodePower, { data: { node: request.params.node, target } });
     return accepted(reply);
   });
   scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
-    const { target } = parse(provisionSchema, request.body, 'The provision request');
+    const { target } = parseField(provisionSchema, request.body, 'The provision request');
     await ask('provisioning', nodeProvision, { data: { node: request.params.node, target } });
     return accepted(reply);
   });
   scope.put<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
-    const { reason } = parse(maintenanceSchema, request.body ?? {}, 'The maintenance request');
+    const { reason } = parseField(maintenanceSchema, request.body ?? {}, 'The maintenance request');
     const data = { node: request.params.node, maintenance: true, ...(typeof reason === 'string' && { reason }) };
     await ask('provisioning', nodeMaintenance, { data });
     return accepted(reply);
@@ -258,7 +258,7 @@ export function ironicFamily(
   };
   scope.get<NodePath>('/v1/nodes/:node/traits', async (request) => ({ traits: (await show(request)).traits }));
   scope.put<NodePath>('/v1/nodes/:node/traits', (request, reply) =>
-    changeTraits(request, reply, parse(z.object({ traits: traitsSchema }), request.body, 'The traits').traits),
+    changeTraits(request, reply, parseField(z.object({ traits: traitsSchema }), request.body, 'The traits').traits),
   );
   scope.delete<NodePath>('/v1/nodes/:node/traits', (request, reply) => changeTraits(request, reply, []));
   scope.put<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
@@ -278,7 +278,7 @@ export function ironicFamily(
 
   scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
     const sealed: JsonObject[] = [];
-    const patch = convertDriverInfo(parse(nodePatchSchema, request.body, 'The patch'), (value) => {
+    const patch = convertDriverInfo(parseField(nodePatchSchema, request.body, 'The patch'), (value) => {
       const seal = secrets.seal(value);
       sealed.push(seal);
       return seal;

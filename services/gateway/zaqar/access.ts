@@ -10,7 +10,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
-import { nameOf } from './queue-alias.ts';
+import { queueNameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
 export type Use = 'take' | 'post' | 'manage';
@@ -32,7 +32,7 @@ const hostSuffix = /\.(requests|responses)$/;
 /** @throws AnnealError InvalidRequest for an invalid name, Forbidden for a queue of another host. */
 export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
   const { queue: given } = request.params as { queue: string };
-  const queue = nameOf(given);
+  const queue = queueNameOf(given);
   if (!queueName.test(queue)) {
     throw zaqarError(
       'InvalidRequest',
@@ -78,7 +78,7 @@ export function queueOfHost(host: HostCaller, name: string, use: Use): string {
 /** The queue of a signaller: its resource. A message posted there becomes a signal and is not kept. */
 export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCaller): string {
   const { queue } = request.params as { queue: string };
-  if (nameOf(queue) === grant.resource_id) return grant.resource_id;
+  if (queueNameOf(queue) === grant.resource_id) return grant.resource_id;
   throw new AnnealError('Forbidden', `This token may only post to the queue ${grant.resource_id}.`);
 }
 

@@ -7,7 +7,7 @@ import { objectBody } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { bodiesOf } from './bodies.ts';
-import { claimWithin, releaseClaim, type ClaimAnswer, type ClaimOptions, type WantedClaim } from './claim.ts';
+import { claimWithin, returnClaim, type ClaimAnswer, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf, type QueueRequestLimits } from './limits.ts';
 import { renderShellHost } from './shell-host.ts';
@@ -90,7 +90,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
   });
 
   scope.delete<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
-    await releaseClaim(ask, queueFor(request, 'take'), request.params.claim);
+    await returnClaim(ask, queueFor(request, 'take'), request.params.claim);
     return reply.code(204).send();
   });
 }
@@ -119,7 +119,7 @@ async function sendScript(
   const [message] = claimed.messages;
   const parsed = hostRequestSchema.safeParse(message?.body);
   if (caller.kind !== 'host' || !message || !parsed.success) {
-    await releaseClaim(ask, access, claimed.id);
+    await returnClaim(ask, access, claimed.id);
     throw new AnnealError(
       'InvalidRequest',
       caller.kind === 'host'

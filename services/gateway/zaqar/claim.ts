@@ -57,7 +57,7 @@ export async function claimWithin(
     for (;;) {
       const claimed = await claimNow(ask, access, wanted);
       if (claimed && gone.signal.aborted) {
-        await releaseClaim(ask, access, claimed.id); // C2
+        await returnClaim(ask, access, claimed.id); // C2
         return undefined;
       }
       const left = end - performance.now();
@@ -91,7 +91,7 @@ async function claimNow(
 }
 
 /** Gives the messages of a claim back to the queue. A claim that no longer exists is ignored. */
-export const releaseClaim = (ask: Ask, { project, queue }: QueueAccess, claim: string): Promise<unknown> =>
+export const returnClaim = (ask: Ask, { project, queue }: QueueAccess, claim: string): Promise<unknown> =>
   ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(
     (error: unknown) => {
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;

@@ -9,4 +9,4 @@ const alias = new RegExp(`^host-(${id})-(requests|responses)$`);
 /** `host.<id>.requests` as `host-<id>-requests`; everything else as it is. */
 export const aliasOf = (name: string): string => name.replace(full, 'host-$1-$2');
 /** The inverse of `aliasOf`. */
-export const nameOf = (listed: string): string => listed.replace(alias, 'host.$1.$2');
+export const queueNameOf = (listed: string): string => listed.replace(alias, 'host.$1.$2');

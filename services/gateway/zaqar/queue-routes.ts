@@ -17,7 +17,7 @@ import { queueFor, type QueueAccess } from './access.ts';
 import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf, type QueueRequestLimits } from './limits.ts';
 import { patchMetadata } from './metadata-patch.ts';
-import { nameOf } from './queue-alias.ts';
+import { queueNameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
 export function queueRoutes(
@@ -126,7 +126,7 @@ export function queueRoutes(
     const detailed = queryBoolean(request, 'detailed') ?? false;
     const { queues } = await ask('configuration', queueList, {
       project,
-      data: { project, limit, ...(marker !== undefined && { marker: nameOf(marker) }) },
+      data: { project, limit, ...(marker !== undefined && { marker: queueNameOf(marker) }) },
     });
     const last = queues.at(-1);
     if (!last && dialect.lists) return reply.code(204).send();

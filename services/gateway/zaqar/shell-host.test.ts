@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, hostToken } from '../testing/stand-ins.ts';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 import { toResponse } from './response-form.ts';
-import { quote, renderShellHost } from './shell-host.ts';
+import { quoteForShell, renderShellHost } from './shell-host.ts';
 
 let gateway: TestGateway;
 let directory: string;
@@ -275,7 +275,7 @@ it('a message that is not a request is released, and the host receives an error'
 
 it('H1: quoting protects every character from the shell', async () => {
   for (const text of [`a'b`, `'; rm -rf /; '`, '$(id)', '`id`', 'line\nbreak', '\\', '!', '']) {
-    const { output } = await run(`printf %s ${quote(text)}`, {});
+    const { output } = await run(`printf %s ${quoteForShell(text)}`, {});
     expect(output).toBe(text);
   }
 });

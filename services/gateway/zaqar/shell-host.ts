@@ -27,7 +27,8 @@ export interface ShellHostParameters {
 }
 
 /** Quotes text: `it's` becomes `'it'\''s'`, because inside single quotes a shell interprets only the closing quote. */
-export const quote = (text: string): string => `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;
+export const quoteForShell = (text: string): string =>
+  `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const runnable = new Set(['script', 'Heat::Ungrouped']);
@@ -43,11 +44,11 @@ export function renderShellHost(parameters: ShellHostParameters): string {
 # ${request.group} config ${request.deployment_id.replaceAll(/[^\w.-]/g, '_')}, request ${request.id.replaceAll(/[^\w.-]/g, '_')}
 umask 077
 set -u
-id=${quote(request.id)}
-token=${quote(token)}
-claim=${quote(claimUrl)}
-responses=${quote(responsesUrl)}
-message=${quote(messageUrl)}
+id=${quoteForShell(request.id)}
+token=${quoteForShell(token)}
+claim=${quoteForShell(claimUrl)}
+responses=${quoteForShell(responsesUrl)}
+message=${quoteForShell(messageUrl)}
 limit=${limit}
 ttl=${ttl}
 root="\${ANNEAL_HOST_DIR:-\${HOME:-/var/lib}/.anneal-host}"
@@ -57,7 +58,7 @@ mkdir -p "$dir" && [ -O "$dir" ] || { echo "cannot use $dir: it must be a direct
 
 # The token goes to curl through its standard input: arguments can be read by every program of the machine.
 call() {
-  printf 'header = "X-Auth-Token: %s"\\nheader = "Client-ID: %s"\\n' "$token" ${quote(clientId)} |
+  printf 'header = "X-Auth-Token: %s"\\nheader = "Client-ID: %s"\\n' "$token" ${quoteForShell(clientId)} |
     curl --config - --silent --show-error --max-time 60 --output /dev/null "$@"
 }
 post_json() { call --fail --header 'Content-Type: application/json' "$@"; }
@@ -76,7 +77,7 @@ run_config() {
 ${environmentOf(request)}
 }
 report_start() {
-  post_json --request POST --data ${quote(startedBody(parameters))} "$responses" || :
+  post_json --request POST --data ${quoteForShell(startedBody(parameters))} "$responses" || :
 }
 ${running}${collecting}${answering}`;
 }
@@ -91,11 +92,13 @@ function environmentOf(request: HostRequest): string {
   // Pass names that are not valid in a shell through env(1), which accepts any name.
   const exported = request.inputs.filter(({ name }) => identifier.test(name));
   const others = request.inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
-  const through = others.map(({ name, value }) => quote(`${name}=${asText(value)}`)).join(' ');
+  const through = others.map(({ name, value }) => quoteForShell(`${name}=${asText(value)}`)).join(' ');
   if (!runnable.has(request.group)) {
-    return `  echo ${quote(`This host has only a shell; it cannot apply configs of the group ${request.group}.`)} >&2\n  exit 127`;
+    return `  echo ${quoteForShell(`This host has only a shell; it cannot apply configs of the group ${request.group}.`)} >&2\n  exit 127`;
   }
-  const lines = exported.map(({ name, value }) => `  ${name}=${quote(asText(value))}\n  export ${name}\n`).join('');
+  const lines = exported
+    .map(({ name, value }) => `  ${name}=${quoteForShell(asText(value))}\n  export ${name}\n`)
+    .join('');
   return `${lines}  if [ "$(head -c 2 "$dir/config")" = '#!' ]; then exec $session env ${through} "$dir/config"; fi
   exec $session env ${through} sh "$dir/config"`;
 }

@@ -73,7 +73,7 @@ export class NodeDriver {
   }
 
   /** @throws AnnealError Conflict when the state of the node does not allow the verb; NotFound. */
-  async tell(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
+  async apply(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
     const moved = await this.#options.records.change(id, (node) =>
       move(node, verb, { moment: this.moment, ...options }),
     );

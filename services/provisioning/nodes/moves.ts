@@ -3,7 +3,15 @@ import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
 import type { Boot, NodeDocument, PowerTarget, NodeWork } from './document.ts';
 import type { NodeChange } from './records.ts';
-import { firstStep, isWorking, nextState, transitions, verbTowards, type ProvisionStep, type Verb } from './states.ts';
+import {
+  firstStep,
+  isWorking,
+  nextState,
+  nodeTransitions,
+  verbTowards,
+  type ProvisionStep,
+  type Verb,
+} from './states.ts';
 
 export interface Budgets {
   readonly bmcMs: number;
@@ -33,7 +41,7 @@ export function move(
   const { moment, reason, change = {}, failure } = options;
   const state = nextState(node.state, verb);
   if (state === undefined) {
-    const can = Object.keys(transitions[node.state]).filter(
+    const can = Object.keys(nodeTransitions[node.state]).filter(
       (name) => name !== 'done' && name !== 'fail' && name !== 'keep' && name !== 'accept',
     );
     throw new AnnealError(

@@ -112,7 +112,7 @@ export class Nodes {
     }
     if (!question.provide) return nodeView(node);
     return nodeView(
-      await this.#driver.tell(node.id, 'manage', {
+      await this.#driver.apply(node.id, 'manage', {
         reason: 'requested to become available',
         change: { target: 'available' },
       }),

@@ -8,7 +8,7 @@ import {
   requestVerbs,
   stepAfter,
   steps,
-  transitions,
+  nodeTransitions,
   verbs,
   verbTowards,
 } from './states.ts';
@@ -21,7 +21,7 @@ describe('node states', () => {
       for (const verb of verbs) {
         const next = nextState(state, verb);
         expect(next === undefined || nodeStates.includes(next), `${state} + ${verb}`).toBe(true);
-        expect(next).toBe(transitions[state][verb]);
+        expect(next).toBe(nodeTransitions[state][verb]);
       }
     }
   });
@@ -47,7 +47,7 @@ describe('node states', () => {
   it('can reach every state from enroll, and available from every state', () => {
     const reach = (start: (typeof nodeStates)[number]): Set<string> => {
       const seen = new Set<(typeof nodeStates)[number]>([start]);
-      for (const state of seen) for (const next of Object.values(transitions[state])) seen.add(next);
+      for (const state of seen) for (const next of Object.values(nodeTransitions[state])) seen.add(next);
       return seen;
     };
     expect(reach('enroll').size).toBe(nodeStates.length);

@@ -32,7 +32,7 @@ export const outcomeVerbs = ['done', 'keep', 'fail'] as const;
 export type Verb = (typeof requestVerbs)[number] | (typeof outcomeVerbs)[number];
 export const verbs: readonly Verb[] = [...requestVerbs, ...outcomeVerbs];
 
-export const transitions: { readonly [S in NodeState]: { readonly [V in Verb]?: NodeState } } = {
+export const nodeTransitions: { readonly [S in NodeState]: { readonly [V in Verb]?: NodeState } } = {
   enroll: { manage: 'verifying', accept: 'verifying' },
   verifying: { done: 'manageable', fail: 'enroll', abort: 'enroll' },
   manageable: {
@@ -55,7 +55,7 @@ export const transitions: { readonly [S in NodeState]: { readonly [V in Verb]?: 
   error: { deleted: 'deleting', accept: 'verifying' },
 };
 
-export const nextState = (state: NodeState, verb: Verb): NodeState | undefined => transitions[state][verb];
+export const nextState = (state: NodeState, verb: Verb): NodeState | undefined => nodeTransitions[state][verb];
 
 export const steps = {
   verifying: ['verify'],

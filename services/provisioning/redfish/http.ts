@@ -89,7 +89,7 @@ export class RedfishHttp {
     }
     if (answer.status < 300) return answer;
     // A BMC may quote the request in its answer.
-    const reason = redactText(reasonOf(answer.body), [access.password ?? '']);
+    const reason = redactText(httpReason(answer.body), [access.password ?? '']);
     const answered = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reason}`;
     const details = { node: access.node, url: url.href, status: answer.status, method };
     if (answer.status === 401 || answer.status === 403) {
@@ -210,7 +210,7 @@ export function linkIn(body: unknown, ...path: string[]): string | undefined {
 }
 
 /** A controller's reason for a refusal, in one line. */
-export function reasonOf(body: Readonly<Record<string, unknown>>): string {
+export function httpReason(body: Readonly<Record<string, unknown>>): string {
   const error = body['error'] as { message?: unknown; '@Message.ExtendedInfo'?: { Message?: unknown }[] } | undefined;
   const message = error?.['@Message.ExtendedInfo']?.[0]?.Message ?? error?.message ?? body['text'];
   return typeof message === 'string' ? message.slice(0, 500) : 'no reason given';

@@ -5,7 +5,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/identity.ts';
 import type { Power } from '../nodes/document.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
-import { linkIn, reasonOf, type RedfishHttp } from './http.ts';
+import { linkIn, httpReason, type RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
 import {
   powerIn,
@@ -13,7 +13,7 @@ import {
   resetFor,
   resetProblems,
   resetsFor,
-  shown,
+  shownValue,
   strangenessOf,
   type Change,
   type ResetAction,
@@ -79,7 +79,9 @@ export class RedfishMachine {
     if (problems.length > 0) throw this.#unfit(problems);
     const power = powerIn(body);
     if (power === null) {
-      throw this.#refused(`the power of ${this.#path} is not known yet (PowerState is ${shown(body['PowerState'])})`);
+      throw this.#refused(
+        `the power of ${this.#path} is not known yet (PowerState is ${shownValue(body['PowerState'])})`,
+      );
     }
     return { power, identity: this.#identityIn(body) };
   }
@@ -187,7 +189,7 @@ export class RedfishMachine {
       ([name, value]) => name !== 'BootSourceOverrideEnabled' && boot[name] !== value,
     );
     if (differs.length > 0) {
-      const found = differs.map(([name]) => `${name} ${shown(boot[name])}`).join(', ');
+      const found = differs.map(([name]) => `${name} ${shownValue(boot[name])}`).join(', ');
       throw this.#refused(`the BMC accepted the boot override but reports ${found}`);
     }
   }
@@ -213,7 +215,7 @@ export class RedfishMachine {
     const { TaskState: state, Messages: messages } = answer.body;
     if (!['Exception', 'Killed', 'Cancelled', 'Interrupted'].some((failed) => failed === state)) return;
     const [first] = Array.isArray(messages) ? (messages as (Body | null)[]) : [];
-    const why = reasonOf({ error: { message: first?.['Message'] } });
+    const why = httpReason({ error: { message: first?.['Message'] } });
     throw this.#refused(`the task ${path} of the accepted reset ended as ${String(state)}: ${why}`);
   }
 

@@ -19,7 +19,7 @@ export function powerIn(system: Body): Power | null {
 }
 
 /** A value for an error message: short, and safe to print. */
-export function shown(value: unknown): string {
+export function shownValue(value: unknown): string {
   if (value === undefined) return 'absent';
   try {
     return JSON.stringify(value).slice(0, 80);
@@ -34,10 +34,10 @@ export function strangenessOf({ body, problem }: RedfishAnswer): string[] {
   const found: string[] = [];
   const { '@odata.type': type, Id: id, PowerState: power } = body;
   if (typeof type !== 'string' || !type.startsWith('#ComputerSystem.'))
-    found.push(`@odata.type is ${shown(type)}, expected #ComputerSystem.…`);
-  if (typeof id !== 'string' || id === '') found.push(`Id is ${shown(id)}, expected a string`);
+    found.push(`@odata.type is ${shownValue(type)}, expected #ComputerSystem.…`);
+  if (typeof id !== 'string' || id === '') found.push(`Id is ${shownValue(id)}, expected a string`);
   if (power !== undefined && power !== null && !powers.some((known) => known === power))
-    found.push(`PowerState is ${shown(power)}, expected one of ${powers.join(', ')}`);
+    found.push(`PowerState is ${shownValue(power)}, expected one of ${powers.join(', ')}`);
   return found;
 }
 
@@ -54,11 +54,11 @@ export function resetAction(system: Body, info?: Body): ResetAction | string {
   if (typeof action !== 'object' || action === null) return 'it has no reset action (Actions/#ComputerSystem.Reset)';
   const { target, 'ResetType@Redfish.AllowableValues': inline } = action as Body;
   if (typeof target !== 'string' || !target.startsWith('/'))
-    return `the target of its reset action is ${shown(target)}, expected a path`;
+    return `the target of its reset action is ${shownValue(target)}, expected a path`;
   const allowed = inline ?? allowedIn(info);
   if (allowed === undefined) return { target, allowed: undefined };
   const isList = Array.isArray(allowed) && allowed.every((value) => typeof value === 'string');
-  if (!isList) return `the allowable values of its reset action are ${shown(allowed)}, expected a list of strings`;
+  if (!isList) return `the allowable values of its reset action are ${shownValue(allowed)}, expected a list of strings`;
   return { target, allowed };
 }
 

@@ -114,7 +114,7 @@ export function novaServer(
         // A newer request may have arrived meanwhile and found no node to release.
         const current = await options.current(server.id);
         if (current?.fence !== server.fence) {
-          await driver.tell(node.id, 'deleted', { reason: 'its server is no longer needed' });
+          await driver.apply(node.id, 'deleted', { reason: 'its server is no longer needed' });
           return { kind: 'waiting', message: 'superseded', ms: 0 };
         }
       }
@@ -176,7 +176,7 @@ export function novaServer(
       if (node.state === 'deleting')
         return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
       if (node.state === 'error' && server.attempts > 0) return { kind: 'failed', error: failureOf(node) };
-      await driver.tell(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
+      await driver.apply(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
       return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
     },
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import { openCollections } from '../collections.ts';
+import { openSchedulingCollections } from '../collections.ts';
 import { eventsIn, runsOf, shelvesOf, type StoredEvent } from './event-runs.ts';
 import { History } from './history.ts';
 
@@ -43,7 +43,7 @@ function watched<T extends Document>(collection: Collection<T>): { collection: C
 async function kept(steps: readonly (readonly EventRecord[])[]) {
   const context = await createTestContext({ name: 'scheduling' });
   cleanups.push(() => context.dispose());
-  const collections = await openCollections(context.store);
+  const collections = await openSchedulingCollections(context.store);
   const all: StoredEvent[] = [];
   for (const [index, events] of steps.entries()) {
     const stack = { id: 's', name: 'stack', event_sequence: all.length + events.length };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { newStack, targetOf } from '@anneal/convergence/simulation/model.ts';
+import { newSimulatedStack, simulatedTarget } from '@anneal/convergence/simulation/model.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { createEvaluation } from '../engine/evaluation.ts';
-import { type NestedAnswer, responseTo } from './answer.ts';
+import { type NestedAnswer, nestedResponse } from './answer.ts';
 
 const secrets = createSecrets([new Uint8Array(32)]);
 const limit = { bytes: 2000, setting: 'LIMIT' };
@@ -19,10 +19,10 @@ const parent = {
   deadline: '2030-01-01T00:00:00.000Z',
 };
 const leaf = { resource: 'x', type: 'Test', failure: { code: 'ResourceFailed', message: 'no' } };
-const answer = (failure: NestedAnswer['failure']): ReturnType<typeof responseTo> =>
-  responseTo({
+const answer = (failure: NestedAnswer['failure']): ReturnType<typeof nestedResponse> =>
+  nestedResponse({
     effect: { kind: 'answer', parent, status: 'failed', failure },
-    stack: { ...newStack('n', { target: targetOf('1') }), failures: [leaf] },
+    stack: { ...newSimulatedStack('n', { target: simulatedTarget('1') }), failures: [leaf] },
     plan: emptyPlan(),
     resources: [],
     evaluation,
@@ -52,9 +52,9 @@ describe('the answer of a nested stack', () => {
       members: { names: ['0', '1'], skipped: [] },
     };
     const respond = (action: 'update' | 'delete') =>
-      responseTo({
+      nestedResponse({
         effect: { kind: 'answer', parent: { ...parent, action }, status: 'complete', failure: null },
-        stack: { ...newStack('n', { target: targetOf('1') }), parent, group },
+        stack: { ...newSimulatedStack('n', { target: simulatedTarget('1') }), parent, group },
         plan: emptyPlan(),
         resources: [member('0'), member('1')],
         evaluation,

@@ -14,7 +14,7 @@ import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import { fromKept, type Kept } from './kept.ts';
+import { fromKept, type StoredNestedRequest } from './kept.ts';
 import { readsKey, type NestedRead } from './reads.ts';
 
 export type NestedAnswer = Extract<Effect, { kind: 'answer' }>;
@@ -28,7 +28,7 @@ export interface AnswerParameters {
   readonly secrets: Secrets;
 }
 
-export function responseTo(parameters: AnswerParameters): ResourceResponse {
+export function nestedResponse(parameters: AnswerParameters): ResourceResponse {
   const { effect, stack } = parameters;
   const response = responseOf(effect, stack);
   if (stack.deleted_at !== null) return response;
@@ -118,7 +118,7 @@ function groupAttributes({
   reader,
   plan,
 }: {
-  kept: Kept;
+  kept: StoredNestedRequest;
   group: string;
   peer: (name: string) => ResourceDocument | undefined;
   reader: Reader;
@@ -170,7 +170,7 @@ function stackAttributes({
   peer,
   reader,
 }: {
-  kept: Kept;
+  kept: StoredNestedRequest;
   stack: StackDocument;
   outputs: JsonObject;
   peer: (name: string) => ResourceDocument | undefined;

@@ -12,19 +12,19 @@ import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
-import type { GroupState, Kept } from './kept.ts';
+import type { GroupState, StoredNestedRequest } from './kept.ts';
 import { membersOf } from './members.ts';
 import { resealMembers } from './reseal.ts';
 
 export interface Compiled {
   readonly target: Target;
-  readonly kept: Kept;
+  readonly kept: StoredNestedRequest;
 }
 
 export interface CompileChild {
   /** The inputs of the compilation. Its `members` are ignored; they are computed from `before`. */
-  readonly wanted: Kept;
-  readonly before: Kept | undefined;
+  readonly wanted: StoredNestedRequest;
+  readonly before: StoredNestedRequest | undefined;
   readonly stack: { id: string; name: string; project: string; root: string; depth: number };
   /** The resource of the nested stack, and the stack around it. */
   readonly resource: string;

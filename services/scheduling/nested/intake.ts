@@ -38,7 +38,7 @@ import type { Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from './cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
-import { carried, fromKept, toKept, type Kept } from './kept.ts';
+import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
 
 const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map([
   [resourceCreate.type, 'create'],
@@ -87,7 +87,7 @@ export function createIntake(parts: {
 
   const insert = async (
     message: Envelope,
-    more: { target: StackDocument['target']; kept: Kept | null; deleted?: true },
+    more: { target: StackDocument['target']; kept: StoredNestedRequest | null; deleted?: true },
   ) => {
     const data = message.data as ResourceRequest;
     const { nested, resource } = data;
@@ -255,7 +255,7 @@ function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
 }
 
 /** The state of an adopted group, whose members keep their names. */
-function adoptedGroup(wanted: Kept, resources: JsonObject | null): Kept | undefined {
+function adoptedGroup(wanted: StoredNestedRequest, resources: JsonObject | null): StoredNestedRequest | undefined {
   if (wanted.kind !== 'group' || !resources) return undefined;
   const names = Object.keys(resources);
   const numbers = new Set(names);
@@ -278,7 +278,7 @@ function linkOf(message: Envelope, now: Date): ParentLink {
   };
 }
 
-function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): Kept {
+function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): StoredNestedRequest {
   const { kind, reads, environment, files, facade } = nested;
   return { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
 }

@@ -14,7 +14,7 @@ export interface GroupState {
   readonly configuration: { readonly properties: JsonObject; readonly metadata: JsonObject } | null;
 }
 
-export interface Kept {
+export interface StoredNestedRequest {
   readonly kind: NestedRequest['kind'];
   readonly type: string;
   readonly reads: readonly (readonly Json[])[];
@@ -26,11 +26,14 @@ export interface Kept {
   readonly members: GroupState | null;
 }
 
-export const toKept = (kept: Kept): JsonObject => kept as unknown as JsonObject;
-export const fromKept = (stored: JsonObject | null): Kept | undefined => (stored ?? undefined) as Kept | undefined;
+export const toKept = (kept: StoredNestedRequest): JsonObject => kept as unknown as JsonObject;
+export const fromKept = (stored: JsonObject | null): StoredNestedRequest | undefined =>
+  (stored ?? undefined) as StoredNestedRequest | undefined;
 
 /** The stored parts for an update by the stack around it, with the cooldown that continues. */
-export function carried(stack: Pick<StackDocument, 'group' | 'completed_at' | 'status'>): Kept | undefined {
+export function carried(
+  stack: Pick<StackDocument, 'group' | 'completed_at' | 'status'>,
+): StoredNestedRequest | undefined {
   const kept = fromKept(stack.group);
   if (!kept?.members) return kept;
   return { ...kept, members: { ...kept.members, cooldown: keptCooldown(kept.members.cooldown, stack) } };

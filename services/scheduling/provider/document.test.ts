@@ -3,7 +3,7 @@ import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { expect, it } from 'vitest';
-import { openCollections } from '../collections.ts';
+import { openSchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from './document.ts';
 import { createWorker } from './work.ts';
 
@@ -31,7 +31,7 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
       },
     });
   const { data, ...message } = requestFor('waiting');
-  const { work, stacks } = await openCollections(store);
+  const { work, stacks } = await openSchedulingCollections(store);
   const base = { fence: 1, action: 'create' } as const;
   const due_at = new Date(Date.now() - 1000).toISOString();
   const response = { resource_id: 'done', stack_id: 's', ...base, status: 'complete', attributes: { output: 'kept' } };

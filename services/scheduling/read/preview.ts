@@ -21,7 +21,7 @@ import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import type { ChildCompiler } from '../nested/compile.ts';
 import { predictionOf, launchConfiguration, type NestedPrediction } from '../nested/foresee.ts';
-import { fromKept, type Kept } from '../nested/kept.ts';
+import { fromKept, type StoredNestedRequest } from '../nested/kept.ts';
 import type { Plans } from '../engine/plans.ts';
 import { targetOf } from '../shard/target.ts';
 
@@ -148,7 +148,7 @@ export function createPreview(parts: {
   ): Promise<{ stack: StackDocument; target: Target }> => {
     const { planned, predicted, before, beside } = about;
     const nested = planned.nested as NonNullable<PlanResource['nested']>;
-    const wanted: Kept = {
+    const wanted: StoredNestedRequest = {
       kind: nested.kind,
       type: planned.type,
       reads: nested.reads,

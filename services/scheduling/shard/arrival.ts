@@ -42,7 +42,7 @@ type Signal = z.infer<typeof stackSignal.data>;
 type Fired = z.infer<typeof timerFired.data>;
 
 /** The id of the stack that a message is for; undefined for a type that a shard does not accept. */
-export function stackIdOf(message: Envelope): string | undefined {
+export function arrivalStackId(message: Envelope): string | undefined {
   const data = message.data as { id?: string; stack?: string; stack_id?: string };
   switch (message.type) {
     case stackCreate.type:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestContext } from '@anneal/runtime/testing.ts';
-import { openCollections } from '../collections.ts';
+import { openSchedulingCollections } from '../collections.ts';
 import { appendRecord, closeRecord, type JournalRecord } from './journal.ts';
 import { createInbox } from './inbox.ts';
 
@@ -9,7 +9,7 @@ const record = { inputs: [], resources: [], removed: [], events: [], effects: []
 describe('the journal', () => {
   it('J1: accepts only one of two records from the same state, also after that record is closed', async () => {
     const context = await createTestContext({ name: 'scheduling' });
-    const { journal } = await openCollections(context.store);
+    const { journal } = await openSchedulingCollections(context.store);
     const entry = { stackId: 's', shard: 0, record };
     const first = await appendRecord(journal, undefined, entry);
     expect(await appendRecord(journal, undefined, entry)).toBeUndefined();

@@ -16,7 +16,7 @@ import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { eventsIn, runsOf, shelvesOf, type EventRun } from '../events/event-runs.ts';
 import type { JournalRecord } from './journal.ts';
-import { responseTo } from '../nested/answer.ts';
+import { nestedResponse } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { publicForm } from '../events/public-event.ts';
@@ -121,7 +121,7 @@ async function sendAnswer(
 ): Promise<void> {
   const { stack, cause } = performance.record;
   const { parent, status } = effect;
-  const data = responseTo({
+  const data = nestedResponse({
     effect,
     stack,
     plan: await plans.of(stack),

@@ -43,7 +43,7 @@ import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import { withSizes, type Contents } from '../engine/contents.ts';
 import type { Quotas } from '../engine/quota.ts';
 import { recheck, routeOf, type StackRoute } from './routing.ts';
-import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
+import { arrivalStackId, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../read/views.ts';
 
 export interface ShardOptions extends PerformContext {
@@ -354,7 +354,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     async (delivery: Delivery) => {
       const { message } = delivery;
       const died = message.type === requestDied.type ? diedOf(message) : undefined;
-      const stackId = died ? await stackBehind(collections, died.message.subject) : stackIdOf(message);
+      const stackId = died ? await stackBehind(collections, died.message.subject) : arrivalStackId(message);
       if (stackId === undefined) {
         if (died) return;
         throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
@@ -394,7 +394,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
 
 /** Reads the stack id of a message that was not validated. */
 function readStackId(message: Envelope): string | undefined {
-  const id: unknown = isObject(message.data) ? stackIdOf(message) : undefined;
+  const id: unknown = isObject(message.data) ? arrivalStackId(message) : undefined;
   return typeof id === 'string' ? id : undefined;
 }
 

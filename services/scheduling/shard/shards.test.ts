@@ -3,7 +3,7 @@ import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openCollections } from '../collections.ts';
+import { openSchedulingCollections } from '../collections.ts';
 import { openShards } from './shards.ts';
 import { schedulingService } from '../service.ts';
 import { shardOf } from './shard-of.ts';
@@ -19,7 +19,7 @@ const log = { info: () => undefined, warn: () => undefined };
 async function scene() {
   const context = await createTestContext({ name: 'scheduling' });
   cleanups.push(() => context.dispose());
-  const collections = await openCollections(context.store);
+  const collections = await openSchedulingCollections(context.store);
   const open = async (wanted?: number) => {
     const shards = await openShards({ collection: collections.shards, journal: collections.journal, wanted, log });
     cleanups.push(() => shards.stop());
@@ -116,7 +116,7 @@ it('S2: shards grow while stacks are in progress, with requests in flight and re
   );
   // The provider gets the whole limit except the reserve for deletions; the gate holds the rest back.
   await eventually(() => (asked.length >= 7 ? true : undefined), { last: () => asked.length });
-  const { held, shards } = await openCollections(context.store);
+  const { held, shards } = await openSchedulingCollections(context.store);
   const heldIn = (shard: number) => held.find({ where: { shard } });
   const before = (await Promise.all([0, 1].map(heldIn))).flat().length;
   expect(before).toBeGreaterThan(12);

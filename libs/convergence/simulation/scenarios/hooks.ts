@@ -1,11 +1,11 @@
 /** Scenarios of waits at hooks. */
 import { must } from '../checks/ledger.ts';
-import { wish } from '../driver.ts';
+import { desiredResource } from '../driver.ts';
 import type { Scenarios } from '../script.ts';
 
 export const hookScenarios: Scenarios = {
   'a hook holds its resource and nothing else, and the stack goes on from it': (script) => {
-    script.create({ a: wish({ hooks: ['pre-create'] }), b: wish() });
+    script.create({ a: desiredResource({ hooks: ['pre-create'] }), b: desiredResource() });
     script.until(() => script.find('b').status === 'COMPLETE' && !script.find('b').request);
     const { action, status, hook } = script.find('a');
     must(action === 'INIT' && status === 'COMPLETE' && hook?.name === 'pre-create', 'a does not wait');
@@ -14,8 +14,8 @@ export const hookScenarios: Scenarios = {
       .ends('CREATE_COMPLETE');
   },
   'a hook before updates waits for an update, and not for what was just made': (script) => {
-    script.create({ a: wish({ hooks: ['pre-update'] }) }).ends('CREATE_COMPLETE');
-    script.update({ a: wish({ hooks: ['pre-update'], value: 2 }) });
+    script.create({ a: desiredResource({ hooks: ['pre-update'] }) }).ends('CREATE_COMPLETE');
+    script.update({ a: desiredResource({ hooks: ['pre-update'], value: 2 }) });
     const { hook, properties } = script.find('a');
     must(hook?.name === 'pre-update' && properties['value'] === 1, 'a does not wait');
     script
@@ -27,7 +27,7 @@ export const hookScenarios: Scenarios = {
     const lifecycle = [
       { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },
     ];
-    script.create({ a: wish({ lifecycle }), b: wish({ requires: ['a'] }) });
+    script.create({ a: desiredResource({ lifecycle }), b: desiredResource({ requires: ['a'] }) });
     script.until(() => script.find('a').hook !== null);
     const { hook } = script.find('a');
     const until = Date.parse(hook?.deadline ?? '');
@@ -42,7 +42,7 @@ export const hookScenarios: Scenarios = {
     const lifecycle = [
       { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },
     ];
-    script.create({ a: wish({ hooks: ['post-create'], lifecycle }) });
+    script.create({ a: desiredResource({ hooks: ['post-create'], lifecycle }) });
     script.until(() => script.find('a').hook !== null);
     must(script.find('a').hook?.name === 'launching', 'it does not wait for its launch');
     script.until(() => script.find('a').hook?.name === 'post-create');
@@ -54,7 +54,7 @@ export const hookScenarios: Scenarios = {
     const lifecycle = [
       { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },
     ];
-    script.create({ a: wish({ lifecycle }) }).until(() => script.find('a').hook !== null);
+    script.create({ a: desiredResource({ lifecycle }) }).until(() => script.find('a').hook !== null);
     script.say({ kind: 'cancel', id: 'cancel' }).say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' });
     must(script.find('a').request === null, 'it is suspended before it is launched');
     script.ends('SUSPEND_COMPLETE');

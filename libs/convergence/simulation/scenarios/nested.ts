@@ -1,14 +1,14 @@
 /** Scenarios of nested stacks and their parent stacks. */
 import { must } from '../checks/ledger.ts';
-import { wish } from '../driver.ts';
-import type { Wishes } from '../model.ts';
+import { desiredResource } from '../driver.ts';
+import type { DesiredResources } from '../model.ts';
 import { pending, type Scenarios } from '../script.ts';
 
 export const nestedScenarios: Scenarios = {
   'a nested stack is created, updated, overtaken, rolled back and deleted with the one around it': (script) => {
-    const nested = (value: number): Wishes => ({
-      n: wish({ type: 'Nested', value, kind: 1 }),
-      b: wish({ requires: ['n'] }),
+    const nested = (value: number): DesiredResources => ({
+      n: desiredResource({ type: 'Nested', value, kind: 1 }),
+      b: desiredResource({ requires: ['n'] }),
     });
     script.create(nested(3)).ends('CREATE_COMPLETE');
     const child = script.find('n').id;
@@ -23,10 +23,10 @@ export const nestedScenarios: Scenarios = {
     must(script.world.stack(child).deleted_at !== null, 'the nested stack outlived it');
   },
   'a nested stack follows the newest request, and answers one that comes again': (script) => {
-    script.create({ n: wish({ type: 'Nested', value: 3 }) }).ends('CREATE_COMPLETE');
+    script.create({ n: desiredResource({ type: 'Nested', value: 3 }) }).ends('CREATE_COMPLETE');
     const { id } = script.find('n');
     const { parent, target } = script.world.stack(id);
-    script.update({ n: wish({ type: 'Nested', value: 9 }) }).ends('UPDATE_COMPLETE');
+    script.update({ n: desiredResource({ type: 'Nested', value: 9 }) }).ends('UPDATE_COMPLETE');
     const reached = script.world.stack(id).target.plan;
     must(parent !== null && reached !== target.plan, 'it did not follow');
     const plan = script.world.planAt(target.plan);
@@ -41,7 +41,7 @@ export const nestedScenarios: Scenarios = {
     );
   },
   'cancelling ends what a nested stack does, too': (script) => {
-    script.create({ n: wish({ type: 'Nested', value: 3 }) });
+    script.create({ n: desiredResource({ type: 'Nested', value: 3 }) });
     const child = script.find('n').id;
     script.until(() => script.world.shells.has(child) && script.world.stack(child).phase === 'converging');
     script.say({ kind: 'cancel', id: 'cancel' }).ends('CREATE_FAILED');
@@ -49,7 +49,9 @@ export const nestedScenarios: Scenarios = {
     script.say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
   'a nested stack receives the changes made while it worked once it has answered, also after a takeover': (script) => {
-    script.create({ a: wish(), n: wish({ type: 'Nested', requires: ['a'] }) }).until(pending(script, 'n', 'create'));
+    script
+      .create({ a: desiredResource(), n: desiredResource({ type: 'Nested', requires: ['a'] }) })
+      .until(pending(script, 'n', 'create'));
     script.say({ kind: 'signal', id: 'signal', resource: 'a', signal: {} });
     const { attributes } = script.find('a');
     script.until(() => {
@@ -61,11 +63,11 @@ export const nestedScenarios: Scenarios = {
     must(JSON.stringify(script.find('n').properties['from']).includes('null'), 'it did not receive the change');
   },
   'the refusal of a nested stack is reported unchanged, also after an earlier failure inside it': (script) => {
-    script.create({ n: wish({ type: 'Nested' }) }).ends('CREATE_COMPLETE');
+    script.create({ n: desiredResource({ type: 'Nested' }) }).ends('CREATE_COMPLETE');
     const suspend = { kind: 'visit', id: 'suspend', action: 'SUSPEND' } as const;
     script.failing().world.take(script.find('n').id, [suspend]);
     script.ends().behaving();
-    script.update({ n: wish({ type: 'Nested', value: 2 }) }).ends('UPDATE_FAILED');
+    script.update({ n: desiredResource({ type: 'Nested', value: 2 }) }).ends('UPDATE_FAILED');
     const { reason } = script.world.stack('s');
     must(reason.includes('Updating a stack when it is suspended is not supported.'), reason);
   },

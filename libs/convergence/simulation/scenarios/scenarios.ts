@@ -3,8 +3,8 @@ import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Input } from '../../protocol.ts';
 import type { Target } from '../../documents.ts';
 import { must } from '../checks/ledger.ts';
-import { wish } from '../driver.ts';
-import { newStack, planOf, targetOf, type Wishes } from '../model.ts';
+import { desiredResource } from '../driver.ts';
+import { newSimulatedStack, simulatedPlan, simulatedTarget, type DesiredResources } from '../model.ts';
 import { chain, pending, Script, type Scenarios } from '../script.ts';
 import type { Core } from '../shell.ts';
 import { hookScenarios } from './hooks.ts';
@@ -14,29 +14,35 @@ import { visitScenarios } from './visits.ts';
 export const scenarios: Scenarios = {
   'an update interrupts a create, and goes on from what it finds': (script) => {
     script.create(chain).until(pending(script, 'b', 'create'));
-    script.update({ ...chain, a: wish({ value: 2 }) }).ends('UPDATE_COMPLETE');
+    script.update({ ...chain, a: desiredResource({ value: 2 }) }).ends('UPDATE_COMPLETE');
   },
   'a resource is removed while it is being added': (script) => {
-    script.create({ a: wish() }).ends('CREATE_COMPLETE');
-    script.update({ a: wish(), b: wish() }).until(pending(script, 'b', 'create'));
-    script.update({ a: wish() }).ends('UPDATE_COMPLETE');
+    script.create({ a: desiredResource() }).ends('CREATE_COMPLETE');
+    script.update({ a: desiredResource(), b: desiredResource() }).until(pending(script, 'b', 'create'));
+    script.update({ a: desiredResource() }).ends('UPDATE_COMPLETE');
     must(script.resources.length === 1, 'what was removed is still there');
   },
   'dependencies turn round during a replacement': (script) => {
-    script.create({ a: wish(), b: wish({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
-    script.update({ a: wish({ kind: 2 }), b: wish({ requires: ['a'] }) }).until(pending(script, 'a', 'create'));
-    script.update({ a: wish({ kind: 2, requires: ['b'] }), b: wish() }).ends('UPDATE_COMPLETE');
+    script.create({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
+    script
+      .update({ a: desiredResource({ kind: 2 }), b: desiredResource({ requires: ['a'] }) })
+      .until(pending(script, 'a', 'create'));
+    script.update({ a: desiredResource({ kind: 2, requires: ['b'] }), b: desiredResource() }).ends('UPDATE_COMPLETE');
   },
   'what is being replaced is replaced again': (script) => {
-    script.create({ a: wish(), b: wish({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
-    script.update({ a: wish({ kind: 2 }), b: wish({ requires: ['a'] }) }).until(pending(script, 'a', 'create'));
-    script.update({ a: wish({ kind: 3 }), b: wish({ requires: ['a'] }) }).ends('UPDATE_COMPLETE');
+    script.create({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
+    script
+      .update({ a: desiredResource({ kind: 2 }), b: desiredResource({ requires: ['a'] }) })
+      .until(pending(script, 'a', 'create'));
+    script.update({ a: desiredResource({ kind: 3 }), b: desiredResource({ requires: ['a'] }) }).ends('UPDATE_COMPLETE');
     must(script.resources.length === 2, 'an original is left');
   },
   'an original is taken back when the replacement is no longer wanted': (script) => {
-    script.create({ a: wish(), b: wish({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
+    script.create({ a: desiredResource(), b: desiredResource({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
     const original = script.find('a').id;
-    script.update({ a: wish({ kind: 2 }), b: wish({ requires: ['a'] }) }).until(pending(script, 'b', 'update'));
+    script
+      .update({ a: desiredResource({ kind: 2 }), b: desiredResource({ requires: ['a'] }) })
+      .until(pending(script, 'b', 'update'));
     script.say({ kind: 'rollback', id: 'back', cancel: true }).ends('ROLLBACK_COMPLETE');
     must(script.find('a').id === original, 'the original was not taken back');
   },
@@ -44,14 +50,14 @@ export const scenarios: Scenarios = {
     script.create(chain).ends('CREATE_COMPLETE');
     script
       .failing()
-      .update({ ...chain, a: wish({ value: 2 }) })
+      .update({ ...chain, a: desiredResource({ value: 2 }) })
       .ends('UPDATE_FAILED');
     script.say({ kind: 'rollback', id: script.id('back'), cancel: false }).ends('ROLLBACK_FAILED');
     script
       .behaving()
       .say({ kind: 'rollback', id: script.id('back'), cancel: false })
       .ends('ROLLBACK_COMPLETE');
-    script.update({ ...chain, a: wish({ value: 2 }) }).ends('UPDATE_COMPLETE');
+    script.update({ ...chain, a: desiredResource({ value: 2 }) }).ends('UPDATE_COMPLETE');
   },
   'a failed create goes back to nothing by itself': (script) => {
     script
@@ -64,10 +70,10 @@ export const scenarios: Scenarios = {
   },
   'a failed update goes back to what was complete, also from what was never complete': (script) => {
     script.create(chain, 'rollback').ends('CREATE_COMPLETE');
-    script.update({ ...chain, a: wish({ value: 2 }) });
+    script.update({ ...chain, a: desiredResource({ value: 2 }) });
     script
       .failing()
-      .update({ ...chain, a: wish({ value: 3 }) })
+      .update({ ...chain, a: desiredResource({ value: 3 }) })
       .until(() => script.world.stack('s').action === 'ROLLBACK');
     script.behaving().ends('ROLLBACK_COMPLETE');
     must(script.find('a').properties['value'] === 1, 'it went back to an attempt');
@@ -81,26 +87,40 @@ export const scenarios: Scenarios = {
     script.behaving().say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
   'a failure is waited over, and skipped': (script) => {
-    script.create({ a: wish() }, 'pause').ends('CREATE_COMPLETE');
-    script.failing().update({ a: wish({ value: 2 }), b: wish({ requires: ['a'] }) });
+    script.create({ a: desiredResource() }, 'pause').ends('CREATE_COMPLETE');
+    script.failing().update({ a: desiredResource({ value: 2 }), b: desiredResource({ requires: ['a'] }) });
     script.until(() => script.world.stack('s').phase === 'paused').behaving();
     script.say({ kind: 'resource', id: 'skip', resource: 'a', action: { kind: 'skip' } }).ends('UPDATE_COMPLETE');
     must(script.find('a').skipped !== null && script.find('b').status === 'COMPLETE', 'b did not follow');
-    script.update({ a: wish({ value: 3 }), b: wish({ requires: ['a'] }) }).ends('UPDATE_COMPLETE');
+    script
+      .update({ a: desiredResource({ value: 3 }), b: desiredResource({ requires: ['a'] }) })
+      .ends('UPDATE_COMPLETE');
     must(script.find('a').skipped === null, 'a is still skipped');
   },
   'what becomes retained stays, though the update is refused and goes back in the same step': (script) => {
-    script.create({ z: wish() }, 'rollback').ends('CREATE_COMPLETE');
-    script.update({ a: wish(), w: wish(), x: wish({ requires: ['w'] }), y: wish({ requires: ['x'] }), z: wish() });
+    script.create({ z: desiredResource() }, 'rollback').ends('CREATE_COMPLETE');
+    script.update({
+      a: desiredResource(),
+      w: desiredResource(),
+      x: desiredResource({ requires: ['w'] }),
+      y: desiredResource({ requires: ['x'] }),
+      z: desiredResource(),
+    });
     script.until(() => script.find('a').status === 'COMPLETE');
     must(script.world.stack('s').phase === 'converging', 'the update ended too early');
     const { id } = script.find('a');
-    script.update({ a: wish({ retain: true }), z: wish({ requires: ['a'], value: 2, restricted: ['update'] }) });
+    script.update({
+      a: desiredResource({ retain: true }),
+      z: desiredResource({ requires: ['a'], value: 2, restricted: ['update'] }),
+    });
     script.ends('ROLLBACK_COMPLETE');
     must(script.resources.length === 1 && script.world.books.physical.has(id), 'what was to be retained is gone');
   },
   'what is to be deleted first is, whatever becomes of its replacement': (script) => {
-    const at = (made: number): Wishes => ({ a: wish({ kind: made, deleteFirst: true }), b: wish({ requires: ['a'] }) });
+    const at = (made: number): DesiredResources => ({
+      a: desiredResource({ kind: made, deleteFirst: true }),
+      b: desiredResource({ requires: ['a'] }),
+    });
     script.create(at(1), 'rollback').ends('CREATE_COMPLETE');
     const { id } = script.find('a');
     script.update(at(2)).until(pending(script, 'a', 'create'));
@@ -117,7 +137,7 @@ export const scenarios: Scenarios = {
     const states: ((other: Script) => void)[] = [
       (other) => other.create(chain).ends('CREATE_COMPLETE'),
       (other) => other.failing().create(chain).ends('CREATE_FAILED'),
-      (other) => other.create(chain).update({ ...chain, a: wish({ kind: 5 }) }),
+      (other) => other.create(chain).update({ ...chain, a: desiredResource({ kind: 5 }) }),
       (other) => other.create(chain).ends().say({ kind: 'rollback', id: 'back', cancel: false }),
       (other) =>
         other
@@ -143,13 +163,13 @@ export const scenarios: Scenarios = {
   },
   'of two updates at once the later one wins': (script) => {
     script.create(chain).ends('CREATE_COMPLETE');
-    const plans = [2, 3].map((value) => planOf({ ...chain, a: wish({ value }) }));
+    const plans = [2, 3].map((value) => simulatedPlan({ ...chain, a: desiredResource({ value }) }));
     script.say(
       ...plans.map((plan, index): Input => ({
         kind: 'update',
         id: `u${index}`,
         plan,
-        target: targetOf(script.world.addPlan(plan)),
+        target: simulatedTarget(script.world.addPlan(plan)),
       })),
     );
     script.ends('UPDATE_COMPLETE');
@@ -165,8 +185,10 @@ export const scenarios: Scenarios = {
     script.say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
   'the running action repeats the work at which an overtaken action failed': (script) => {
-    script.create({ a: wish({ type: 'Plain' }), b: wish({ snapshot: true }) }).ends('CREATE_COMPLETE');
-    script.failing().update({ a: wish({ type: 'Plain' }) });
+    script
+      .create({ a: desiredResource({ type: 'Plain' }), b: desiredResource({ snapshot: true }) })
+      .ends('CREATE_COMPLETE');
+    script.failing().update({ a: desiredResource({ type: 'Plain' }) });
     script.until(pending(script, 'b', 'snapshot')).say({ kind: 'cancel', id: 'cancel' });
     const snapshot = { id: 'snapshot', name: 'snapshot' };
     script.say({ kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot });
@@ -176,12 +198,12 @@ export const scenarios: Scenarios = {
   },
   'the last pause of a group ends with its last member, also after a takeover': (script) => {
     const group = (value: number): Plan =>
-      planOf(
-        { m0: wish({ value }), m1: wish(), spare: wish() },
+      simulatedPlan(
+        { m0: desiredResource({ value }), m1: desiredResource(), spare: desiredResource() },
         { members: ['m0', 'm1'], batch_size: 1, min_in_service: 1, pause_seconds: 60, temporary: ['spare'] },
       );
-    const target = (plan: Plan): Target => targetOf(script.world.addPlan(plan));
-    script.world.open(newStack('s', { target: target(group(1)) }));
+    const target = (plan: Plan): Target => simulatedTarget(script.world.addPlan(plan));
+    script.world.open(newSimulatedStack('s', { target: target(group(1)) }));
     script.say({ kind: 'create', id: 'create', plan: group(1) }).ends('CREATE_COMPLETE');
     script.say({ kind: 'update', id: 'update', plan: group(2), target: target(group(2)) });
     script.until(pending(script, 'm0', 'update'));
@@ -192,29 +214,29 @@ export const scenarios: Scenarios = {
   },
   'what is taken as it is goes before what it uses, and keeps nothing from going': (script) => {
     const lifecycle = [{ transition: 'launching' as const, heartbeat_timeout: 1, default_result: 'abandon' as const }];
-    const alone = wish({ restricted: ['replace'] });
-    for (const others of [{ a: wish() }, {}]) {
+    const alone = desiredResource({ restricted: ['replace'] });
+    for (const others of [{ a: desiredResource() }, {}]) {
       const other = new Script(script.world.cores);
-      other.create({ a: wish(), b: wish({ requires: ['a'], lifecycle }) }).ends('CREATE_FAILED');
+      other.create({ a: desiredResource(), b: desiredResource({ requires: ['a'], lifecycle }) }).ends('CREATE_FAILED');
       other.update({ ...others, b: alone }).ends('UPDATE_FAILED');
       other.say({ kind: 'resource', id: 'skip', resource: 'b', action: { kind: 'skip' } }).ends('UPDATE_COMPLETE');
       other.remove().ends('DELETE_COMPLETE');
     }
   },
   'what may not be replaced is left as it is': (script) => {
-    script.create({ a: wish({ restricted: ['replace'] }) }).ends('CREATE_COMPLETE');
-    script.update({ a: wish({ restricted: ['replace'], kind: 2 }) }).ends('UPDATE_FAILED');
+    script.create({ a: desiredResource({ restricted: ['replace'] }) }).ends('CREATE_COMPLETE');
+    script.update({ a: desiredResource({ restricted: ['replace'], kind: 2 }) }).ends('UPDATE_FAILED');
     const { reason } = script.world.stack('s');
     must(/ResourceActionRestricted: resources\.a: replace is restricted for resource\./.test(reason), reason);
     must(script.find('a').status === 'COMPLETE', 'a is not whole any more');
-    script.update({ a: wish({ restricted: ['replace'], value: 2 }) }).ends('UPDATE_COMPLETE');
+    script.update({ a: desiredResource({ restricted: ['replace'], value: 2 }) }).ends('UPDATE_COMPLETE');
   },
   'every late word and timer is taken in every phase': (script) => {
     const bring: Readonly<Record<string, (other: Script) => void>> = {
       idle: (other) => other.create(chain).ends('CREATE_COMPLETE'),
       converging: (other) => other.create(chain),
       draining: (other) => {
-        other.failing().create({ a: wish(), b: wish(), c: wish() });
+        other.failing().create({ a: desiredResource(), b: desiredResource(), c: desiredResource() });
         other.until(() => other.world.stack('s').phase === 'draining');
       },
       paused: (other) =>
@@ -247,7 +269,7 @@ const word = (action: Extract<Input, { kind: 'resource' }>['action']): Input => 
 });
 const timer = (name: string): Input => ({ kind: 'timer', id: name, timer: name, traversal: 'an older one' });
 const lateInputs: readonly Input[] = [
-  { kind: 'create', id: 'create', plan: planOf(chain) },
+  { kind: 'create', id: 'create', plan: simulatedPlan(chain) },
   { kind: 'delete', id: 'abandon', abandon: true },
   { kind: 'signal', id: 'signal', resource: 'a', signal: {} },
   { kind: 'cancel', id: 'cancel' },

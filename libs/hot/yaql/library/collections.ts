@@ -1,6 +1,6 @@
 /** Functions on lists, maps and sets: create them, read from them, return changed copies. */
 import type { Call, FunctionDefinition } from '../call.ts';
-import { define, elements, list, listing, map, whole } from '../define.ts';
+import { define, elements, listValue, listing, mapValue, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import {
   asSet,
@@ -132,54 +132,54 @@ const maps: FunctionDefinition[] = [
         Array.from(listing(items), (item) => [call.lambda(1)(item), call.given(2) ? call.lambda(2)(item) : item]),
       ),
   ),
-  define('#indexer', 'function', 'dict:dict, key:any', ([dict, key = null]) => lookUp(map(dict), key)),
+  define('#indexer', 'function', 'dict:dict, key:any', ([dict, key = null]) => lookUp(mapValue(dict), key)),
   define(
     '#indexer',
     'function',
     'dict:dict, key:any, default:any',
-    ([dict, key = null, other = null]) => map(dict).get(key) ?? (map(dict).has(key) ? null : other),
+    ([dict, key = null, other = null]) => mapValue(dict).get(key) ?? (mapValue(dict).has(key) ? null : other),
   ),
   define('get', 'method', 'dict:dict, key:any, default:any=null', ([dict, key = null, other = null]) =>
-    map(dict).has(key) ? (map(dict).get(key) ?? null) : other,
+    mapValue(dict).has(key) ? (mapValue(dict).get(key) ?? null) : other,
   ),
   define(
     'set',
     'method',
     'dict:dict, key:any, value:any',
-    ([dict, key = null, value = null]) => new Dict([...map(dict).entries(), [key, value]]),
+    ([dict, key = null, value = null]) => new Dict([...mapValue(dict).entries(), [key, value]]),
     true,
   ),
   define(
     'set',
     'method',
     'dict:dict, replacements:dict',
-    ([dict, more]) => new Dict([...map(dict).entries(), ...map(more).entries()]),
+    ([dict, more]) => new Dict([...mapValue(dict).entries(), ...mapValue(more).entries()]),
     true,
   ),
   define(
     'set',
     'method',
     'dict:dict, *args:rule',
-    ([dict, ...rules]) => new Dict([...map(dict).entries(), ...pairs(rules)]),
+    ([dict, ...rules]) => new Dict([...mapValue(dict).entries(), ...pairs(rules)]),
     true,
   ),
-  define('keys', 'method', 'dict:dict', ([dict]) => new View('keys', map(dict))),
-  define('values', 'method', 'dict:dict', ([dict]) => new View('values', map(dict))),
-  define('items', 'method', 'dict:dict', ([dict]) => new View('items', map(dict))),
-  define('containsKey', 'method', 'dict:dict, key:any', ([dict, key = null]) => map(dict).has(key)),
+  define('keys', 'method', 'dict:dict', ([dict]) => new View('keys', mapValue(dict))),
+  define('values', 'method', 'dict:dict', ([dict]) => new View('values', mapValue(dict))),
+  define('items', 'method', 'dict:dict', ([dict]) => new View('items', mapValue(dict))),
+  define('containsKey', 'method', 'dict:dict, key:any', ([dict, key = null]) => mapValue(dict).has(key)),
   define('containsValue', 'method', 'dict:dict, value:any', ([dict, value = null]) =>
-    includes(new View('values', map(dict)), value),
+    includes(new View('values', mapValue(dict)), value),
   ),
   define(
     '#operator_+',
     'function',
     'left:dict, right:dict',
-    ([a, b]) => new Dict([...map(a).entries(), ...map(b).entries()]),
+    ([a, b]) => new Dict([...mapValue(a).entries(), ...mapValue(b).entries()]),
   ),
   define('isDict', 'function', 'arg:any', ([a]) => a instanceof Dict),
-  define('len', 'both', 'dict:dict', ([dict]) => BigInt(map(dict).size)),
-  define('delete', 'method', 'dict:dict, *keys:any', ([dict, ...keys]) => without(map(dict), keys)),
-  define('deleteAll', 'method', 'dict:dict, keys:listing', ([dict, keys]) => without(map(dict), listing(keys))),
+  define('len', 'both', 'dict:dict', ([dict]) => BigInt(mapValue(dict).size)),
+  define('delete', 'method', 'dict:dict, *keys:any', ([dict, ...keys]) => without(mapValue(dict), keys)),
+  define('deleteAll', 'method', 'dict:dict, keys:listing', ([dict, keys]) => without(mapValue(dict), listing(keys))),
 ];
 
 function contains(items: Value, value: Value): boolean {
@@ -198,7 +198,7 @@ const lists: FunctionDefinition[] = [
   define('list', 'function', '*args:any', (items) => [...spread(items)]),
   define('#list', 'function', '*args:any', (items) => items),
   define('flatten', 'method', 'collection:listing', ([items], call) => once(() => flatten(listing(items), call))),
-  define('toList', 'method', 'collection:listing', ([items]) => list(items)),
+  define('toList', 'method', 'collection:listing', ([items]) => listValue(items)),
   define('#indexer', 'function', 'list:list, index:int', ([items, index]) => at(items as Value[], whole(index))),
   define('#operator_in', 'function', 'value:any, collection:listing', ([value = null, items = null]) =>
     contains(items, value),
@@ -264,4 +264,4 @@ const sets: FunctionDefinition[] = [
 ];
 const difference = (a: SetValue, b: SetValue): SetValue => new SetValue([...a.items()].filter((item) => !b.has(item)));
 
-export const collectionFunctions: FunctionDefinition[] = [...maps, ...lists, ...sets];
+export const yaqlCollectionFunctions: FunctionDefinition[] = [...maps, ...lists, ...sets];

@@ -1,6 +1,6 @@
 /** Functions for choices, names and sequencing: `and`, `switch`, `coalesce`, `let`, `->`. */
 import type { Call, FunctionDefinition } from '../call.ts';
-import { define, list, listing, map, text, whole } from '../define.ts';
+import { define, listValue, listing, mapValue, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import { YaqlNames } from '../names.ts';
 import { Once, truth, type Value } from '../value.ts';
@@ -60,7 +60,7 @@ export const controlFunctions: FunctionDefinition[] = [
   define('let', 'function', '*args:any, **', (items, call) => named(items, call)),
   define('with', 'function', '*args:any', (items, call) => named(items, call)),
   define('unpack', 'method', 'sequence:listing, *args:string', ([items, ...names], call) => {
-    const all = names.length === 0 ? list(items) : firstOf(items, names.length + 1);
+    const all = names.length === 0 ? listValue(items) : firstOf(items, names.length + 1);
     if (names.length > 0 && all.length !== names.length)
       fault(`Cannot unpack ${all.length} elements into ${names.length}`);
     for (const [index, value] of all.entries())
@@ -80,13 +80,13 @@ export const controlFunctions: FunctionDefinition[] = [
     return scope;
   }),
   define('assert', 'method', 'obj:any, condition:lambda, message:string=null', ([obj = null, , message], call) => {
-    const kept = obj instanceof Once ? list(obj) : obj;
+    const kept = obj instanceof Once ? listValue(obj) : obj;
     return truth(call.lambda(1)(kept)) ? kept : fault(typeof message === 'string' ? message : 'Assertion failed');
   }),
   define('call', 'function', 'name:string, args:list, kwargs:dict, receiver:any=nothing', (values, call) => {
     const [name, items, extra, receiver = null] = values;
     const method = call.given(3);
-    const keywords = Array.from(map(extra).entries()).flatMap(([key, value]): [string, Value][] =>
+    const keywords = Array.from(mapValue(extra).entries()).flatMap(([key, value]): [string, Value][] =>
       typeof key === 'string' ? [[key, value]] : [],
     );
     return call.machine.call(text(name), [...(method ? [receiver] : []), ...(items as Value[])], {

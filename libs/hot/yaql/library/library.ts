@@ -1,24 +1,24 @@
 /** All functions of expressions, by family and by name. A method is found under its name with a dot. */
 import type { FunctionDefinition } from '../call.ts';
-import { collectionFunctions } from './collections.ts';
+import { yaqlCollectionFunctions } from './collections.ts';
 import { controlFunctions } from './control.ts';
 import { numberFunctions } from './numbers.ts';
 import { patternFunctions } from './patterns.ts';
 import { queryFunctions } from './queries.ts';
-import { textFunctions } from './text.ts';
+import { yaqlTextFunctions } from './text.ts';
 import { timeFunctions } from './time.ts';
 
 const families: Readonly<Record<string, readonly FunctionDefinition[]>> = {
   'decisions and names': controlFunctions,
   'queries to lists': queryFunctions,
-  'lists, maps and sets': collectionFunctions,
-  text: textFunctions,
+  'lists, maps and sets': yaqlCollectionFunctions,
+  text: yaqlTextFunctions,
   'regular expressions': patternFunctions,
   numbers: numberFunctions,
   time: timeFunctions,
 };
 
-export const functions: ReadonlyMap<string, readonly FunctionDefinition[]> = byName();
+export const yaqlFunctions: ReadonlyMap<string, readonly FunctionDefinition[]> = byName();
 
 function byName(): Map<string, FunctionDefinition[]> {
   const found = new Map<string, FunctionDefinition[]>();

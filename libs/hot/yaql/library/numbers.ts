@@ -3,7 +3,7 @@ import { floatText } from '@anneal/python/values/compare.ts';
 import type { FunctionDefinition } from '../call.ts';
 import { define, numeric, whole } from '../define.ts';
 import { fault } from '../fault.ts';
-import { asSet, equal, isListing, kindOf, type SetValue, type Value } from '../value.ts';
+import { asSet, equal, isListing, valueKind, type SetValue, type Value } from '../value.ts';
 
 /** Integers with more bits are refused, because they could fill the memory. */
 const widest = 20_000n;
@@ -88,7 +88,7 @@ export function toInteger(value: Value): bigint {
     const digits = value.trim().replaceAll('_', '');
     return digits.length > 4300 ? fault('The number is too large') : BigInt(digits.replace(/^\+/, ''));
   }
-  return fault(`invalid literal for int(): ${typeof value === 'string' ? `'${value}'` : kindOf(value)}`);
+  return fault(`invalid literal for int(): ${typeof value === 'string' ? `'${value}'` : valueKind(value)}`);
 }
 
 function toFloat(value: Value): number {
@@ -100,7 +100,7 @@ function toFloat(value: Value): number {
   ) {
     return Number(value.trim().replaceAll('_', ''));
   }
-  return fault(`could not convert to float: ${typeof value === 'string' ? `'${value}'` : kindOf(value)}`);
+  return fault(`could not convert to float: ${typeof value === 'string' ? `'${value}'` : valueKind(value)}`);
 }
 
 type Order = '<' | '<=' | '>' | '>=';

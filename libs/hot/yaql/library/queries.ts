@@ -1,6 +1,6 @@
 /** Queries on sequences. */
 import type { Call, FunctionDefinition } from '../call.ts';
-import { define, empty, list, listing, map, whole } from '../define.ts';
+import { define, empty, listValue, listing, mapValue, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import {
   accumulate,
@@ -13,7 +13,7 @@ import {
   generateMany,
   groups,
   index,
-  join,
+  joinSequences,
   lazily,
   numbered,
   reduce,
@@ -156,7 +156,7 @@ export const queryFunctions: FunctionDefinition[] = [
       : fault(found.length === 0 ? 'The collection is empty' : 'Collection contains more than one item');
   }),
   define('last', 'method', 'collection:listing, default:any=nothing', ([items, other = null], call) =>
-    given(list(items).at(-1), call.given(1) ? other : undefined),
+    given(listValue(items).at(-1), call.given(1) ? other : undefined),
   ),
   define('selectMany', 'method', 'collection:listing, selector:lambda', ([items], call) =>
     lazily(() => selectMany(listing(items), call.lambda(1))),
@@ -182,7 +182,7 @@ export const queryFunctions: FunctionDefinition[] = [
     'join',
     'method',
     'collection1:listing, collection2:listing, predicate:lambda, selector:lambda',
-    ([left, right], call) => lazily(() => join(listing(left), listing(right), call.lambda(2), call.lambda(3))),
+    ([left, right], call) => lazily(() => joinSequences(listing(left), listing(right), call.lambda(2), call.lambda(3))),
   ),
   define('zip', 'method', '*collections:listing', (columns) => lazily(() => zip(columns.map(listing), undefined))),
   define('zipLongest', 'method', '*collections:listing, **', (columns, { named }) =>
@@ -231,13 +231,13 @@ export const queryFunctions: FunctionDefinition[] = [
     lazily(() => cut(listing(items), whole(length))),
   ),
   define('splitWhere', 'method', 'collection:listing, predicate:lambda', ([items], call) =>
-    lazily(() => splitWhere(list(items), call.lambda(1))),
+    lazily(() => splitWhere(listValue(items), call.lambda(1))),
   ),
   define('sliceWhere', 'method', 'collection:listing, predicate:lambda', ([items], call) =>
-    lazily(() => sliceWhere(list(items), call.lambda(1))),
+    lazily(() => sliceWhere(listValue(items), call.lambda(1))),
   ),
   define('splitAt', 'method', 'collection:listing, index:int', ([items, at]) => {
-    const all = list(items);
+    const all = listValue(items);
     return changeable([all.slice(0, whole(at)), all.slice(whole(at))]);
   }),
   ...aliased(
@@ -249,13 +249,13 @@ export const queryFunctions: FunctionDefinition[] = [
   define('accumulate', 'method', 'collection:listing, selector:lambda, seed:any=nothing', ([items, , seed], call) =>
     lazily(() => accumulate(listing(items), call.lambda(1), call.given(2) ? seed : undefined)),
   ),
-  define('reverse', 'method', 'collection:listing', ([items]) => new Once(list(items).reverse())),
+  define('reverse', 'method', 'collection:listing', ([items]) => new Once(listValue(items).reverse())),
   define(
     'mergeWith',
     'method',
     'dict:dict, another:dict, listMerger:lambda=null, itemMerger:lambda=null, maxLevels:int=0',
     ([a, b, , , levels], call) =>
-      merge(map(a), map(b), {
+      merge(mapValue(a), mapValue(b), {
         lists: call.given(2) ? call.lambda(2) : (x, y) => [...distinct([...listing(x), ...listing(y)], undefined)],
         items: call.given(3) ? call.lambda(3) : (_, y) => y,
         levels: whole(levels),

@@ -1,9 +1,9 @@
 /** Functions on strings. Positions count characters. */
 import { lengthOf, pythonQuoted } from '@anneal/python/values/compare.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
-import { characters, define, listing, map, text, whole } from '../define.ts';
+import { characters, define, listing, mapValue, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
-import { formatText } from '../format.ts';
+import { formatYaqlText } from '../format.ts';
 import { Moment, TimeSpan } from './moment.ts';
 import { changeable, representation, type Value } from '../value.ts';
 
@@ -119,7 +119,7 @@ const characterSets: readonly (readonly [string, string | undefined])[] = [
   ['whitespace', whitespace],
 ];
 
-export const textFunctions: FunctionDefinition[] = [
+export const yaqlTextFunctions: FunctionDefinition[] = [
   define('concat', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_+', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_*', 'function', 'left:string, right:int', ([a, b], call) => repeated(text(a), whole(b), call)),
@@ -157,13 +157,13 @@ export const textFunctions: FunctionDefinition[] = [
     replace(text(a), text(old), text(by), whole(count)),
   ),
   define('replace', 'method', 'string:string, replacements:dict, count:int=-1', ([a, changes, count]) =>
-    Array.from(map(changes).entries()).reduce(
+    Array.from(mapValue(changes).entries()).reduce(
       (at, [old, by]) => replace(at, toText(old), toText(by), whole(count)),
       text(a),
     ),
   ),
   define('format', 'method', 'string:string, *args:any, **', ([a, ...places], { named, machine }) =>
-    formatText(text(a), { places, named }, machine),
+    formatYaqlText(text(a), { places, named }, machine),
   ),
   define('substring', 'method', 'string:string, start:int, length:int=-1', ([a, start, length]) => {
     const all = characters(text(a));

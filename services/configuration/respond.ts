@@ -6,13 +6,13 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { ConfigurationResource } from './collections.ts';
 
-interface SayContext {
+interface RespondContext {
   readonly service: Pick<ServiceContext, 'mint'>;
 }
 
 /** Adds the response to the request that the document works on. Returns the changed document. */
 export function respond(
-  { service }: SayContext,
+  { service }: RespondContext,
   document: Draft<ConfigurationResource>,
   response: Pick<ResourceResponse, 'status' | 'attributes' | 'message' | 'error' | 'replace'>,
 ): Draft<ConfigurationResource> {
@@ -35,8 +35,8 @@ export function respond(
 }
 
 /** Adds the event of a step of the deployment. `version` is the version that the document is about to get. */
-export function tell(
-  { service }: SayContext,
+export function withEvent(
+  { service }: RespondContext,
   document: Draft<ConfigurationResource>,
   step: keyof typeof deploymentEvent,
   version: number,
