@@ -106,6 +106,9 @@ export const queueViewSchema = z.object({
   free: z.number().int(),
   oldest_age: z.number().int().nullable(),
   host_id: z.string().nullable().meta({ description: "The host that owns it, when it is a host's queue." }),
+  post_bytes: z.number().int().optional().meta({
+    description: 'Maximum size, in bytes, of all messages of one post; absent in answers of older versions.',
+  }),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
 
@@ -116,7 +119,11 @@ export const queueCreate = call('queue.create', 'Create a queue, or replace its 
   answer: z.object({ created: z.boolean() }),
 });
 export const queueShow = call('queue.show', 'Read the metadata and statistics of a queue.', {
-  question: inQueue,
+  question: inQueue.extend({
+    or_empty: z.boolean().optional().meta({
+      description: 'Answer an empty queue instead of NotFound, because the first message creates the queue.',
+    }),
+  }),
   answer: queueViewSchema,
 });
 export const queueList = call('queue.list', 'List the queues of a project by name.', {

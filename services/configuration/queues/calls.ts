@@ -19,6 +19,7 @@ import {
   removeMessages,
   removeQueue,
   shownMessage,
+  viewOfAbsent,
   viewQueue,
   type NewMessage,
 } from './queue.ts';
@@ -51,6 +52,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext & 
       const queue = await resolve(data, 'read');
       const view = await viewQueue(queues, queue);
       if (view) return view;
+      if (data.or_empty === true) return viewOfAbsent(queues, queue);
       throw new AnnealError('NotFound', `Queue ${data.queue} does not exist for project ${data.project}`);
     }),
     answer(service, contract.queueList, async ({ data }) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
 let rig: Rig;
@@ -38,6 +38,15 @@ describe('a queue', () => {
     await post([3]);
     expect(bodies(await list())).toEqual([1, 2, 3]);
     expect(await rig.ask(contract.queueShow, { project, queue })).toMatchObject({ total: 3, claimed: 0, free: 3 });
+  });
+
+  it('shows the size limit of its posts, also before its first message when the client asks for it', async () => {
+    const larger = await createRig({ environment: { ANNEAL_CONFIGURATION_POST_BYTES: '524288' } });
+    onTestFinished(() => larger.dispose());
+    const absent = await larger.ask(contract.queueShow, { project, queue, or_empty: true });
+    expect(absent).toMatchObject({ name: queue, total: 0, metadata: {}, post_bytes: 524_288 });
+    await larger.ask(contract.queueCreate, { project, queue });
+    expect(await larger.ask(contract.queueShow, { project, queue })).toMatchObject({ post_bytes: 524_288 });
   });
 
   it('Q1: keeps the order of many posts at the same time, and loses none', async () => {

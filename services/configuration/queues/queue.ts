@@ -318,8 +318,21 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
     free: total - claimed,
     oldest_age: oldest ? Math.max(0, Math.floor((now - oldest.created_at) / 1000)) : null,
     host_id: queue.host?.id ?? document.host_id,
+    post_bytes: context.limits.post.most,
   };
 }
+
+/** The view of a queue that its first message will create. */
+export const viewOfAbsent = ({ limits }: QueueContext, { name, host }: ResolvedQueue): QueueView => ({
+  name,
+  metadata: {},
+  total: 0,
+  claimed: 0,
+  free: 0,
+  oldest_age: null,
+  host_id: host?.id ?? null,
+  post_bytes: limits.post.most,
+});
 
 export async function removeQueue(context: QueueContext, queue: ResolvedQueue): Promise<void> {
   await purgeMessages(context, queue);

@@ -281,8 +281,19 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       free: total - claimed,
       oldest_age: total > 0 ? 0 : null,
       host_id: name.startsWith('host.') ? host.host_id : null,
+      post_bytes: 524_288,
     };
   };
+  const viewOfAbsent = (name: string): QueueView => ({
+    name,
+    metadata: {},
+    total: 0,
+    claimed: 0,
+    free: 0,
+    oldest_age: null,
+    host_id: null,
+    post_bytes: 524_288,
+  });
   const post = async (queue: string, bodies: { body: Json; ttl: number }[]): Promise<string[]> => {
     if (!queues.has(queue)) queues.set(queue, { metadata: {}, messages: [] });
     const { messages } = queueOf(queue);
@@ -321,7 +332,9 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       queues.set(queue, { messages: before?.messages ?? [], metadata: metadata ?? before?.metadata ?? {} });
       return { created: before === undefined };
     }),
-    answer(context, queueShow, async ({ data }) => viewOf(data.queue)),
+    answer(context, queueShow, async ({ data }) =>
+      data.or_empty === true && !queues.has(data.queue) ? viewOfAbsent(data.queue) : viewOf(data.queue),
+    ),
     answer(context, queueList, async () => ({ queues: [...queues.keys()].sort().map(viewOf) })),
     answer(context, queueDelete, async ({ data }) => {
       queueOf(data.queue);

@@ -10,7 +10,7 @@
  * | a message has an `id` | no | yes | yes |
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
-import type { QueueMessage } from '@anneal/contracts/configuration.ts';
+import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { aliasOf } from './queue-alias.ts';
 
@@ -48,22 +48,29 @@ export function messageBody(spoken: Dialect, queue: string, message: QueueMessag
   };
 }
 
+/** The metadata of a queue, and the size limit of its posts, which only the configuration service knows. */
+export type Described = Pick<QueueView, 'metadata' | 'post_bytes'>;
+
 /** The reserved keys that v2 shows for every queue, with their defaults. */
-const reserved: JsonObject = {
-  _max_messages_post_size: 262_144,
+const reservedKeys = (postBytes = 262_144): JsonObject => ({
+  _max_messages_post_size: postBytes,
   _default_message_ttl: 3600,
   _default_message_delay: 0,
   _dead_letter_queue: null,
   _dead_letter_queue_messages_ttl: null,
   _max_claim_count: null,
   _enable_encrypt_messages: false,
-};
+});
 
-export const metadataBody = ({ version }: Dialect, metadata: JsonObject): JsonObject =>
-  version === 'v2' ? { ...reserved, ...metadata } : metadata;
+export const metadataBody = ({ version }: Dialect, { metadata, post_bytes: postBytes }: Described): JsonObject =>
+  version === 'v2' ? { ...reservedKeys(postBytes), ...metadata } : metadata;
 /** The metadata to store: without reserved keys that have their default value. */
-export const ownMetadata = (metadata: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(metadata).filter(([key, value]) => !(key in reserved && reserved[key] === value)));
+export function ownMetadata({ metadata, post_bytes: postBytes }: Described): JsonObject {
+  const reserved = reservedKeys(postBytes);
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([key, value]) => !(key in reserved && reserved[key] === value)),
+  );
+}
 
 /** A queue in a list. */
 export const queueBody = (spoken: Dialect, name: string): { name: string; href: string } => {

@@ -27,17 +27,8 @@ export function queueRoutes(
   const one = '/queues/:queue';
 
   /** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
-  const showOrEmpty = async ({
-    project,
-    queue,
-  }: QueueAccess): Promise<Pick<QueueView, 'metadata' | 'claimed' | 'free' | 'total'>> => {
-    try {
-      return await ask('configuration', queueShow, { project, data: { project, queue } });
-    } catch (error) {
-      if (dialect.version === 'v1' || !(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-      return { metadata: {}, claimed: 0, free: 0, total: 0 };
-    }
-  };
+  const showOrEmpty = async ({ project, queue }: QueueAccess): Promise<QueueView> =>
+    ask('configuration', queueShow, { project, data: { project, queue, or_empty: dialect.version !== 'v1' } });
 
   scope.put(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
@@ -56,7 +47,7 @@ export function queueRoutes(
   scope.get(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     const view = await showOrEmpty({ project, queue });
-    return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view.metadata);
+    return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view);
   });
 
   scope.delete(one, async (request, reply) => {
@@ -89,11 +80,12 @@ export function queueRoutes(
       if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== type) {
         throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
       }
-      const { metadata: before } = await ask('configuration', queueShow, { project, data: { project, queue } });
+      const before = await ask('configuration', queueShow, { project, data: { project, queue } });
       // Clients that replace all metadata remove every shown key that they do not want, including reserved keys.
-      const metadata = ownMetadata(patchMetadata(metadataBody(dialect, before), request.body));
+      const patched = patchMetadata(metadataBody(dialect, before), request.body);
+      const metadata = ownMetadata({ ...before, metadata: patched });
       await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
-      return metadataBody(dialect, metadata);
+      return metadataBody(dialect, { ...before, metadata });
     });
   }
 
@@ -133,9 +125,9 @@ export function queueRoutes(
     const query = new URLSearchParams({ limit: String(limit), ...(detailed && { detailed: 'true' }) });
     if (last) query.set('marker', queueBody(dialect, last.name).name);
     return {
-      queues: queues.map(({ name, metadata }) => ({
-        ...queueBody(dialect, name),
-        ...(detailed && { metadata: metadataBody(dialect, metadata) }),
+      queues: queues.map((view) => ({
+        ...queueBody(dialect, view.name),
+        ...(detailed && { metadata: metadataBody(dialect, view) }),
       })),
       links: last ? [{ rel: 'next', href: `${dialect.path}/queues?${query.toString()}` }] : [],
       ...(queryBoolean(request, 'with_count') && { count: queues.length }),

@@ -20,7 +20,7 @@ describe('v2', () => {
     expect((await call('PUT', '/v2/queues/q1', { owner: 'me' })).status).toBe(204);
     expect((await call('GET', '/v2/queues/q1')).json).toEqual({
       owner: 'me',
-      _max_messages_post_size: 262144,
+      _max_messages_post_size: 524288,
       _default_message_ttl: 3600,
       _default_message_delay: 0,
       _dead_letter_queue: null,
@@ -40,6 +40,8 @@ describe('v2', () => {
       title: 'Resource conflict',
       description: "Can't remove non-existent object none.",
     });
+    // The size limit is the one of the configuration service, and of queues that the first message will create.
+    expect((await call('GET', '/v2/queues/not-yet')).json).toMatchObject({ _max_messages_post_size: 524288 });
     // A client that replaces all metadata removes the reserved keys that it was shown.
     const shown = (await call('GET', '/v2/queues/q1')).json;
     expect(
