@@ -11,9 +11,9 @@
  *    it is overdue and its queue is seen empty twice.
  * K6 Two messages with the same data share a blob. The last record to go removes it.
  */
-import { createHash } from 'node:crypto';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
+import { contentHash } from '@anneal/store/content-hash.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { groupQueue, type BusLog } from './broker.ts';
 import { matcherOf } from './pattern.ts';
@@ -207,8 +207,8 @@ export function createClaimChecks(options: Options): ClaimChecks {
     async keep(message, data, destination) {
       // A line break before the JSON. Plans, files and environments never begin with one, so no blob of theirs is
       // removed in place of a claim check.
-      const content = `\n${data}`;
-      const blob = hashOf(content);
+      const content = Buffer.from(`\n${data}`);
+      const blob = await contentHash(content);
       const queue = destination.kind === 'queue' ? destination.queue : null;
       const id =
         destination.kind === 'once'
@@ -293,5 +293,3 @@ export const holderOf = (queue: string): Holder =>
 const queueOf = (holder: Holder): string | null => ('queue' in holder ? holder.queue : null);
 const recordId = (id: string, holder: Holder): string =>
   'queue' in holder ? `queue/${holder.queue}/${id}` : `event/${id}`;
-
-const hashOf = (content: string): string => createHash('sha256').update(content).digest('hex');

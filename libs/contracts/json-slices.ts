@@ -40,12 +40,15 @@ function left(value: unknown, budget: number): number {
  */
 export async function writeJson(value: unknown, pace: Pace = new Pace()): Promise<string> {
   const lines: string[] = [];
-  for (const line of linesOf('', value)) {
+  for (const line of linesOfJson(value)) {
     lines.push(line);
     if (pace.isOver) await pace.turn();
   }
   return lines.join('\n');
 }
+
+/** The lines of {@link writeJson}, for a writer that needs no text of all of them. */
+export const linesOfJson = (value: unknown): Generator<string> => linesOf('', value);
 
 /** Each member begins with its comma. Small members share a line, because a line costs more than their text. */
 function* linesOf(before: string, value: unknown): Generator<string> {

@@ -1,6 +1,7 @@
 /** Compiles and validates templates, stores the results by content hash, and seals hidden values. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { writeJson } from '@anneal/contracts/json-slices.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile, type CompileResult, type CompileParameters } from '@anneal/hot/compile.ts';
@@ -35,7 +36,8 @@ async function keep(
   const sealed = sealHidden({ ...compiled, secrets });
   const { environment } = sealed;
   const plan = withDigests(sealed.plan);
-  const put = (value: unknown): Promise<string> => blobs.put(JSON.stringify(value));
+  // Readers read large JSON in slices when it was written in slices.
+  const put = async (value: unknown): Promise<string> => blobs.put(await writeJson(value));
   const [planHash, template, environmentHash, filesHash] = await Promise.all([
     put(plan),
     put(compiled.template),

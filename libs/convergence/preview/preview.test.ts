@@ -19,7 +19,10 @@ it('evaluates one resource for each row that its caller takes, so that a long pr
     },
   });
   expect(evaluated).toEqual([]);
+  // The preparations come first, each with a pause behind it.
+  expect([rows.next().value, rows.next().value]).toEqual([undefined, undefined]);
+  expect(evaluated).toEqual([]);
   expect(rows.next().value).toMatchObject({ name: 'a', change: 'create' });
   expect(evaluated).toEqual(['a']);
-  expect(Array.from(rows, ({ name }) => name)).toEqual(['b', 'c']);
+  expect(Array.from(rows, (row) => row?.name)).toEqual(['b', 'c']);
 });

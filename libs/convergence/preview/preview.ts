@@ -74,12 +74,16 @@ interface Preview {
   readonly around?: Change;
 }
 
-/** Yields the rows one by one, because a caller may let other work run in between. */
-export function* previewStack({ plan, resources, tools, around }: Preview): Generator<PreviewRow> {
+/**
+ * Yields the rows one by one, because a caller may let other work run in between. Undefined is a pause without a row.
+ */
+export function* previewStack({ plan, resources, tools, around }: Preview): Generator<PreviewRow | undefined> {
   const existing = existingByName(resources);
+  yield undefined;
   const changes = new Map<string, Change>();
   const all = new Map(Object.entries(plan.resources));
   const order = inOrderOf(all, (name) => all.get(name)?.requires ?? []);
+  yield undefined;
   for (const planned of order) {
     const row = previewOne({
       planned,
@@ -114,7 +118,11 @@ export function unchangedStack(
 
 function existingByName(resources: readonly ResourceDocument[]): Map<string, ResourceDocument> {
   const byName = new Map<string, ResourceDocument[]>();
-  for (const resource of resources) byName.set(resource.name, [...(byName.get(resource.name) ?? []), resource]);
+  for (const resource of resources) {
+    const list = byName.get(resource.name);
+    if (list) list.push(resource);
+    else byName.set(resource.name, [resource]);
+  }
   const found = Array.from(byName, ([name, candidates]) => [name, representative(candidates)] as const);
   return new Map(
     found.flatMap(([name, resource]) => (resource && resource.action !== 'DELETE' ? [[name, resource]] : [])),
@@ -255,7 +263,11 @@ function inOrderOf<T>(all: ReadonlyMap<string, T>, before: (name: string) => rea
   for (const name of all.keys()) {
     const known = before(name).filter((other) => other !== name && all.has(other));
     waits.set(name, known.length);
-    for (const other of known) frees.set(other, [...(frees.get(other) ?? []), name]);
+    for (const other of known) {
+      const list = frees.get(other);
+      if (list) list.push(name);
+      else frees.set(other, [name]);
+    }
   }
   const order = [...all.keys()].filter((name) => waits.get(name) === 0);
   for (const name of order) {

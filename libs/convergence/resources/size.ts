@@ -26,8 +26,10 @@ export interface SizeLimits {
 /** The parts of a document that users and providers fill; they are replaced and never changed in place. */
 const weighed = ['properties', 'attributes', 'metadata', 'attempted', 'snapshot', 'drift'] as const;
 
-/** Documents share their parts from version to version, so each part is measured once. */
+/** Documents share their parts from version to version, so each large part is measured once. */
 const measured = new WeakMap<object, number>();
+/** A small part is measured each time, because a map of all parts would slow down the garbage collection. */
+const measuredOnce = 4096;
 /** Measure up to this many times a limit: a value with many references to the same part could take for ever. */
 const measuredBeyond = 4;
 
@@ -37,7 +39,7 @@ function bytesOf(part: unknown, most = Infinity): number {
   const known = measured.get(part);
   if (known !== undefined) return known;
   const bytes = jsonBytes(part, most);
-  if (bytes <= most) measured.set(part, bytes);
+  if (bytes <= most && bytes >= measuredOnce) measured.set(part, bytes);
   return bytes;
 }
 

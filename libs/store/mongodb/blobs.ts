@@ -1,8 +1,8 @@
 /**
  * Blobs: one document, or a head with the number of its pieces. A repeated put uses the pieces of a writer that died.
  */
-import { createHash } from 'node:crypto';
 import { Binary, type Db } from 'mongodb';
+import { contentHash } from '../content-hash.ts';
 import type { Blobs } from '../port.ts';
 import { MissingPieces, once, Pieces, pieceSize } from './pieces.ts';
 
@@ -33,8 +33,8 @@ export function blobsOn(parameters: {
   const get = (hash: string): Promise<Uint8Array | undefined> => guard(() => read(hash));
   return {
     async put(content) {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
-      const hash = createHash('sha256').update(bytes).digest('hex');
+      const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content);
+      const hash = await contentHash(bytes);
       const size = bytes.length;
       await guard(async () => {
         const put_at = Date.now();

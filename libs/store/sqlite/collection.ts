@@ -9,15 +9,21 @@ import {
   type Draft,
   type Query,
 } from '../port.ts';
+import { isLargeJson, readJson, writeJson } from '@anneal/contracts/json-slices.ts';
 import { assertServed } from '../served.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
-import { amongSql, countSql, findSql, sizesSql, type Sql } from './query.ts';
+import { amongSql, countSql, findSql, isSortedByCaller, rowNumbersSql, type Sql } from './query.ts';
 import { keysText, refusedFields, tableOf } from './table.ts';
 
 interface Row {
   readonly id: string;
   readonly version: number;
   readonly body: string;
+}
+
+interface NumberedRow extends Row {
+  /** SQLite's own number of the row, which no change of the document changes. */
+  readonly row: number;
 }
 
 interface Written {
@@ -84,11 +90,13 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     return { ...document, version: 1 } as unknown as T;
   }
 
-  get(id: string): Promise<T | undefined> {
-    return this.#connection.read(() => {
-      const row = this.#connection.prepare(this.#sql.get).get(id) as Row | undefined;
-      return row && (read(row) as T);
-    });
+  async get(id: string): Promise<T | undefined> {
+    const row = await this.#connection.read(
+      () => this.#connection.prepare(this.#sql.get).get(id) as unknown as Row | undefined,
+    );
+    if (!row) return undefined;
+    const document = row.body.length > bytesPerTurn ? ((await readJson(row.body)) as Document) : JSON.parse(row.body);
+    return Object.assign(document as T, { version: row.version });
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {
@@ -105,15 +113,15 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     assertServed(this.#definition, query);
     const { name } = this.#definition;
     const first = await this.#connection.read(() => this.#firstOf(findSql(name, query)));
-    const documents = first.rows.map((row) => read(row) as T);
-    return first.isAll ? documents : this.#findRest(query, documents);
+    const documents = first.isAll ? first.rows.map((row) => read(row) as T) : await this.#findAll(query, first.rows);
+    return isSortedByCaller(query) ? inOrderOfIds(documents) : documents;
   }
 
   /** The first rows, as many as one turn of the event loop should read. */
-  #firstOf({ text, values }: Sql): { rows: Row[]; isAll: boolean } {
-    const rows: Row[] = [];
+  #firstOf({ text, values }: Sql): { rows: NumberedRow[]; isAll: boolean } {
+    const rows: NumberedRow[] = [];
     let characters = 0;
-    for (const row of this.#connection.prepare(text).iterate(...values) as unknown as Iterable<Row>) {
+    for (const row of this.#connection.prepare(text).iterate(...values) as unknown as Iterable<NumberedRow>) {
       if (rows.length >= rowsPerTurn || characters >= bytesPerTurn) return { rows, isAll: false };
       rows.push(row);
       characters += row.body.length;
@@ -122,30 +130,28 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   /**
-   * Reads the other documents of a long answer in several turns. A document that is written meanwhile is read as it is
-   * then, and left out when it does not match any more.
+   * Reads the documents of a long answer in several turns. A document that is written meanwhile is read as it is then,
+   * and left out when it does not match any more.
    */
-  async #findRest(query: Query, first: T[]): Promise<T[]> {
+  async #findAll(query: Query, first: readonly NumberedRow[]): Promise<T[]> {
     const { name } = this.#definition;
-    const known = new Map(first.map((document) => [document.id, document]));
-    const { text, values } = sizesSql(name, query);
-    const sizes = await this.#connection.read(
-      () => this.#connection.prepare(text).all(...values) as unknown as { id: string; bytes: number }[],
+    const known = new Map(first.map((each) => [each.row, read(each) as T]));
+    const { text, values } = rowNumbersSql(name, query);
+    const all = await this.#connection.read(() =>
+      (this.#connection.prepare(text).all(...values) as unknown as { row: number }[]).map(({ row }) => row),
     );
-    const missing = sizes.filter(({ id }) => !known.has(id));
-    const slices = slicesOf(missing, ({ bytes }) => bytes);
-    for (const slice of slices) {
+    let missing = all.filter((row) => !known.has(row));
+    while (missing.length > 0) {
       await nextTurn();
-      const found = await this.#all(
-        amongSql(
-          name,
-          query,
-          slice.map(({ id }) => id),
-        ),
-      );
-      for (const row of found) known.set(row.id, read(row) as T);
+      const asked = missing.slice(0, rowsPerTurn);
+      const { rows, isAll } = await this.#connection.read(() => this.#firstOf(amongSql(name, query, asked)));
+      for (const each of rows) known.set(each.row, read(each) as T);
+      // Large documents need more turns. Rows that were asked for and not found do not match any more.
+      missing = isAll ? missing.slice(asked.length) : missing.filter((row) => !known.has(row));
     }
-    return sizes.flatMap(({ id }) => known.get(id) ?? []);
+    // The caller sorts and handles all of them, which takes a turn of its own.
+    await nextTurn();
+    return all.flatMap((row) => known.get(row) ?? []);
   }
 
   async count(where: Query['where']): Promise<number> {
@@ -172,6 +178,11 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
     if (operations.length === 0) return [];
+    const [first] = operations;
+    if (operations.length === 1 && first && first.kind !== 'remove' && isLargeJson(first.document)) {
+      const written = await this.#writtenInSlices(first.document);
+      return [await this.#connection.write(() => this.#apply(first, written))];
+    }
     // Converted to text now, because later changes by the caller must not be written.
     const written = operations.map((operation) =>
       operation.kind === 'remove' ? nothing : this.#written(operation.document),
@@ -224,6 +235,12 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     };
   }
 
+  /** For a document of several MB, such as a snapshot. The caller must not change it before it is written. */
+  async #writtenInSlices(document: Draft<T>): Promise<Written> {
+    const body = await writeJson('version' in document ? { ...document, version: undefined } : document);
+    return { keys: keysText(document, this.#fields()), body };
+  }
+
   #missed(id: string): BulkOutcome {
     return this.#connection.prepare(this.#sql.there).get(id) ? 'stale' : 'absent';
   }
@@ -245,6 +262,14 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
       throw new DuplicateError({ collection: name, fields: refusedFields(name, error), id });
     }
   }
+}
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/** Sorts like SQLite and other databases: by the bytes of the ids. */
+function inOrderOfIds<T extends Document>(documents: T[]): T[] {
+  if (documents.every(({ id }) => isAscii(id))) return documents.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return documents.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
 }
 
 function read(row: Row): Document {

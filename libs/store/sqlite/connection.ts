@@ -8,6 +8,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { Checkpointer, copiedBytes } from './checkpoints.ts';
 import { makePrivate } from './private-file.ts';
 import { makeReclaimable, reclaimable, Reclaimer } from './reclaim.ts';
 import type { SqliteLocation } from './url.ts';
@@ -24,7 +25,8 @@ interface Work {
 /** The layout mark in each file; a file of another layout is refused instead of misread. */
 const layout = 2;
 /**
- * In pages of 4 KiB. Writes stay in the log before they are copied into the file, so short-lived data is not copied.
+ * In pages of 4 KiB. When the log is this long, the thread of the {@link Checkpointer} is late, and a commit copies the
+ * rest into the file.
  */
 const pagesInLog = 8000;
 /** How long a commit waits for other processes before its writers get an error. */
@@ -42,6 +44,7 @@ export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #file: string;
   readonly #reclaimer: Reclaimer;
+  readonly #checkpointer: Checkpointer;
   readonly #statements = new Map<string, StatementSync>();
   #work: Work[] = [];
   #scheduled = false;
@@ -56,7 +59,7 @@ export class SqliteConnection {
       this.#db = new DatabaseSync(file, { timeout: lockMs });
       this.#db.exec(
         `${reclaimable}; PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;
-         PRAGMA wal_autocheckpoint=${pagesInLog}; PRAGMA journal_size_limit=${pagesInLog * 4096};`,
+         PRAGMA wal_autocheckpoint=${pagesInLog}; PRAGMA journal_size_limit=${copiedBytes / 2};`,
       );
       const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
       if (found !== 0 && found !== layout) {
@@ -65,6 +68,7 @@ export class SqliteConnection {
       if (found === 0) this.#db.exec(`PRAGMA user_version=${layout}`);
       makeReclaimable(this.#db);
       this.#reclaimer = new Reclaimer(this.#db, { patienceMs: lockMs });
+      this.#checkpointer = new Checkpointer({ file, synchronous });
     } catch (error) {
       throw unavailable(file, 'opened', error);
     }
@@ -106,6 +110,7 @@ export class SqliteConnection {
     await this.#enqueue(false, () => undefined);
     this.#closed = true;
     this.#reclaimer.stop();
+    await this.#checkpointer.stop();
     this.#statements.clear();
     this.#db.close();
   }
@@ -138,6 +143,7 @@ export class SqliteConnection {
       for (const item of work) outcomes.push(this.#outcome(item));
       if (writes) this.#db.exec('COMMIT');
       if (writes) this.#reclaimer.look();
+      if (writes) this.#checkpointer.look();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       if (isBusy(error) && this.#stillPatient()) return;

@@ -7,11 +7,18 @@ export interface Sql {
   readonly values: readonly (string | number)[];
 }
 
-const rows = 'id, version, body';
-const sizes = 'id, octet_length(body) AS bytes';
+const rows = 'rowid AS row, id, version, body';
+
+/**
+ * All documents of a query that wants them in the order of their ids. The caller sorts them, because SQLite would read
+ * and sort all of them before it returns the first one.
+ */
+export const isSortedByCaller = ({ orderBy = [], descending, limit }: Query): boolean =>
+  orderBy.length === 0 && descending !== true && limit === undefined;
 
 export function findSql(collection: string, query: Query, columns: string = rows): Sql {
   const { text, values } = whereSql(query.where);
+  if (isSortedByCaller(query)) return { text: `SELECT ${columns} FROM ${tableOf(collection)}${text}`, values };
   const direction = query.descending ? ' DESC' : '';
   // Equal entries are ordered by id, so that every answer has one order and a page can end at any entry.
   const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
@@ -22,14 +29,17 @@ export function findSql(collection: string, query: Query, columns: string = rows
   };
 }
 
-/** The ids and sizes of the documents that `findSql` finds, in its order. */
-export const sizesSql = (collection: string, query: Query): Sql => findSql(collection, query, sizes);
+/** The row numbers of the documents that `findSql` finds, in its order. An index alone answers most such queries. */
+export const rowNumbersSql = (collection: string, query: Query): Sql => findSql(collection, query, 'rowid AS row');
 
-/** Those of some documents that still match a query, in no order. */
-export function amongSql(collection: string, { where }: Query, ids: readonly string[]): Sql {
+/** Those of some rows that still match a query, in no order. */
+export function amongSql(collection: string, { where }: Query, rowNumbers: readonly number[]): Sql {
   const { text, values } = whereSql(where);
-  const among = `${text === '' ? ' WHERE' : `${text} AND`} id IN ${listSql}`;
-  return { text: `SELECT ${rows} FROM ${tableOf(collection)}${among}`, values: [...values, JSON.stringify(ids)] };
+  const among = `${text === '' ? ' WHERE' : `${text} AND`} rowid IN ${listSql}`;
+  return {
+    text: `SELECT ${rows} FROM ${tableOf(collection)}${among}`,
+    values: [...values, JSON.stringify(rowNumbers)],
+  };
 }
 
 export function countSql(collection: string, where: Query['where']): Sql {

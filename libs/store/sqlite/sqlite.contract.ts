@@ -1,3 +1,5 @@
+import { eventually } from '@anneal/runtime/testing.ts';
+import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +9,9 @@ import { openStore } from '../open.ts';
 import type { Document } from '../port.ts';
 import { timersConformance } from '../conformance/timers.ts';
 
+interface List extends Document {
+  readonly rows: readonly { readonly index: number; readonly text: string }[];
+}
 interface Thing extends Document {
   readonly text?: string;
   readonly colour: string | null;
@@ -96,6 +101,50 @@ it('reads a few large documents in several turns of the event loop', async () =>
   const reading = things.find({ where: { colour: 'red' } });
   expect(await turnsDuring(reading)).toBeGreaterThan(4);
   expect((await reading).length).toBe(12);
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('writes and reads one document of several MB in several turns of the event loop', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` });
+  const lists = await store.collection<List>({ name: 'test_lists', indexes: [] });
+  const rows = Array.from({ length: 150_000 }, (_, index) => ({ index, text: `Größe ${index}`.padEnd(60) }));
+  const writing = lists.bulk([{ kind: 'put', document: { id: 'l', rows } }]);
+  expect(await turnsDuring(writing)).toBeGreaterThan(2);
+  expect(await writing).toEqual(['done']);
+  const reading = lists.get('l');
+  expect(await turnsDuring(reading)).toBeGreaterThan(2);
+  expect(await reading).toEqual({ id: 'l', version: 1, rows });
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('finds documents in the order of the bytes of their ids, as the next page of a query does', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` });
+  const things = await store.collection<Thing>({ name: 'test_things', indexes: [{ fields: ['colour'] }] });
+  // UTF-16 and UTF-8 order the last two differently.
+  const ids = ['a', 'b', 'é', '\uFF5E', '\u{1F600}'];
+  await things.bulk(ids.toReversed().map((id) => ({ kind: 'insert', document: { id, colour: 'red' } })));
+  expect((await things.find({ where: { colour: 'red' } })).map(({ id }) => id)).toEqual(ids);
+  const pages = await things.find({ where: { colour: 'red' }, orderBy: ['id'], limit: 9 });
+  expect(pages.map(({ id }) => id)).toEqual(ids);
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('copies a long log of writes into the file before a commit has to', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const file = join(folder, 'store.db');
+  const store = await openStore({ url: `sqlite:${file}` });
+  const things = await store.collection<Thing>({ name: 'test_things', indexes: [] });
+  const text = 'x'.repeat(1_000_000);
+  // Far less than the log that a commit would copy.
+  for (let index = 0; index < 12; index += 1) await things.insert({ id: `t${index}`, colour: null, text });
+  const size = (): number => statSync(file).size;
+  await eventually(() => size() > 8_000_000 || undefined, { what: 'the content in the file', last: size });
+  expect((await things.getMany(['t0', 't11'])).map(({ id }) => id)).toEqual(['t0', 't11']);
   await store.close();
   await rm(folder, { recursive: true, force: true });
 });

@@ -2,7 +2,7 @@
  * The store on SQLite: one file, any number of processes. A commit survives the death of the process; with
  * `?synchronous=full` it also survives the loss of power, at the price of one disk flush per commit.
  */
-import { createHash } from 'node:crypto';
+import { contentHash } from '../content-hash.ts';
 import { checkDefinition } from '../definition.ts';
 import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { SqliteCollection } from './collection.ts';
@@ -60,8 +60,8 @@ function blobsOn(connection: SqliteConnection): Blobs {
     });
   return {
     async put(content) {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
-      const hash = createHash('sha256').update(bytes).digest('hex');
+      const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content);
+      const hash = await contentHash(bytes);
       await connection.write(() => {
         connection.prepare(putSql).run(hash, bytes, Date.now());
       });

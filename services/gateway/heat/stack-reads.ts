@@ -1,5 +1,6 @@
 /** Reads one stack: its state, template, environment, files and outputs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { readJson } from '@anneal/contracts/json-slices.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
@@ -76,7 +77,7 @@ async function document(blobs: Blobs, hash: string, what: string): Promise<JsonO
   if (text === undefined) {
     throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is missing in the store.`);
   }
-  return JSON.parse(text) as JsonObject;
+  return (await readJson(text)) as JsonObject;
 }
 
 function maskNamed(secrets: Secrets, values: Json | undefined, hidden: readonly string[]): JsonObject {

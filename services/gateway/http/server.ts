@@ -3,7 +3,7 @@
  * body.
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { isLargeJson, writeJson } from '@anneal/contracts/json-slices.ts';
+import { isLargeJson } from '@anneal/contracts/json-slices.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { SettingsOf } from '@anneal/runtime/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
@@ -23,6 +23,7 @@ import type { Wakeups } from '../wakeups.ts';
 import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
 import { baseUrl } from './base-url.ts';
+import { largeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
 import { wordErrors } from './family.ts';
 
@@ -64,8 +65,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // A list of 10,000 resources has 7 MB.
   app.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isLargeJson(payload)) return payload;
-    const text = await writeJson(payload);
-    void reply.serializer(() => text);
+    const { bytes, stream } = await largeAnswer(payload);
+    // Fastify sends a stream that a serializer returns, but its types name only text.
+    void reply.header('content-length', bytes).serializer(stream as unknown as () => string);
     return payload;
   });
   app.addHook('onResponse', async (request, reply) => {

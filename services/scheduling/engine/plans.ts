@@ -1,5 +1,6 @@
 /** Reads plans by content hash, and caches the most recently used ones. A plan never changes. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { readJson } from '@anneal/contracts/json-slices.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
@@ -27,7 +28,7 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
         if (text === undefined) {
           throw new AnnealError('NotFound', `The plan ${hash} is missing in the store; compile the template again.`);
         }
-        plan = readPlan(hash, text);
+        plan = await readPlan(hash, text);
       }
       kept.set(hash, plan);
       for (const oldest of kept.keys()) {
@@ -44,8 +45,8 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
  * Parses a plan without a full check. Its name is the hash of its text, and only the templating service writes plans,
  * so the text was checked when it was written. A check of thousands of resources would cost more than the update.
  */
-function readPlan(hash: string, text: string): Plan {
-  const plan = JSON.parse(text) as Partial<Plan>;
+async function readPlan(hash: string, text: string): Promise<Plan> {
+  const plan = (await readJson(text)) as Partial<Plan>;
   if (plan.format === 1 && plan.resources && plan.parameters && plan.outputs) return plan as Plan;
   throw new AnnealError('InvalidRequest', `This version cannot read the plan ${hash}; compile the template again.`);
 }

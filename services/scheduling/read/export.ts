@@ -1,6 +1,7 @@
 /** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { readJson } from '@anneal/contracts/json-slices.ts';
 import { Pace } from '@anneal/contracts/pace.ts';
 import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
@@ -17,7 +18,7 @@ export function createExporter({ stacks, resources }: SchedulingCollections, blo
   const read = async (hash: string): Promise<Json> => {
     const text = await blobs.getText(hash);
     if (text === undefined) throw new AnnealError('NotFound', `The content ${hash} is missing in the store.`);
-    return JSON.parse(text) as Json;
+    return (await readJson(text)) as Json;
   };
 
   const frame: Exporter['frame'] = async (stack, target, exported) => {

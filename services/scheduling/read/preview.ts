@@ -81,7 +81,7 @@ export function createPreview(parts: {
     const byName = new Map<string, PreviewRow>();
     const pace = new Pace();
     for (const row of previewStack({ plan, resources: at.resources, tools, ...(around && { around }) })) {
-      byName.set(row.name, row);
+      if (row) byName.set(row.name, row);
       if (pace.isOver) await pace.turn();
     }
     return treesOf([...byName.values()], at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));

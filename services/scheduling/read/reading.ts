@@ -1,7 +1,7 @@
 /** Answers read-only questions from the store, in any replica. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { mapInSlices } from '@anneal/contracts/pace.ts';
+import { mapInSlices, Pace } from '@anneal/contracts/pace.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
@@ -202,14 +202,17 @@ export function createReading(parameters: {
     return { stack: await viewOf(stack), events: page.map(eventView) };
   }
 
-  function resourceViews(from: {
+  async function resourceViews(from: {
     stack: StackDocument;
     plan: Plan;
     found: readonly ResourceDocument[];
     detail: boolean;
   }): Promise<ResourceView[]> {
+    const pace = new Pace();
+    const rows = await rowsOf(from.found, from.plan, pace);
+    if (pace.isOver) await pace.turn();
     const requirers = requirersOf(from.plan);
-    return mapInSlices(rowsOf(from.found, from.plan), (row) => {
+    const shown = (row: (typeof rows)[number]): ResourceView => {
       const name = 'resource' in row ? row.resource.name : row.planned.name;
       const requiredBy = requirers.get(name) ?? [];
       if ('planned' in row) return plannedView({ stack: from.stack, planned: row.planned, requiredBy });
@@ -221,7 +224,8 @@ export function createReading(parameters: {
         budgetSeconds: providers.typeOf(servedType(row.resource) ?? '')?.budget_seconds,
         mask: (value) => context.secrets.mask(value),
       });
-    });
+    };
+    return mapInSlices(rows, shown, pace);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { Pace } from '@anneal/contracts/pace.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
 import {
@@ -213,26 +214,30 @@ export function plannedView(parameters: {
 }
 
 /** One row per name, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
-export function rowsOf(
+export async function rowsOf(
   resources: readonly ResourceDocument[],
   plan: Plan,
-): ({ resource: ResourceDocument } | { planned: PlanResource })[] {
+  pace: Pace = new Pace(),
+): Promise<({ resource: ResourceDocument } | { planned: PlanResource })[]> {
   const byName = new Map<string, ResourceDocument[]>();
   for (const resource of resources) {
     const list = byName.get(resource.name);
     if (list) list.push(resource);
     else byName.set(resource.name, [resource]);
+    if (pace.isOver) await pace.turn();
   }
   const rows = new Map<string, { resource: ResourceDocument } | { planned: PlanResource }>();
   for (const [name, candidates] of byName) {
     const resource = representative(candidates);
     if (resource) rows.set(name, { resource });
+    if (pace.isOver) await pace.turn();
   }
   // Leave out the temporary members of a rolling update, because they are not created again.
   const gone = new Set(plan.rolling?.temporary);
   for (const planned of Object.values(plan.resources)) {
     if (!byName.has(planned.name) && !gone.has(planned.name)) rows.set(planned.name, { planned });
   }
+  if (pace.isOver) await pace.turn();
   return [...rows.keys()].sort().flatMap((name) => rows.get(name) ?? []);
 }
 
