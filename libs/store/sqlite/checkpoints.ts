@@ -38,7 +38,12 @@ export class Checkpointer {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: this.#parameters });
+    // Without the options of this process: a module that they import would run twice.
+    const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+      workerData: this.#parameters,
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      env: {},
+    });
     worker.on('message', () => {
       this.#copying = false;
     });
