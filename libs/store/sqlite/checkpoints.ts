@@ -56,7 +56,7 @@ export class Checkpointer {
   }
 
   #logBytes(): number {
-    // The file of the log becomes short again when SQLite begins it anew, because of `journal_size_limit`.
+    // SQLite shortens the file of the log when it begins again at its start, because of `journal_size_limit`.
     return statSync(`${this.#parameters.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 }
