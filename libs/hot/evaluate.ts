@@ -14,7 +14,7 @@ import { OutOfWork, EvaluationWork } from './evaluate/work.ts';
 export type { Scope } from './functions/function.ts';
 export { type Unknown, unknown } from './evaluate/unknown.ts';
 
-/** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
+/** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments; no hidden value. */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
   return plain(settledValue(evaluateParts(expression, scope, path)));
 }
@@ -56,7 +56,10 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
     if (definition.looksUp) run.work.look(value);
     return value;
   } catch (error) {
-    if (error instanceof Wrong) throw refused(path, error.message, expression);
+    if (error instanceof Wrong || error instanceof AnnealError) {
+      if (run.scope.isHidden?.(expression)) throw refused(path, notShown(name), expression);
+      throw error instanceof Wrong ? refused(path, error.message, expression) : error;
+    }
     if (error instanceof OutOfWork) throw refused(path, `"${name}" ${error.message}`, expression);
     // A text longer than JavaScript can hold, or a value too deep for the call stack.
     if (error instanceof RangeError)
@@ -64,6 +67,10 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
     throw error;
   }
 }
+
+/** The reason of a refusal that could quote a hidden value. */
+const notShown = (name: string): string =>
+  `"${name}" cannot take its arguments. The reason is not shown because it could quote a hidden value`;
 
 function valueOf(definition: TemplateFunction, argument: Json, { scope, work }: Run): PartialValue {
   const value = definition.evaluate(argument, scope, work);

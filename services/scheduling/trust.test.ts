@@ -1,6 +1,7 @@
 /** Seals from foreign providers stay closed, and outputs that show a secret leave the service sealed. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { stackResources, stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
@@ -52,6 +53,54 @@ it('an error that quotes a hidden parameter is stored and shown without it', asy
   expect(stack).toMatchObject({ status: 'FAILED', reason: expect.stringContaining('no login with ******') as string });
   const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
   expect(JSON.stringify([await shown(id), resources])).not.toMatch(/hunter2/);
+});
+
+describe('an evaluation that fails on a hidden value stores and shows a reason without it, however short it is:', () => {
+  const hidden = callOf('get_param', 'p');
+  const attribute = callOf('get_attr', 'kept', 'value');
+  const call = (name: string, ...items: Expression[]): Expression => ({
+    kind: 'call',
+    function: name,
+    arguments: { kind: 'list', items },
+  });
+  const computed = call('get_param', callOf('get_param', 'which'));
+  const kept = resource('kept', { value: hidden });
+  const test = { type: 'OS::Heat::TestResource', requires: ['kept'] };
+  const planFrom = (made: PlanResource, output: Expression): Plan => ({
+    ...planWith([kept, made], { outputs: { out: { name: 'out', value: output } } }),
+    parameters: {
+      p: { type: 'string', value: harness.context.secrets.seal('Zq'), hidden: true },
+      which: { type: 'string', value: 'p', hidden: false },
+    },
+  });
+
+  it.each<[string, PlanResource]>([
+    ['an OS::Heat::Value', resource('r', { value: hidden, type: literal('number') })],
+    ['a property that reads a parameter', resource('r', { wait_secs: hidden }, test)],
+    ['a property that reads an attribute', resource('r', { wait_secs: attribute }, test)],
+    ['a function', resource('r', { value: call('str_split', literal(','), literal('a'), hidden) })],
+    ['a property that a computed name reads', resource('r', { wait_secs: computed }, test)],
+  ])('%s', async (_what, made) => {
+    const { id } = await harness.create(
+      'short',
+      planFrom(made, call('str_split', literal(','), literal('a'), attribute)),
+    );
+    const view = await harness.settled(id);
+    expect(view).toMatchObject({ status: 'FAILED', reason: expect.stringMatching(/hidden/) as string });
+    const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
+    const stack = await shown(id);
+    expect(stack.outputs?.[0]?.error).toContain('hidden value');
+    expect(JSON.stringify([stack, resources])).not.toContain('Zq');
+  });
+
+  it('and a value that a computed name reads is sealed', async () => {
+    const { id } = await harness.create('computed', planFrom(resource('r', { value: computed }), computed));
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+    const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
+    const stack = await shown(id);
+    expect(harness.context.secrets.open(stack.outputs?.[0]?.value ?? null)).toBe('Zq');
+    expect(JSON.stringify([stack, resources])).not.toContain('Zq');
+  });
 });
 
 describe('a seal in the answer of a provider that is not ours', () => {

@@ -20,7 +20,8 @@ function digestOf(resource: PlanResource, plan: Plan): string {
   const named = Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1));
   const others = [metadata, policy, external];
   const expressions = [...named.map(([, value]) => value), ...others.filter((each) => each !== undefined)];
-  const parameters = [...referencesOf(...expressions).parameters].sort().map((name) => {
+  const read = referencesOf(...expressions).parameters;
+  const parameters = [...(read.has('*') ? Object.keys(plan.parameters) : read)].sort().map((name) => {
     const value = Object.hasOwn(plan.parameters, name) ? plan.parameters[name]?.value : undefined;
     return [name, value ?? null];
   });

@@ -1,11 +1,12 @@
 /** The values known while one stack is evaluated: its parameters, the given attributes, its nested stacks. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Scope } from '../evaluate.ts';
 import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, settledValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
+import { keptReferences, readsHidden } from '../resources/references.ts';
 
 /** Key among the attributes of a resource for the value that `get_resource` returns. */
 export const idKey = '__id__';
@@ -63,6 +64,10 @@ export class StackScope implements Scope {
 
   parameter(name: string): Json | undefined {
     return Object.hasOwn(this.#values, name) ? this.#values[name]?.value : undefined;
+  }
+
+  isHidden(expression: Expression): boolean {
+    return readsHidden(keptReferences(expression), this.#values);
   }
 
   reference(name: string): Json | undefined {

@@ -30,7 +30,6 @@ export function compileStack(input: CompileInput): Body | undefined {
   const { read, environment, schemas, values, mistakes, scope, tree } = input;
   const { version, dialect } = read;
   scope.work.spend(workAResource * sectionSize(read));
-  const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
   const hasConditions = dialect === 'cfn' || version >= '2016-10-14';
   const conditions = hasConditions ? sectionEntries(read, 'conditions', mistakes) : new Map<string, MappingEntry>();
   const build = new Build({
@@ -39,7 +38,6 @@ export function compileStack(input: CompileInput): Body | undefined {
     calls: read.calls,
     scope,
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
-    hidden,
     files: tree.files,
     conditions,
     mappings: sectionEntries(read, 'mappings', mistakes),
@@ -53,7 +51,7 @@ export function compileStack(input: CompileInput): Body | undefined {
   );
   const enabled = new Map(Array.from(verdictOf, ([name, verdict]) => [name, verdict !== false]));
   const types = resolveTypes(entries, enabled, { environment, tree, mistakes });
-  const context: ResourceContext = { ...types, version, dialect, mistakes, build, scope, hidden, enabled };
+  const context: ResourceContext = { ...types, version, dialect, mistakes, build, scope, enabled };
   const compiled = Array.from(entries)
     .filter(([name]) => enabled.get(name))
     .flatMap(([name, entry]) => compileResource(name, entry, context) ?? []);

@@ -9,8 +9,8 @@ import {
   type MappingEntry,
   isNull,
   isPlainObject,
+  kindOfValue,
   type YamlNode,
-  shown,
   toJson,
   toRecord,
 } from '@anneal/python/yaml/node.ts';
@@ -120,7 +120,8 @@ function mergeValue({ name, type, old, value, deep }: Values): Json {
     case 'json':
       return mergeMap({ name, old: old ?? {}, value: parsed(name, value), deep });
     case 'comma_delimited_list':
-      if (typeof value !== 'string' && !Array.isArray(value)) return cannot(name, `${shown(value)} is not a list`);
+      if (typeof value !== 'string' && !Array.isArray(value))
+        return cannot(name, `it is ${kindOfValue(value)}, not a list`);
       return mergeList(name, old, value);
     case 'string':
       if (typeof value !== 'string' || (old !== undefined && typeof old !== 'string')) {
@@ -140,8 +141,9 @@ function parsed(name: string, value: Json): Json {
   if (typeof value !== 'string') return value;
   try {
     return value === '' ? value : (JSON.parse(value) as Json);
-  } catch (error) {
-    return cannot(name, `Invalid parameter in environment ${(error as Error).message}`);
+  } catch {
+    // The reason of JSON.parse quotes the value, and a template may hide the parameter.
+    return cannot(name, 'Invalid parameter in environment: it is not valid JSON');
   }
 }
 

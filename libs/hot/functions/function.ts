@@ -1,5 +1,6 @@
 /** The evaluator's interface to a function of the language. Its versions are in `reference.ts`. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
@@ -26,6 +27,11 @@ export interface Scope {
    * Undefined: nothing more is known, and `attribute` has all of it.
    */
   read?(resource: string, attribute: string, path: readonly Json[]): PartialValue | undefined;
+  /**
+   * True when the value of the expression could show a secret, because it reads a hidden parameter or a sealed
+   * attribute. An error quotes no such value. The origin decides, not the text: a short secret occurs in any text.
+   */
+  isHidden?(expression: Expression): boolean;
   /** Work budget of a whole stack. Without it, each evaluation has its own. */
   readonly work?: EvaluationWork;
 }

@@ -4,7 +4,7 @@
  * inside.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanNested, PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanNested, PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type CompileResult, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment/environment.ts';
@@ -242,18 +242,20 @@ function fitted(
     ...Object.entries(properties).map(([name, value]) => [name, { kind: 'literal', value }] as const),
     ...Array.from(unknown, (name) => [name, openExpression] as const),
   ];
+  const secret = new Set<Expression>(written.flatMap(([name, expression]) => (hidden.has(name) ? [expression] : [])));
   const resolved = resolveProperties({
     resource: { name: resource, type, properties: toRecord(written), requires: [] },
     type: template.type,
-    scope: new StackScope({ version: template.read.version, values: {} }),
+    scope: {
+      templateVersion: template.read.version,
+      parameter: () => undefined,
+      reference: () => undefined,
+      attribute: () => undefined,
+      isHidden: (expression) => secret.has(expression),
+    },
     isTemplate: true,
   });
-  for (const { steps, found, ...mistake } of resolved.mistakes) {
-    const [name = ''] = steps;
-    const isSecret = hidden.has(String(name));
-    const message = `Property error: ${mistake.path}: the value of a hidden parameter does not fit`;
-    mistakes.add({ ...mistake, at: undefined, ...(isSecret ? { message } : found !== undefined && { found }) });
-  }
+  for (const { steps: _, ...mistake } of resolved.mistakes) mistakes.add({ ...mistake, at: undefined });
   return toRecord(Object.entries(resolved.properties).filter(([name]) => Object.hasOwn(properties, name)));
 }
 

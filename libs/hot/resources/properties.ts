@@ -1,7 +1,7 @@
 /** Properties of a resource: fills in defaults, converts and checks values as Heat does, and compares versions. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
-import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from '../parameters/constraint.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
@@ -14,7 +14,6 @@ import { convertValue } from '../parameters/parameter-value.ts';
 import { jsonText } from '@anneal/python/values/compare.ts';
 import { brokenRules, schemaFor } from './type-rule.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
-import { referencesOf } from './references.ts';
 import { holdsUnknown, type PartialValue, unknown } from '../evaluate/unknown.ts';
 
 export interface PropertyMistake extends Mistake {
@@ -36,8 +35,6 @@ export interface ResolveProperties {
   readonly resource: PlanResource;
   readonly type: ResourceType;
   readonly scope: Scope;
-  /** Parameters whose values must not appear in messages. */
-  readonly hidden?: ReadonlySet<string>;
   /** A template resource accepts text for a list or a map, because template parameters do. */
   readonly isTemplate?: boolean;
   /** Inside maps whose keys are known, shows absent keys as null, as Heat does. */
@@ -48,22 +45,8 @@ export interface ResolveProperties {
   readonly section?: 'properties' | 'update_policy';
 }
 
+/** Reports mistakes instead of throwing. No message quotes a value that `scope` hides. */
 export function resolveProperties(parameters: ResolveProperties): ResolvedProperties {
-  const resolved = resolveAll(parameters);
-  const { resource, hidden } = parameters;
-  if (!hidden || hidden.size === 0) return resolved;
-  const mistakes = resolved.mistakes.map((mistake): PropertyMistake => {
-    const [name] = mistake.steps;
-    const expression = typeof name === 'string' ? resource.properties[name] : undefined;
-    const secret = expression && [...referencesOf(expression).parameters].some((parameter) => hidden.has(parameter));
-    if (!secret) return mistake;
-    const { found: _, ...rest } = mistake;
-    return { ...rest, message: `Property error: ${mistake.path}: the value of a hidden parameter does not fit` };
-  });
-  return { ...resolved, mistakes };
-}
-
-function resolveAll(parameters: ResolveProperties): ResolvedProperties {
   const { resource, type, scope, section = 'properties', absentAsNull = false } = parameters;
   const base = `resources.${resource.name}.${section}`;
   const given = new Map<string, PartialValue>();
@@ -82,6 +65,7 @@ function resolveAll(parameters: ResolveProperties): ResolvedProperties {
   const context: Context = {
     base,
     mistakes,
+    hiddenAt: (steps) => hiddenAt(parameters, steps),
     isTemplate: parameters.isTemplate === true,
     absentAsNull,
     work: scope.work,
@@ -90,10 +74,12 @@ function resolveAll(parameters: ResolveProperties): ResolvedProperties {
   const schema = schemaFor(type, given);
   const read = readMap({ context, given, schema, steps: [], path: base });
   if (mistakes.length === 0 && section === 'properties') {
+    const isHidden = Object.values(resource.properties).some((each) => scope.isHidden?.(each));
     for (const problem of brokenRules(type.type, toRecord(read), parameters.siblings)) {
+      const shownProblem = isHidden ? 'The properties break a rule of the type; a hidden value is not shown' : problem;
       mistakes.push({
         code: 'ConstraintBroken',
-        message: `resources.${resource.name}: ${problem}`,
+        message: `resources.${resource.name}: ${shownProblem}`,
         path: base,
         steps: [],
       });
@@ -132,6 +118,8 @@ function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): Re
 interface Context {
   readonly base: string;
   readonly mistakes: PropertyMistake[];
+  /** The smallest part of a property around a value whose mistake must not quote it; undefined when it may. */
+  readonly hiddenAt: (steps: PropertyMistake['steps']) => PropertyMistake['steps'] | undefined;
   readonly isTemplate: boolean;
   readonly absentAsNull: boolean;
   readonly work: EvaluationWork | undefined;
@@ -148,7 +136,42 @@ function refuse(
   message: string,
   more: { expected?: string; found?: string; nearest?: string } = {},
 ): void {
-  context.mistakes.push({ code, message: `Property error: ${path}: ${message}`, path, steps, ...more });
+  // The name of a property is wrong in the map that holds it, not in its value.
+  const hidden = context.hiddenAt(code === 'UnknownProperty' ? steps.slice(0, -1) : steps);
+  if (!hidden) {
+    context.mistakes.push({ code, message: `Property error: ${path}: ${message}`, path, steps, ...more });
+    return;
+  }
+  const at = hidden.reduce(join, context.base);
+  const { expected } = more;
+  context.mistakes.push({
+    code,
+    message: `Property error: ${at}: a hidden value does not fit${expected === undefined ? '' : `; expected ${expected}`}`,
+    path: at,
+    steps: hidden,
+    ...(expected !== undefined && { expected }),
+  });
+}
+
+/** Follows the steps as far as the property is written out: a computed map may have a secret as a key. */
+function hiddenAt({ resource, scope }: ResolveProperties, steps: PropertyMistake['steps']) {
+  const [name, ...rest] = steps;
+  let part =
+    typeof name === 'string' && Object.hasOwn(resource.properties, name) ? resource.properties[name] : undefined;
+  if (!part || !scope.isHidden?.(part)) return undefined;
+  let depth = 1;
+  for (const step of rest) {
+    const next: Expression | undefined =
+      part.kind === 'map'
+        ? part.entries.find(({ key }) => key === step)?.value
+        : part.kind === 'list' && typeof step === 'number'
+          ? part.items[step]
+          : undefined;
+    if (!next) break;
+    part = next;
+    depth += 1;
+  }
+  return scope.isHidden?.(part) ? steps.slice(0, depth) : undefined;
 }
 
 function readMap(

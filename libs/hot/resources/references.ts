@@ -1,5 +1,5 @@
 /** Finds what an expression reads, so that only those values are sent, and the use of hidden values is known. */
-import type { Expression } from '@anneal/contracts/plan.ts';
+import type { Expression, PlanParameter } from '@anneal/contracts/plan.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
 
 export interface References {
@@ -7,7 +7,28 @@ export interface References {
   readonly resources: ReadonlySet<string>;
   /** Read with get_attr: attributes by resource. `*` means all attributes, or a name that is computed. */
   readonly attributes: ReadonlyMap<string, ReadonlySet<string>>;
+  /** `*` means a name that is computed, so any parameter. */
   readonly parameters: ReadonlySet<string>;
+}
+
+const kept = new WeakMap<Expression, References>();
+
+/** As {@link referencesOf}, for an expression that is asked for often. Plans are shared and never change. */
+export function keptReferences(expression: Expression): References {
+  const before = kept.get(expression);
+  if (before) return before;
+  const found = referencesOf(expression);
+  kept.set(expression, found);
+  return found;
+}
+
+/** Whether an expression with these references reads a hidden one of the parameters. */
+export function readsHidden(
+  { parameters: read }: Pick<References, 'parameters'>,
+  parameters: Readonly<Record<string, PlanParameter>>,
+): boolean {
+  const isHidden = (name: string): boolean => Object.hasOwn(parameters, name) && parameters[name]?.hidden === true;
+  return read.has('*') ? Object.keys(parameters).some(isHidden) : [...read].some(isHidden);
 }
 
 export function referencesOf(...expressions: readonly Expression[]): References {
@@ -21,6 +42,7 @@ export function referencesOf(...expressions: readonly Expression[]): References 
     else if (expression.kind === 'call') {
       const [first, second] = lookupArguments(expression.arguments);
       if (typeof first === 'string') note(expression.function, first, typeof second === 'string' ? second : '*');
+      else if (expression.function === 'get_param') parameters.add('*');
       visit(expression.arguments);
     }
   };

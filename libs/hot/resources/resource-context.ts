@@ -3,7 +3,7 @@ import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Build, Reference } from '../syntax/build.ts';
 import type { Scope } from '../evaluate.ts';
-import { listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { hiddenValue, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import type { MapNode } from '@anneal/python/yaml/node.ts';
 import type { NestedTemplate } from '../nested/library.ts';
 import type { Version } from '../syntax/version.ts';
@@ -22,8 +22,6 @@ export interface ResourceContext {
   readonly build: Build;
   readonly scope: Scope;
   readonly dialect: 'hot' | 'cfn';
-  /** Parameters whose values must not appear in messages. */
-  readonly hidden: ReadonlySet<string>;
   /** All resources of the template; false when the condition of the resource is false. */
   readonly enabled: ReadonlyMap<string, boolean>;
   /** The type of each resource whose type is known, after following aliases. */
@@ -34,15 +32,16 @@ export interface ResourceContext {
 
 /** True when the resource exists. `where` names the place as Heat does. */
 export function checkReference(
-  { resource, attribute, function: name, at, path }: Reference,
+  { resource, attribute, function: name, at, path, isHidden }: Reference,
   where: string,
   { enabled, typeOf, templateOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes'>,
 ): boolean {
   if (!enabled.get(resource)) {
-    const nearest = enabled.has(resource) ? undefined : nearestName(resource, enabled.keys());
-    const message = `The specified reference "${resource}" (in ${where}) is incorrect.`;
+    const nearest = enabled.has(resource) || isHidden ? undefined : nearestName(resource, enabled.keys());
+    const found = isHidden ? hiddenValue : resource;
+    const message = `The specified reference "${found}" (in ${where}) is incorrect.`;
     const expected = listed([...enabled].flatMap(([other, exists]) => (exists ? [other] : [])));
-    mistakes.add({ code: 'UnknownResource', message, path, at, found: resource, nearest, expected });
+    mistakes.add({ code: 'UnknownResource', message, path, at, found, nearest, expected });
     return false;
   }
   const type = typeOf.get(resource);

@@ -46,14 +46,13 @@ export function checkUpdatePolicy(
 export function checkProperties(
   written: WrittenResource,
   { resource, type, broken }: { resource: PlanResource; type: ResourceType; broken: ReadonlySet<string> },
-  { scope, enabled, hidden, templateOf, mistakes }: ResourceContext,
+  { scope, enabled, templateOf, mistakes }: ResourceContext,
 ): void {
   const resolved = resolveProperties({
     resource,
     type,
     scope,
     siblings: enabled,
-    hidden,
     isTemplate: templateOf.has(written.name),
   });
   for (const { steps, ...mistake } of resolved.mistakes) {

@@ -3,7 +3,7 @@ import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/pla
 import { type Build, type Place, vanished } from '../syntax/build.ts';
 import { evaluate, unknown } from '../evaluate.ts';
 import { lookUpFunction } from '../functions/table.ts';
-import { join, listed, nearestName } from '../syntax/mistakes.ts';
+import { hiddenValue, join, listed, nearestName } from '../syntax/mistakes.ts';
 import { type MappingEntry, isNull, type MapNode, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { referencesOf } from './references.ts';
 import { checkReference, type ResourceContext, type WrittenResource } from './resource-context.ts';
@@ -132,7 +132,11 @@ class ResourceCompiler {
       this.#refuse('WrongType', `Resource ${this.#name} properties type must be object`, 'properties');
       return [];
     }
-    return Object.entries(value).map(([name, item]) => [name, { kind: 'literal', value: item as never }]);
+    const isHidden = this.#context.scope.isHidden?.(built) === true;
+    return Object.entries(value).map(([name, item]) => [
+      name,
+      isHidden ? partOf(built, name) : { kind: 'literal', value: item as never },
+    ]);
   }
 
   #place(key: string, orders: boolean): Place {
@@ -207,7 +211,8 @@ class ResourceCompiler {
     if (found === 'Snapshot' && !this.#takesSnapshots()) {
       this.#refuse('InvalidDeletionPolicy', '"Snapshot" deletion policy not supported', 'deletion_policy', node.at);
     } else if (!found) {
-      const shown = typeof value === 'string' ? value : JSON.stringify(value);
+      const isHidden = this.#context.scope.isHidden?.(built) === true;
+      const shown = isHidden ? hiddenValue : typeof value === 'string' ? value : JSON.stringify(value);
       this.#refuse(
         'InvalidDeletionPolicy',
         `Invalid deletion policy "${shown}"; it must be one of ${names.join(', ')}`,
@@ -223,3 +228,10 @@ class ResourceCompiler {
     return type?.open_properties === true || type?.actions?.includes('snapshot') === true;
   }
 }
+
+/** The entry of a computed map, as an expression: a plan carries no hidden value as a literal. */
+const partOf = (map: Expression, key: string): Expression => ({
+  kind: 'call',
+  function: 'Fn::Select',
+  arguments: { kind: 'list', items: [{ kind: 'literal', value: key }, map] },
+});

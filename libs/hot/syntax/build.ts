@@ -11,12 +11,11 @@ import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUpFunction, takesWritten } from '../functions/table.ts';
-import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
+import { hiddenValue, join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { exactExpression, mapCall, mapExpression, plain } from '@anneal/python/values/exact.ts';
 import { distance } from 'fastest-levenshtein';
 import { type ExactKey, exactKeys, exactRecord } from '@anneal/python/values/record.ts';
-import { referencesOf } from '../resources/references.ts';
 import { holdsUnknown } from '../evaluate/unknown.ts';
 import type { Version } from './version.ts';
 
@@ -38,6 +37,8 @@ export interface Reference {
   readonly attribute: string | undefined;
   readonly at: PlanSource | undefined;
   readonly path: string;
+  /** The name of the resource is computed from a hidden value. */
+  readonly isHidden?: true;
 }
 
 export interface BuildOptions {
@@ -47,12 +48,10 @@ export interface BuildOptions {
    * Only in the dialect `cfn`: the maps that are calls. In HOT, every map whose single key names a function is a call.
    */
   readonly calls?: ReadonlySet<YamlNode> | undefined;
-  /** Holds parameters only. */
+  /** Holds parameters only. No error quotes a value that it hides. */
   readonly scope: Scope;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
-  /** Parameters whose values must not appear in messages. */
-  readonly hidden: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
   readonly conditions: ReadonlyMap<string, MappingEntry>;
   /** Only in the dialect `cfn`. */
@@ -115,7 +114,8 @@ export class Build {
     if (value === unknown) return { kind: 'call', function: 'Fn::Select', arguments: argument };
     const found = findInMap(this.#options.mappings, value);
     if ('value' in found) return { kind: 'literal', value: found.value };
-    return this.#refuse('InvalidArguments', `${path}: ${found.problem}`, path, entry.at);
+    const problem = this.#hides(argument) ? `"Fn::FindInMap" finds nothing under ${hiddenValue}` : found.problem;
+    return this.#refuse('InvalidArguments', `${path}: ${problem}`, path, entry.at);
   }
 
   /** Builds a value inside a condition, where only the functions of conditions are allowed. */
@@ -209,7 +209,7 @@ export class Build {
       arguments: this.#foldTarget(name, argument, path),
       ...(source && { source }),
     };
-    if (!this.#noteLookup(call, place, path, source)) return undefined;
+    if (!this.#noteLookup(call, { argument, place, path })) return undefined;
     return name === 'get_param' || name === 'Ref' ? this.#exactParameter(call, path) : call;
   }
 
@@ -217,7 +217,7 @@ export class Build {
    * A plan carries parameters as JSON, which has no 1.0. A value that JSON cannot hold is written into the expression.
    */
   #exactParameter(call: Extract<Expression, { kind: 'call' }>, path: string): Expression {
-    if ([...referencesOf(call).parameters].some((parameter) => this.#options.hidden.has(parameter))) return call;
+    if (this.#hides(call)) return call;
     const value = evaluateParts(call, this.#options.scope, path);
     if (holdsUnknown(value)) return call;
     return plain(value) === value ? call : exactExpression(value as Json);
@@ -243,16 +243,15 @@ export class Build {
 
   #noteLookup(
     call: Extract<Expression, { kind: 'call' }>,
-    place: Place,
-    path: string,
-    at: PlanSource | undefined,
+    /** The argument before the name in it was computed. */
+    { argument: written, place, path }: { argument: Expression; place: Place; path: string },
   ): boolean {
-    const name = call.function;
-    const { arguments: argument } = call;
+    const { function: name, arguments: argument, source: at } = call;
+    const isHidden = this.#hides(written);
     const [first, second] = lookupArguments(argument);
     if (name === 'get_param') {
       const parameter = first === undefined ? this.#workedOutName(argument, path) : first;
-      if (typeof parameter === 'string' && !this.#knowsParameter(parameter, path, at)) return false;
+      if (typeof parameter === 'string' && !this.#knowsParameter(parameter, { path, at, isHidden })) return false;
     }
     if (name === 'get_resource' || name === 'get_attr') {
       if (typeof first === 'string') {
@@ -260,6 +259,7 @@ export class Build {
           function: name,
           resource: first,
           attribute: typeof second === 'string' ? second : undefined,
+          ...(isHidden && { isHidden: true }),
           at,
           path,
         });
@@ -294,19 +294,20 @@ export class Build {
       return true;
     } catch (error) {
       if (!(error instanceof AnnealError)) throw error;
-      const secret = [...referencesOf(call).parameters].some((name) => this.#options.hidden.has(name));
-      const message = secret ? `${path}: a hidden parameter does not fit here` : error.message;
-      this.#refuse('InvalidArguments', message, path, call.source);
+      this.#refuse('InvalidArguments', error.message, path, call.source);
       return false;
     }
   }
 
-  #knowsParameter(name: string, path: string, at: PlanSource | undefined): boolean {
+  #knowsParameter(
+    name: string,
+    { path, at, isHidden }: { path: string; at: PlanSource | undefined; isHidden: boolean },
+  ): boolean {
     if (this.#options.parameters.has(name)) return true;
-    const nearest = nearestName(name, this.#options.parameters);
-    const message = `The Parameter (${name}) was not provided. (in ${path})`;
+    const message = `The Parameter (${isHidden ? hiddenValue : name}) was not provided. (in ${path})`;
     const expected = listed(this.#options.parameters);
-    const draft = { code: 'UnknownParameter', message, path, at, found: name, nearest, expected };
+    const quoted = isHidden ? {} : { found: name, nearest: nearestName(name, this.#options.parameters) };
+    const draft = { code: 'UnknownParameter', message, path, at, expected, ...quoted };
     // Heat does not look at a condition until something uses it.
     if (path.startsWith('conditions.') && !this.#options.scope.strict) this.conditions.hold(draft);
     else this.#options.mistakes.add(draft);
@@ -326,10 +327,15 @@ export class Build {
     }
     const content = this.#options.files.get(name);
     if (content !== undefined) return { kind: 'literal', value: content };
-    const nearest = nearestName(name, this.#options.files.keys());
-    const message = `No content found in the "files" section for get_file path: ${name}`;
-    this.#options.mistakes.add({ code: 'MissingFile', message, path, at, found: name, nearest });
+    const isHidden = this.#hides(argument);
+    const message = `No content found in the "files" section for get_file path: ${isHidden ? hiddenValue : name}`;
+    const quoted = isHidden ? {} : { found: name, nearest: nearestName(name, this.#options.files.keys()) };
+    this.#options.mistakes.add({ code: 'MissingFile', message, path, at, ...quoted });
     return undefined;
+  }
+
+  #hides(expression: Expression): boolean {
+    return this.#options.scope.isHidden?.(expression) === true;
   }
 
   #refuseFunction(name: string, entry: MappingEntry, place: Place): undefined {

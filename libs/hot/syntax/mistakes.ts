@@ -13,6 +13,9 @@ export interface MistakeDraft {
   readonly nearest?: string | undefined;
 }
 
+/** Shown in place of a value that an error must not quote. */
+export const hiddenValue = '******';
+
 /** A longer list helps no reader, and a hostile input must not make an answer larger than itself. */
 const most = 200;
 

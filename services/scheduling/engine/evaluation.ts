@@ -83,8 +83,11 @@ export function createEvaluation(parameters: {
     return value ?? nestedReference(resource, project) ?? resource.physical_id ?? resource.name;
   };
 
+  const { readsSecret, sealParts, sealProperties } = createSealing({ secrets, servedBy });
+
   const scopeOf = (plan: Plan, stack: StackDocument, peer: Peer): Scope => ({
     templateVersion: plan.template_version,
+    isHidden: (expression) => readsSecret(expression, { plan, peer }),
     parameter(name) {
       const found = Object.hasOwn(plan.parameters, name) ? plan.parameters[name] : undefined;
       return found ? secrets.open(found.value) : pseudoParameter(name, stack);
@@ -104,8 +107,6 @@ export function createEvaluation(parameters: {
       return found && walk(secrets.open(found.value), found.rest);
     },
   });
-
-  const { sealParts, sealProperties } = createSealing({ secrets, servedBy });
 
   const typeFor = ({ type, nested }: PlanResource): ResourceType =>
     nested?.kind === 'template' ? openType(type) : definitionOf(type);

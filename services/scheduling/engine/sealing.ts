@@ -6,7 +6,7 @@ import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument, Typed } from '@anneal/convergence/documents.ts';
 import { holdsOpened, opened } from '@anneal/hot/groups/open.ts';
-import { referencesOf, type References } from '@anneal/hot/resources/references.ts';
+import { keptReferences, readsHidden } from '@anneal/hot/resources/references.ts';
 import { unknown } from '@anneal/hot/evaluate/unknown.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { readsOf } from '../nested/reads.ts';
@@ -20,13 +20,15 @@ interface Parts {
 }
 
 export interface Sealing {
+  /**
+   * Whether the value could show a secret, because it reads a hidden parameter or a sealed attribute. The reference of
+   * a resource is usually its id, which is no secret even if other attributes are.
+   */
+  readonly readsSecret: (expression: Expression, parts: Parts) => boolean;
   /** Seals the parts of an expression's value that could show a secret. */
   readonly sealParts: (expression: Expression, value: Json, parts: Parts) => Json;
   readonly sealProperties: (resource: PlanResource, resolved: JsonObject, parts: Parts) => JsonObject;
 }
-
-/** Caches the references of each expression, because plans are shared and never change. */
-const referencesKept = new WeakMap<Expression, References>();
 
 export function createSealing(parameters: {
   secrets: Secrets;
@@ -35,16 +37,9 @@ export function createSealing(parameters: {
   const { secrets, servedBy } = parameters;
   const isSealed = (value: Json | undefined): boolean => value !== undefined && secrets.open<Json>(value) !== value;
 
-  /**
-   * Whether the value could show a secret, because it reads a hidden parameter or a sealed attribute. The reference of
-   * a resource is usually its id, which is no secret even if other attributes are.
-   */
-  const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean => {
-    let references = referencesKept.get(expression);
-    if (!references) referencesKept.set(expression, (references = referencesOf(expression)));
-    for (const name of references.parameters) {
-      if (Object.hasOwn(plan.parameters, name) && plan.parameters[name]?.hidden === true) return true;
-    }
+  const readsSecret: Sealing['readsSecret'] = (expression, { plan, peer }) => {
+    const references = keptReferences(expression);
+    if (readsHidden(references, plan.parameters)) return true;
     for (const name of references.resources) {
       const resource = peer(name);
       const attribute = resource && servedBy(resource)?.reference;
@@ -67,7 +62,7 @@ export function createSealing(parameters: {
 
   /** Seals the smallest part that could show a secret. Its neighbours in a map or list stay readable. */
   const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
-    if (expression.kind === 'literal' || !readsSecret(expression, parts.plan, parts.peer)) {
+    if (expression.kind === 'literal' || !readsSecret(expression, parts)) {
       return secrets.fromOutside(value);
     }
     if (expression.kind === 'map' && isObject(value)) {
@@ -102,5 +97,5 @@ export function createSealing(parameters: {
     return properties;
   };
 
-  return { sealParts, sealProperties };
+  return { readsSecret, sealParts, sealProperties };
 }

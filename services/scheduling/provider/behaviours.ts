@@ -40,6 +40,8 @@ const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined =
 
 const done: Result = { kind: 'complete' };
 
+const typeText = (type: Json | undefined): string => (typeof type === 'string' ? type : 'its property type');
+
 const value: Behaviour = {
   atOnce: true,
   run(request) {
@@ -47,7 +49,12 @@ const value: Behaviour = {
     const open = request.secrets.open<Json>(request.properties) as JsonObject;
     const secret = open !== request.properties;
     const coerced = coerceValue(open['value'] ?? null, open['type'] ?? null);
-    if (!coerced.ok) return { kind: 'failed', error: { code: 'InvalidRequest', message: coerced.message } };
+    if (!coerced.ok) {
+      const message = secret
+        ? `The value is not of type ${typeText(open['type'])}. It is hidden, so it is not shown.`
+        : coerced.message;
+      return { kind: 'failed', error: { code: 'InvalidRequest', message } };
+    }
     return {
       kind: 'complete',
       physical_id: request.resource.physical_name,

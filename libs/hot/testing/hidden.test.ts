@@ -1,0 +1,116 @@
+/** No error quotes a hidden value, however short it is and wherever it comes from: the origin decides, not the text. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { expect, it } from 'vitest';
+import { resolveProperties } from '../resources/properties.ts';
+import { mistakesOf, planOf } from './types-and-compile.ts';
+
+/** A search for a text as short as this would find it anywhere, so the evaluation must not write it. */
+const secret = 'Zq';
+const parameters = {
+  text: secret,
+  list: [secret],
+  map: { [secret]: secret, value: secret },
+  which: 'text',
+};
+const declared = `heat_template_version: 2018-08-31
+parameters:
+  text: {type: string, hidden: true}
+  list: {type: comma_delimited_list, hidden: true}
+  map: {type: json, hidden: true}
+  which: {type: string, default: text}
+`;
+const withResource = (type: string, properties: string): string =>
+  `${declared}resources:\n  r: {type: '${type}', properties: ${properties}}\n`;
+const withOutput = (value: string): string => `${declared}outputs:\n  o: {value: ${value}}\n`;
+
+it.each([
+  ['a property of the wrong type', withResource('OS::Heat::TestResource', '{wait_secs: {get_param: text}}')],
+  [
+    'a value inside a written map',
+    withResource('OS::Heat::TestResource', '{action_wait_secs: {create: {get_param: text}}}'),
+  ],
+  ['a name in a computed map', withResource('OS::Heat::TestResource', '{action_wait_secs: {get_param: map}}')],
+  ['a value that breaks a constraint', withResource('OS::Heat::RandomString', '{sequence: {get_param: text}}')],
+  [
+    'a parameter with a computed name',
+    withResource('OS::Heat::TestResource', '{wait_secs: {get_param: {get_param: which}}}'),
+  ],
+  ['names of properties in a computed map', withResource('OS::Heat::TestResource', '{get_param: [map, value]}')],
+  ['the name of a parameter', withOutput('{get_param: {get_param: text}}')],
+  ['the name of a resource', withOutput('{get_attr: [{get_param: text}, value]}')],
+  ['the name of a file', withOutput('{get_file: {get_param: text}}')],
+  [
+    'list_join',
+    withOutput("{list_join: [',', [{get_param: map}, [{get_param: list}], {get_param: [map, value]}], 1]}"),
+  ],
+  ['str_split', withOutput("{str_split: [',', 'a,b', {get_param: text}]}")],
+  ['str_replace_strict', withOutput('{str_replace_strict: {template: x, params: {get_param: map}}}')],
+  ['make_url', withOutput('{make_url: {scheme: http, host: h, port: {get_param: text}}}')],
+  ['map_replace', withOutput('{map_replace: [{a: 1}, {get_param: text}]}')],
+  ['list_concat', withOutput('{list_concat: [[{get_param: text}], {get_param: text}]}')],
+  [
+    'yaql',
+    withOutput(
+      "{yaql: {expression: '$.data.nothing.Zq()', data: {get_param: map}}}".replace('.Zq()', '.unknown($.data)'),
+    ),
+  ],
+  ['digest', withOutput('{digest: [{get_param: text}, x]}')],
+  ['a deletion policy', `${declared}resources:\n  r: {type: OS::Heat::None, deletion_policy: {get_param: text}}\n`],
+])('a refusal of %s does not quote a hidden value', (_what, template) => {
+  const mistakes = mistakesOf(template, { parameters });
+  expect(mistakes.length).toBeGreaterThan(0);
+  expect(JSON.stringify(mistakes)).not.toContain(secret);
+});
+
+it('a refusal of a visible value beside a hidden one quotes the visible value', () => {
+  const template = withResource('OS::Heat::TestResource', '{wait_secs: soon, value: {get_param: text}}');
+  expect(mistakesOf(template, { parameters }).map(({ message }) => message)).toEqual([
+    "Property error: resources.r.properties.wait_secs: Value 'soon' is not a number",
+  ]);
+});
+
+it('a refusal of a sealed attribute does not quote it', () => {
+  const { resources } = planOf(`heat_template_version: 2018-08-31
+resources:
+  a: {type: OS::Heat::RandomString}
+  r: {type: OS::Heat::TestResource, properties: {wait_secs: {get_attr: [a, value]}, value: {list_join: ['', [{get_attr: [a]}]]}}}
+`);
+  const resource = resources['r'];
+  if (!resource) throw new Error('no resource');
+  const { mistakes } = resolveProperties({
+    resource,
+    type: { type: 'T', properties: { wait_secs: { type: 'Number' }, value: { type: 'String' } }, attributes: {} },
+    scope: {
+      templateVersion: '2018-08-31',
+      parameter: () => undefined,
+      reference: () => 'a',
+      attribute: () => ({ value: secret }),
+      isHidden: (expression) => JSON.stringify(expression).includes('get_attr'),
+    },
+  });
+  expect(mistakes.map(({ code }) => code)).toContain('WrongPropertyType');
+  expect(JSON.stringify(mistakes)).not.toContain(secret);
+});
+
+it('a merge of environments that fails does not quote the value', () => {
+  const environment = (value: string): JsonObject => ({
+    parameters: { map: value },
+    parameter_merge_strategies: { map: 'merge' },
+  });
+  const mistakes = mistakesOf(withOutput('x'), {
+    environments: [
+      { content: environment('{"a": 1}'), file: 'a' },
+      { content: environment(secret), file: 'b' },
+    ],
+    parameters: { text: 'x', list: 'x' },
+  });
+  expect(JSON.stringify(mistakes)).toContain('not valid JSON');
+  expect(JSON.stringify(mistakes)).not.toContain(secret);
+});
+
+it('a plan has no hidden value as a literal when a hidden map gives all properties', () => {
+  const plan = planOf(withResource('OS::Heat::Value', '{get_param: map}'), {
+    parameters: { ...parameters, map: { value: secret } },
+  });
+  expect(JSON.stringify(plan.resources)).not.toContain(secret);
+});
