@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRedactor, redactText } from './redact.ts';
+import { createRedactor, createWordRedactor, redactText } from './redact.ts';
 import { createSecrets } from './secrets.ts';
 
 const secrets = createSecrets([new Uint8Array(32).fill(3)]);
@@ -34,4 +34,13 @@ describe('a redactor', () => {
     expect(createRedactor(secrets, { a: 'not sealed' })('not sealed')).toBe('not sealed');
     expect(redactText('user root, password calvin', ['calvin', ''])).toBe('user root, password ******');
   });
+});
+
+it('a redactor of words removes each word of a sealed script from what a shell says of it', () => {
+  const script = '#!/bin/sh\nmysql --password=hunter2 http://u:p@ss1@db/x\nswordfish --now\n';
+  const redact = createWordRedactor(secrets, { config: secrets.seal(script), other: 'visible' });
+  expect(redact('sh: 3: swordfish: not found')).toBe('sh: 3: ******: not found');
+  expect(redact("access denied for 'hunter2' (--password=hunter2)")).toBe("access denied for '******' (******)");
+  expect(redact('visible, now')).toBe('visible, now');
+  expect(createWordRedactor(secrets, { config: script })('swordfish')).toBe('swordfish');
 });

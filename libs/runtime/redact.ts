@@ -6,7 +6,10 @@ import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { contentsOf, type Secrets } from './secrets.ts';
 
 export const redaction = '******';
-/** A shorter secret occurs in ordinary words, so its removal would show where it occurs. */
+/**
+ * A shorter secret occurs in ordinary words, so its removal would destroy the text and show where it occurs. The
+ * evaluation of a template does not need this search: it quotes no value of hidden origin (`Scope.isHidden`).
+ */
 const leastLength = 4;
 
 /** Removes from every text in a value what the seals in `sources` contain, also in the forms of URLs, JSON and base64. */
@@ -26,6 +29,34 @@ function redactValue(value: Json, forms: readonly string[]): Json {
     Object.entries(value).map(([name, item]) => [replaceAll(name, forms), redactValue(item, forms)]),
   );
 }
+
+/**
+ * Removes from a text also each word of what the seals in `sources` contain. A shell that cannot run a line quotes a
+ * word of it. When a hidden value is written into a script, the whole script is sealed, so any word may be the secret.
+ */
+export function createWordRedactor(secrets: Pick<Secrets, 'replaceSeals'>, sources: Json): (text: string) => string {
+  const found = textsIn(contentsOf(secrets, sources));
+  const forms = formsOf(found);
+  const known = new Set(found.flatMap((text) => [...wordsOf(text, words), ...wordsOf(text, pieces)]));
+  if (known.size === 0 && forms.length === 0) return (text) => text;
+  const replaceKnown = (word: string): string | undefined => {
+    const bare = bareOf(word);
+    return known.has(bare) ? word.replace(bare, () => redaction) : undefined;
+  };
+  return (text) =>
+    replaceAll(text, forms).replace(
+      words,
+      (word) => replaceKnown(word) ?? word.replace(pieces, (piece) => replaceKnown(piece) ?? piece),
+    );
+}
+
+/** Runs of characters between blanks, quotes and operators of a shell. */
+const words = /[^\s"'`\\;|&<>(){}[\]$,]+/gu;
+/** The parts of such a run, for example of an address or of an assignment. */
+const pieces = /[^\s"'`\\;|&<>(){}[\]$,:=/@?#]+/gu;
+const bareOf = (word: string): string => word.replace(/^[:.=]+/, '').replace(/[:.=]{1,8}$/, '');
+const wordsOf = (text: string, pattern: RegExp): string[] =>
+  (text.match(pattern) ?? []).map(bareOf).filter((word) => word.length >= leastLength && word !== redaction);
 
 const replaceAll = (text: string, forms: readonly string[]): string =>
   forms.reduce((rest, form) => rest.replaceAll(form, () => redaction), text);

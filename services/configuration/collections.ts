@@ -88,7 +88,8 @@ export interface DeploymentState {
   readonly request: HostRequest | null;
   readonly output_values: JsonObject;
   readonly status_code: number | null;
-  readonly stdout: string;
+  /** Sealed when it contains a secret that the script was given. */
+  readonly stdout: Json;
   readonly stderr: string;
   readonly created_at: string;
   readonly queued_at: string | null;

@@ -16,7 +16,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import { createRedactor } from '@anneal/runtime/redact.ts';
+import { withoutSecrets } from './quoted.ts';
 import type { ConfigurationCollections, DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from '@anneal/runtime/outbox.ts';
@@ -187,20 +187,20 @@ function endedDocument(
 export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
   const ended = await finishRun(context, response.id, (deployment, document) => {
     if (deployment.host_id !== host.id) return undefined;
-    // A script may quote what it was given in its error text. What it prints on standard output is its own choice.
-    const { request, input_values, config } = deployment;
-    const redact = createRedactor(context.service.secrets, [request, input_values, config] as unknown as Json);
-    const stderr = redact(response.stderr);
-    const outcome = outcomeOf(deployment, { ...response, stderr });
+    const { secrets } = context.service;
+    const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, response);
+    const outcome = outcomeOf(deployment, shown);
     return {
       status: outcome.status,
       reason: redact(outcome.reason),
       failure: redact(outcome.failure),
       change: {
-        output_values: outcome.output_values,
+        output_values: Object.fromEntries(
+          Object.entries(outcome.output_values).map(([name, value]) => [name, seal(value)]),
+        ),
         status_code: response.status_code,
-        stdout: response.stdout,
-        stderr,
+        stdout,
+        stderr: shown.stderr,
         started_at: response.started_at ?? deployment.started_at ?? document.deployment?.queued_at ?? null,
         ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
       },

@@ -5,6 +5,7 @@ import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { ConfigurationCollections, DeploymentState, ConfigurationResource } from '../collections.ts';
 import { findHost } from '../queues/names.ts';
+import { shownStdout } from './quoted.ts';
 
 export function viewDeployment(
   secrets: Secrets,
@@ -31,7 +32,7 @@ export function viewDeployment(
     ),
     output_values: secrets.mask(state.output_values),
     status_code: state.status_code,
-    stdout: state.stdout,
+    stdout: shownStdout(secrets, state),
     stderr: state.stderr,
     created_at: state.created_at,
     queued_at: state.queued_at,

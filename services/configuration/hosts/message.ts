@@ -16,7 +16,8 @@ import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { readHostMessage, type HostMessage } from './response-body.ts';
-import { answerRun, finishRun, noteProgress, type RunContext } from '../deployments/run.ts';
+import { openQuoted, sealTexts } from '../deployments/quoted.ts';
+import { answerRun, byRun, finishRun, noteProgress, type RunContext } from '../deployments/run.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 
@@ -88,6 +89,24 @@ export async function failNamed(context: HostMessageContext, { message, failure 
   );
 }
 
+/** Seals each text of an answer that quotes a secret of its run, because the answer stays in the queue. */
+export async function sealQuoted<M extends { readonly body: Json }>(
+  context: HostMessageContext,
+  host: HostDocument,
+  posted: readonly M[],
+): Promise<M[]> {
+  return Promise.all(
+    posted.map(async (message) => {
+      const read = readHostMessage(message.body);
+      if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) return message;
+      const id = 'id' in read.message.response ? read.message.response.id : await outstanding(context, host);
+      const deployment = id === undefined ? undefined : (await byRun(context, id))?.deployment;
+      if (deployment?.host_id !== host.id) return message;
+      return { ...message, body: sealTexts(context.service.secrets, deployment, message.body) };
+    }),
+  );
+}
+
 /** Processes the unhandled messages of a host in order. */
 export async function handlePosted(
   context: HostMessageContext,
@@ -96,7 +115,7 @@ export async function handlePosted(
 ): Promise<void> {
   for (const message of posted) {
     if (message.handled !== false) continue;
-    const read = readHostMessage(message.body);
+    const read = readHostMessage(openQuoted(context.service.secrets, message.body));
     if (read.ok) await act(context, host, read.message);
     const { messages } = context.collections;
     await messages.replace({ ...message, handled: true }, message.version);

@@ -10,7 +10,9 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { change } from '@anneal/store/change.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { storedOutputs } from '../deployments/outcome.ts';
+import { withoutSecrets } from '../deployments/quoted.ts';
 import { hostQueue } from '../queues/names.ts';
 import type { RunContext } from '../deployments/run.ts';
 
@@ -34,7 +36,7 @@ export async function judge(
       document.project === host.project
         ? { deployment: document.deployment.name, deployment_id: document.id }
         : unnamed;
-    const judged = judgeKnown(host, document.deployment, response);
+    const judged = judgeKnown(context.service.secrets, { host, deployment: document.deployment, response });
     return judged && { ...judged, ...named };
   }
   const message = await context.collections.messages.get(id);
@@ -58,9 +60,12 @@ export async function judge(
 const unnamed = { deployment: null, deployment_id: null };
 
 function judgeKnown(
-  host: HostDocument,
-  deployment: DeploymentState,
-  response: HostResponse | undefined,
+  secrets: Secrets,
+  {
+    host,
+    deployment,
+    response,
+  }: { host: HostDocument; deployment: DeploymentState; response: HostResponse | undefined },
 ): Pick<Found, 'kind' | 'reason'> | undefined {
   if (deployment.host_id !== host.id) return { kind: 'foreign', reason: 'the run belongs to another host' };
   // A progress report may arrive after the answer.
@@ -68,18 +73,22 @@ function judgeKnown(
   if (deployment.status_code === null) {
     return { kind: 'late', reason: `the run had ended: ${deployment.reason.slice(0, 300)}` };
   }
+  const answered = withoutSecrets(secrets, deployment, response);
   const differs = [
     ...(deployment.status_code === response.status_code ? [] : ['status_code']),
-    ...(deployment.stdout === response.stdout ? [] : ['stdout']),
-    ...(deployment.stderr === response.stderr ? [] : ['stderr']),
-    ...(sameOutputs(deployment, response) ? [] : ['outputs']),
+    ...(JSON.stringify(secrets.renew(deployment.stdout)) === JSON.stringify(answered.stdout) ? [] : ['stdout']),
+    ...(deployment.stderr === answered.shown.stderr ? [] : ['stderr']),
+    ...(sameOutputs(secrets, deployment, response) ? [] : ['outputs']),
   ];
   if (differs.length === 0) return undefined; // U1
   return { kind: 'contradicting', reason: `it differs from the accepted answer: ${differs.join(', ')}` };
 }
 
-const sameOutputs = ({ config, output_values }: DeploymentState, { outputs }: HostResponse): boolean =>
-  JSON.stringify(storedOutputs(config, outputs)) === JSON.stringify(output_values);
+const sameOutputs = (
+  secrets: Secrets,
+  { config, output_values }: DeploymentState,
+  { outputs }: HostResponse,
+): boolean => JSON.stringify(storedOutputs(config, outputs)) === JSON.stringify(secrets.open(output_values));
 
 export async function noteUnexpected(
   context: RunContext,

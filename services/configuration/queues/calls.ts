@@ -7,7 +7,7 @@ import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './dead-letter-queue.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
-import { handlePosted, refuseInvalid, type HostMessageContext } from '../hosts/message.ts';
+import { handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
 import { handOut, recordContact, poppedForm, watchClaimed, type HandOutContext } from './hand-out.ts';
 import {
   hidesSecrets,
@@ -172,7 +172,8 @@ async function post(
   }
   await refuseInvalid(context, queue.host, messages);
   const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
-  const posted = await putMessages(context.queues, { queue, client_id, messages: kept });
+  const sealed = await sealQuoted(context, queue.host, kept);
+  const posted = await putMessages(context.queues, { queue, client_id, messages: sealed });
   // Process a hello first, because the `up` event of a host carries its facts.
   await handlePosted(context, queue.host, posted);
   await hearOf(context, queue.host);

@@ -156,7 +156,11 @@ export const isClaimed = (message: MessageDocument, now: number): boolean =>
 
 /** True when secrets must be hidden: only the host itself sees the secrets in its waiting requests. */
 export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
-  role === 'requests' && asker !== host?.id;
+  role === 'responses' || (role === 'requests' && asker !== host?.id);
+
+/** A copy of a seal that a sender wrote is no secret, so it stays as written. */
+const masked = (secrets: Secrets, body: Json): Json =>
+  secrets.replaceSeals(body, (content) => (secrets.isSealed(content) ? content : '******'));
 
 /** The message as it is handed out: secrets open unless they are hidden, age in seconds. */
 export function shownMessage(
@@ -167,7 +171,7 @@ export function shownMessage(
   const now = clock();
   return {
     id: message.id,
-    body: isHidden ? secrets.mask(message.body) : secrets.open(message.body),
+    body: isHidden ? masked(secrets, message.body) : secrets.open(message.body),
     ttl: message.ttl,
     age: Math.max(0, Math.floor((now - message.created_at) / 1000)),
     created_at: new Date(message.created_at).toISOString(),
