@@ -60,6 +60,13 @@ async function gateway(
 const user = { username: 'admin', password: 'x', project: 'admin' };
 
 describe('openConnection', () => {
+  it('refuses an address with a user or password, and does not quote it', async () => {
+    const address = 'http://root:hunter2@127.0.0.1:9/identity/v3';
+    const refused = openConnection({ authUrl: address, ...user }).catch((error: unknown) => String(error));
+    expect(await refused).toContain('OS_USERNAME and OS_PASSWORD');
+    expect(await refused).not.toContain('hunter2');
+  });
+
   it('C1: calls that are refused at the same time share one new login', async () => {
     const { authUrl, seen, expire } = await gateway(() => ({}));
     const connection = await openConnection({ authUrl, ...user });

@@ -5,6 +5,7 @@
  * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { holdsCredentials } from '@anneal/contracts/provisioning.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
 
@@ -75,6 +76,10 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 export const gatewayRoot = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
 
 export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<GatewayConnection> {
+  if (holdsCredentials(login.authUrl)) {
+    const message = 'The address of the server must not contain a user or password: use OS_USERNAME and OS_PASSWORD.';
+    throw new AnnealError('InvalidRequest', message);
+  }
   const url = gatewayRoot(login.authUrl);
   const identity = `${url}/identity/v3`;
   let session = await authenticate({ login, identity, signal: options.signal });

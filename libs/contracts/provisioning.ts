@@ -61,9 +61,21 @@ export type NodeView = z.infer<typeof nodeViewSchema>;
 const node = z.object({ node: z.string() });
 const answer = nodeViewSchema;
 
+/** Whether a URL has a user or password before its host. Such a URL is shown and logged, so it must not be stored. */
+export function holdsCredentials(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
+}
+
 /** How to reach a node. */
 export const driverInfoSchema = z.object({
-  redfish_address: z.url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' }),
+  redfish_address: z
+    .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
+    .refine(
+      (text) => !holdsCredentials(text),
+      'must not contain a user or password: put them into redfish_username and redfish_password',
+    ),
   redfish_system_id: z
     .string()
     .min(1)

@@ -30,6 +30,12 @@ describe('settings', () => {
     expect(error.message).not.toContain('hunter2');
   });
 
+  it('are reported without the user and password of a URL', () => {
+    const url = defineSettings({ url: { env: 'ANNEAL_X_URL', schema: z.string().max(3), meaning: 'The URL.' } });
+    const error = refusal(() => readSettings(url, { ANNEAL_X_URL: 'amqp://root:hunter2@host/x' }));
+    expect(error.message).toContain('ANNEAL_X_URL=amqp://******@host/x');
+  });
+
   it('are refused when unknown, with the nearest known name', () => {
     const error = refusal(() => refuseUnknown(['ANNEAL_X_PORT', 'ANNEAL_DATA'], { ANNEAL_X_PROT: '1', HOME: '/' }));
     expect(error.message).toContain('ANNEAL_X_PROT');

@@ -2,6 +2,7 @@
  * Settings come from the environment. One definition holds schema, default, meaning and cost of a setting. The
  * reference page is generated from the definitions. An unknown `ANNEAL_*` name is refused with the nearest known one.
  */
+import { redaction } from './redact.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
 import { nearestOf } from './nearest.ts';
@@ -27,6 +28,9 @@ export function defineSettings<D extends SettingDefinitions>(definitions: D): D 
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A value may be a URL with a user and password. */
+const withoutCredentials = (text: string): string => text.replaceAll(/(?<=\/\/)[^/@\s]*(?=@)/g, redaction);
+
 /** @throws AnnealError InvalidRequest that names every mistake, one line each. An empty variable counts as not set. */
 export function readSettings<D extends SettingDefinitions>(definitions: D, environment: Environment): SettingsOf<D> {
   const values: Record<string, unknown> = {};
@@ -43,7 +47,7 @@ export function readSettings<D extends SettingDefinitions>(definitions: D, envir
         code: 'InvalidSetting',
         path: definition.env,
         message: `${issue.message}. Meaning: ${definition.meaning}`,
-        ...(!definition.secret && text !== undefined && { found: text }),
+        ...(!definition.secret && text !== undefined && { found: withoutCredentials(text) }),
       });
     }
   }

@@ -1,5 +1,6 @@
 /** The settings of every process, whichever services it runs. */
 import { z } from 'zod';
+import { holdsCredentials } from '@anneal/contracts/provisioning.ts';
 import { defineSettings } from './settings.ts';
 
 export const sharedSettings = defineSettings({
@@ -29,7 +30,10 @@ export const sharedSettings = defineSettings({
   },
   gatewayUrl: {
     env: 'ANNEAL_GATEWAY_URL',
-    schema: z.url().default('http://127.0.0.1:8470'),
+    schema: z
+      .url()
+      .refine((text) => !holdsCredentials(text), 'must not contain a user or password, because every client sees it')
+      .default('http://127.0.0.1:8470'),
     meaning: 'Address at which hosts and clients reach the gateway. Hosts receive it when they boot.',
   },
   region: {

@@ -1,5 +1,5 @@
 /**
- * Secrets, each passed in a different way, and a search for them in everything that clients and operators can read: every GET
+ * Secrets, each passed in a different way, some into the text of an error, and a search for them in everything that clients and operators can read: every GET
  * of every API, every file of the data folder except the files of the machines, every file of the test's broker and database,
  * the log, every event and every webhook.
  */
@@ -97,8 +97,54 @@ outputs:
   big: {value: {get_param: big}}
 `;
 
+/** Secrets that an error could quote: of a script, an evaluation, a BMC, a provider. */
+const quotedWays = ['input', 'word', 'evaluated', 'refused', 'echoed', 'property', 'address'];
+const failingScript = `heat_template_version: 2018-08-31
+parameters:
+  input: {type: string, hidden: true}
+  word: {type: string, hidden: true}
+resources:
+  host: {type: OS::Nova::Server, properties: {image: any, flavor: any}}
+  config:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: {get_resource: host}
+      input_values: {SECRET: {get_param: input}}
+      outputs: [{name: out}]
+      script:
+        str_replace:
+          params: {$WORD: {get_param: word}}
+          template: |
+            #!/bin/sh
+            echo "printed $SECRET"
+            echo "reported $SECRET" >&2
+            printf %s "$SECRET" > "$heat_outputs_path.out"
+            $WORD --now
+            exit 3
+`;
+const failingEvaluation = `heat_template_version: 2018-08-31
+parameters: {evaluated: {type: string, hidden: true}}
+resources:
+  value: {type: OS::Heat::Value, properties: {value: {get_param: evaluated}}}
+  typed: {type: OS::Heat::TestResource, properties: {wait_secs: {get_attr: [value, value]}}}
+outputs:
+  split: {value: {str_split: [',', 'a', {get_attr: [value, value]}]}}
+`;
+const failingParameter = `heat_template_version: 2018-08-31
+parameters: {refused: {type: string, hidden: true}}
+resources: {typed: {type: OS::Heat::TestResource, properties: {wait_secs: {get_param: refused}}}}
+`;
+const failingProvider = `heat_template_version: 2018-08-31
+parameters: {property: {type: string, hidden: true}}
+resources:
+  value: {type: OS::Heat::Value, properties: {value: {get_param: property}}}
+  server: {type: OS::Nova::Server, properties: {image: {get_attr: [value, value]}, flavor: any}}
+`;
+
 let server: TestServer;
 let listener: Server;
+/** A BMC that quotes the credentials that it was given. */
+let bmc: Server;
 const delivered: string[] = [];
 let token = '';
 /** The messaging API requires a client id. */
@@ -109,12 +155,23 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => delivered.push(chunk.toString()));
     request.on('end', () => response.writeHead(204).end());
   });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  bmc = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const { authorization = '' } = request.headers;
+      const password = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString();
+      const message = `no login with ${authorization} ${password} ${body}`;
+      response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
+    });
+  });
+  for (const each of [listener, bmc]) await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve));
   server = await startServer({ lab: 1, env: { ANNEAL_LOG_LEVEL: 'trace' } });
 }, 120_000);
 afterAll(async () => {
   await server?.dispose();
   listener?.close();
+  bmc?.close();
 });
 
 interface Reply {
@@ -169,6 +226,43 @@ const withoutOutputs = (text: string): string =>
     ? JSON.stringify(JSON.parse(text), (key, value: unknown) => (key === 'outputs' ? [] : value))
     : text;
 
+/** Makes errors that could quote a secret. Returns the texts of the answers. */
+async function provokeErrors(): Promise<string> {
+  const fail = async (name: string, failing: string, names: readonly string[]): Promise<void> => {
+    const parameters = Object.fromEntries(names.map((each) => [each, secretOf(each)]));
+    await done('POST', `${heat}/stacks`, { stack_name: name, template: failing, parameters });
+    expect(await settled(server, name)).toMatchObject({ stack_status: 'CREATE_FAILED' });
+  };
+  await fail('script', failingScript, ['input', 'word']);
+  await fail('evaluation', failingEvaluation, ['evaluated']);
+  await fail('provider', failingProvider, ['property']);
+  const parameters = { refused: secretOf('refused') };
+  const node = (address: string) => ({
+    name: 'echo',
+    driver: 'redfish',
+    driver_info: { redfish_address: address, redfish_username: 'admin', redfish_password: secretOf('echoed') },
+  });
+  const { port } = bmc.address() as AddressInfo;
+  const replies = [
+    await call('POST', `${heat}/stacks`, { stack_name: 'refused', template: failingParameter, parameters }),
+    await call('POST', '/baremetal/v1/nodes', node(`http://admin:${secretOf('address')}@127.0.0.1:${port}`)),
+    await call('POST', '/baremetal/v1/nodes', node(`http://127.0.0.1:${port}`)),
+    await call('PUT', '/baremetal/v1/nodes/echo/states/provision', { target: 'manage' }),
+    await call('PATCH', '/baremetal/v1/nodes/echo', [
+      { op: 'replace', path: '/driver_info/redfish_address', value: `http://${secretOf('address')}@127.0.0.1:${port}` },
+    ]),
+  ];
+  expect(replies.map(({ status }) => status)).toEqual([400, 400, 201, 202, 400]);
+  const refused = await eventually(
+    async () => {
+      const text = (await call('GET', '/baremetal/v1/nodes/echo')).text;
+      return text.includes('refused the credentials') ? text : undefined;
+    },
+    { what: 'the error of the BMC' },
+  );
+  return [...replies.map(({ text }) => text), refused].join('\n');
+}
+
 /** Reads every list, and every object that a list names. */
 async function readings(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -214,7 +308,7 @@ async function readings(): Promise<Map<string, string>> {
   for (const { id } of subscriptions)
     for (const part of ['', '/deliveries']) await read(`/api/v1/subscriptions/${id}${part}`);
   await read('/baremetal/v1/nodes/detail');
-  await read('/baremetal/v1/nodes/spare');
+  for (const node of ['spare', 'echo']) await read(`/baremetal/v1/nodes/${node}`);
   await read('/messaging/v2/queues?detailed=true');
   return found;
 }
@@ -258,9 +352,11 @@ it('no client can read a secret, in whatever way it was passed', async () => {
   await done('PUT', `${heat}/${await pathOf()}`, inputOf('updated'));
   expect(await settled(server, 'canary')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
 
+  const errors = await provokeErrors();
   const hosts = (await done('GET', '/api/v1/hosts')) as unknown as { hosts: { id: string }[] };
   const renewed = await done('POST', `/api/v1/hosts/${hosts.hosts.at(-1)?.id}/token`, {});
-  const secrets = new Map(ways.map((way) => [way, secretOf(way)]));
+  const secrets = new Map([...ways, ...quotedWays].map((way) => [way, secretOf(way)]));
+  expect(leaksIn(errors, secrets), 'errors').toEqual([]);
   secrets.set('token of the user', token);
   secrets.set('token of a host', String(renewed['token']));
   secrets.set('password of the user', server.password);

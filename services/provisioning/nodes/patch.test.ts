@@ -97,6 +97,14 @@ describe('patch of a node', () => {
     ).toEqual(Array.from({ length: 12 }, (_, at) => `[${at}].path`));
   });
 
+  it('refuses a user and password in the address, and does not quote them', () => {
+    for (const address of ['https://root:hunter2@10.0.0.7', 'http://hunter2@10.0.0.7/x']) {
+      const patch = { op: 'replace' as const, path: '/driver_info/redfish_address', value: address };
+      expect(() => after(patch)).toThrow(/redfish_username and redfish_password/);
+      expect(() => after(patch)).not.toThrow(/hunter2/);
+    }
+  });
+
   it('lists every invalid value', () => {
     expect(
       mistakes(
