@@ -283,10 +283,11 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
 
 /** Offers or skips the deployments in the same stack that depend on the deployment that has just ended. */
 export async function settleDependents(context: RunContext, ended: ConfigurationResource): Promise<void> {
-  const { status } = ended;
-  if (status === null || status === 'IN_PROGRESS') return;
+  const { status, stack_id } = ended;
+  // Only deployments of a stack depend on each other.
+  if (status === null || status === 'IN_PROGRESS' || stack_id === '') return;
   const others = await context.collections.resources.find({
-    where: { stack_id: ended.stack_id, status: 'IN_PROGRESS' },
+    where: { stack_id, status: 'IN_PROGRESS' },
   });
   for (const other of others) {
     if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
