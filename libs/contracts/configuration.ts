@@ -109,6 +109,7 @@ export const queueViewSchema = z.object({
   post_bytes: z.number().int().optional().meta({
     description: 'Maximum size, in bytes, of all messages of one post; absent in answers of older versions.',
   }),
+  received: z.number().int().optional().meta({ description: 'The number of messages that it ever received.' }),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
 

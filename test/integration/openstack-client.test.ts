@@ -57,6 +57,7 @@ interface Said {
 type Row = Record<string, unknown>;
 
 describe('unmodified clients', () => {
+  const password = 'a password for the test';
   let clients: Awaited<ReturnType<typeof install>>;
   let server: TestServer | undefined;
   let directory: string;
@@ -66,7 +67,6 @@ describe('unmodified clients', () => {
     directory = await mkdtemp(join(tmpdir(), 'anneal-openstack-'));
     clients = await install();
     if ('missing' in clients) return;
-    const password = 'a password for the test';
     server = await startServer({ lab: 2, env: { ANNEAL_GATEWAY_ADMIN_PASSWORD: password } });
     environment = {
       PATH: process.env['PATH'] ?? '',
@@ -251,33 +251,26 @@ outputs: {id: {value: {get_resource: host}}}
     await ok(context, 'stack', 'create', '-t', host, '--wait', 'machine');
     const output = (await rows(context, 'stack', 'output', 'show', 'machine', 'id')) as unknown as Row;
     const server_id = String(output['output_value']);
-    const script = join(directory, 'greet.sh');
-    await writeFile(script, '#!/bin/sh\necho "hello $who"\nprintf "%s" "$who" > "$heat_outputs_path.greeted"\n');
-    const definition = join(directory, 'greet.yaml');
-    await writeFile(definition, 'inputs: [{name: who, default: you}]\noutputs: [{name: greeted}]\n');
-    const create = ['software', 'config', 'create', '--config-file', script, '--definition-file', definition];
-    const config = (await rows(context, ...create, '--group', 'script', 'greet')) as unknown as Row;
-    expect(config).toMatchObject({ group: 'script', name: 'greet' });
-    const deploy = ['software', 'deployment', 'create', '--config', String(config['id']), '--server', server_id];
-    const made = (await rows(context, ...deploy, '--input-value', 'who=world', 'run')) as unknown as Row;
-    const id = String(made['id']);
-    expect(made).toMatchObject({ action: 'UPDATE', server_id, status: 'IN_PROGRESS' });
-    const show = async () => (await rows(context, 'software', 'deployment', 'show', '--long', id)) as unknown as Row;
-    await expect.poll(async () => (await show())['status'], { timeout: 60_000 }).toBe('COMPLETE');
-    const said = { greeted: 'world', deploy_stdout: 'hello world\n', deploy_status_code: 0 };
-    expect((await show())['output_values']).toMatchObject(said);
-    const shown = ['software', 'deployment', 'output', 'show', id, 'greeted'];
-    expect(await rows(context, ...shown)).toMatchObject({ output_value: 'world' });
-    const metadata = await ok(context, 'software', 'deployment', 'metadata', 'show', server_id);
-    expect(metadata).toMatch(/"name": "who",\s+"type": "String",\s+"value": "world"/);
-    expect(await rows(context, 'software', 'deployment', 'list', '--server', server_id)).toMatchObject([{ id }]);
-    const referenced = await openstack(context, 'software', 'config', 'delete', String(made['config_id']));
-    expect(referenced.stderr).toContain('can not be deleted as it is referenced');
-    await ok(context, 'software', 'deployment', 'delete', id);
-    expect(await rows(context, 'software', 'deployment', 'list')).toEqual([]);
-    await ok(context, 'software', 'config', 'delete', String(config['id']));
-    // The client deleted the derived config of the deployment too.
-    expect(await rows(context, 'software', 'config', 'list')).toEqual([]);
+    const words = [join(import.meta.dirname, 'software-client.py'), server!.url, password, server_id];
+    const { status, stdout, stderr } = await execute(join(binOr(context), 'python'), words);
+    expect(status, stderr).toBe(0);
+    const seen = JSON.parse(stdout) as Row;
+    expect(seen).toMatchObject({
+      config: { group: 'script', name: 'greet', inputs: [{ name: 'who', type: 'String', default: 'you' }] },
+      made: { action: 'UPDATE', server_id, status: 'IN_PROGRESS' },
+      shown: {
+        status: 'COMPLETE',
+        status_reason: 'Outputs received',
+        output_values: { greeted: 'world', deploy_stdout: 'hello world\n', deploy_status_code: 0 },
+      },
+      metadata: [{ name: 'run', group: 'script', outputs: [{ name: 'greeted', type: 'String', error_output: false }] }],
+      listed: true,
+      status_after_equal_update: 'COMPLETE',
+      refused: expect.stringContaining('can not be deleted as it is referenced'),
+      left: [],
+    });
+    const [metadata] = seen['metadata'] as { inputs: Row[] }[];
+    expect(metadata?.inputs).toContainEqual({ name: 'who', type: 'String', value: 'world' });
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'machine');
   });
 

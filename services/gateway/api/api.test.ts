@@ -154,6 +154,20 @@ describe('queues', () => {
     }
   });
 
+  it('take messages, show how many they hold, and are purged; those of services refuse both', async () => {
+    const body = { messages: [{ body: { job: 1 } }, { body: 'text', ttl: 600 }] };
+    const path = '/api/v1/queues/published/messages';
+    expect(await gateway.call('POST', path, body)).toMatchObject({ status: 201 });
+    expect((await gateway.call('GET', '/api/v1/queues/published')).json).toMatchObject({ kind: 'user', depth: 2 });
+    expect((await gateway.call('DELETE', path)).status).toBe(204);
+    expect((await gateway.call('GET', '/api/v1/queues/published')).json).toMatchObject({ depth: 0 });
+    for (const method of ['POST', 'DELETE'] as const) {
+      const refused = await gateway.call(method, '/api/v1/queues/anneal.scheduling.requests/messages', body);
+      expect([refused.status, refused.text]).toMatchObject([403, expect.stringContaining('work in progress')]);
+    }
+    expect((await gateway.call('DELETE', '/api/v1/queues/publishd/messages')).text).toContain('published');
+  });
+
   it('can be watched with masked secrets', async () => {
     await gateway.call('PUT', '/messaging/v1/queues/watched', undefined, {});
     const stream = follow('/api/v1/queues/watched/watch');
