@@ -13,8 +13,9 @@ import { viewConfig } from './view.ts';
 export const storedType = 'OS::Heat::SoftwareConfig';
 
 /** The sender of a call, without the queue for its answer, because a document sends no answer later. */
-export function askerOf({ replyto: _, ...message }: Envelope<unknown>): Requester {
-  return { ...message, data: null };
+export function askerOf(message: Envelope): Requester {
+  const { replyto: _, ...kept } = message;
+  return { ...kept, data: null };
 }
 
 /** @throws AnnealError InvalidRequest for time limits that are no numbers, AlreadyExists for an id of other content */

@@ -62,37 +62,14 @@ async function refuseService(bus: Bus, queue: string, verb: string): Promise<voi
   );
 }
 
-export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
-  const { ask, bus, secrets, streams } = options;
-  const mask = (value: unknown): Json => secrets.mask(value as Json);
+export const queueEndpoints = (options: QueueEndpointOptions): Endpoint[] => [
+  ...queueReads(options),
+  ...queueWrites(options),
+];
 
+function queueWrites(options: QueueEndpointOptions): Endpoint[] {
+  const { ask, bus } = options;
   return [
-    endpoint({
-      method: 'GET',
-      path: '/queues',
-      summary: 'List all queues: of services, hosts and users.',
-      answer: z.object({ queues: z.array(rowSchema) }),
-      handle: async ({ request }) => {
-        const project = projectOf(request);
-        const found = await storeQueues(ask, project);
-        return { queues: [...(await bus.queues.list()).map(busRow), ...found.map(storeRow)] };
-      },
-    }),
-    endpoint({
-      method: 'GET',
-      path: '/queues/{queue}',
-      summary: 'Show a queue: messages that wait, messages in flight, age of the oldest.',
-      answer: rowSchema,
-      handle: async ({ request, params }) => {
-        const queue = params['queue'] ?? '';
-        const project = projectOf(request);
-        if (await isBusQueue(options, project, queue)) {
-          const [found] = (await bus.queues.list()).filter(({ name }) => name === queue);
-          if (found) return busRow(found);
-        }
-        return storeRow(await ask('configuration', queueShow, { project, data: { project, queue } }));
-      },
-    }),
     endpoint({
       method: 'POST',
       path: '/queues/{queue}/messages',
@@ -118,6 +95,40 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
         await refuseService(bus, queue, 'purge');
         await isBusQueue(options, project, queue);
         await ask('configuration', queueMessageDelete, { project, data: { project, queue, purge: true } });
+      },
+    }),
+  ];
+}
+
+function queueReads(options: QueueEndpointOptions): Endpoint[] {
+  const { ask, bus, secrets, streams } = options;
+  const mask = (value: unknown): Json => secrets.mask(value as Json);
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/queues',
+      summary: 'List all queues: of services, hosts and users.',
+      answer: z.object({ queues: z.array(rowSchema) }),
+      handle: async ({ request }) => {
+        const project = projectOf(request);
+        const found = await storeQueues(ask, project);
+        return { queues: [...(await bus.queues.list()).map(busRow), ...found.map(storeRow)] };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/queues/{queue}',
+      summary: 'Show a queue: messages that wait, messages in flight, age of the oldest.',
+      answer: rowSchema,
+      handle: async ({ request, params }) => {
+        const queue = params['queue'] ?? '';
+        const project = projectOf(request);
+        if (await isBusQueue(options, project, queue)) {
+          const found = (await bus.queues.list()).find(({ name }) => name === queue);
+          if (found) return busRow(found);
+        }
+        return storeRow(await ask('configuration', queueShow, { project, data: { project, queue } }));
       },
     }),
     endpoint({
