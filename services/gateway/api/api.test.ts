@@ -22,7 +22,8 @@ beforeAll(async () => {
       answer(context, eventLog, async ({ data: { after, limit } }) => {
         if (after === undefined) return { events: log.slice(-limit) };
         const from = log.findIndex(({ id }) => id === after) + 1;
-        return { events: log.slice(from, from + limit) };
+        const gap = from === 0 && after !== 'beginning' && { after, oldest: log[0]?.time ?? null };
+        return { events: log.slice(from, from + limit), position: log.length, ...(gap && { gap }) };
       }),
     ]),
   );
@@ -94,6 +95,20 @@ describe('the event stream', () => {
     await eventually(() => (stream.ids.length >= 250 ? true : undefined));
     expect(stream.ids).toEqual(missed);
     stream.leave();
+  });
+
+  it('begins with a report of the gap when the log has removed the event to start after', async () => {
+    const only = await happen();
+    const stream = follow('/api/v1/events', { 'last-event-id': 'removed' });
+    await eventually(() => (stream.ids.includes(only) ? true : undefined));
+    const [, first = ''] = stream.text().split('\n\n');
+    expect(first).toBe(`event: gap\ndata: ${JSON.stringify({ after: 'removed', oldest: log[0]?.time })}`);
+    expect(stream.text().match(/event: gap/g)).toHaveLength(1);
+    stream.leave();
+    const page = await gateway.call('GET', '/api/v1/events?after=removed&limit=1');
+    expect(page.json).toMatchObject({ events: [{ id: log[0]?.id }], gap: { after: 'removed' } });
+    const known = await gateway.call('GET', `/api/v1/events?after=${only}`);
+    expect(known.json).toEqual({ events: [] });
   });
 
   it('is limited in number, and a reader that disconnects frees a place', async () => {
