@@ -40,6 +40,7 @@ import {
   stackDelete,
   stackEvents,
   stackList,
+  stackPreview,
   stackResources,
   stackShow,
   stackSignal,
@@ -170,6 +171,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       stacks.set(stack.id, stack);
       return stack;
     }),
+    answer(context, stackPreview, async () => ({ hash: 'h', changes: [] })),
     answer(context, stackUpdate, async ({ data }) => {
       const before = stackOf(data.project, data.id);
       const after: StackView = {
