@@ -8,7 +8,7 @@ import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
 import { startServer, type TestServer, type Watched } from './server.ts';
 
-/** The short form of the soak for CI, which takes minutes. */
+/** The short form of the soak, which takes minutes. */
 export const isShort = process.env['ANNEAL_TEST_SOAK'] === 'short';
 
 export const brokers: readonly { name: string; find: FindBackend }[] = [
