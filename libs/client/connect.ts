@@ -1,5 +1,6 @@
 /** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
+import { contextsOf, type ContextCalls } from './contexts.ts';
 import { openConnection, gatewayRoot, type GatewayConnection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
 import { failureOf } from './failure.ts';
@@ -17,6 +18,7 @@ export interface Client {
   readonly nodes: NodeCalls;
   readonly hosts: HostCalls;
   readonly deployments: Deployments;
+  readonly contexts: ContextCalls;
   readonly queues: QueueCalls;
   readonly deadLetters: DeadLetterCalls;
   readonly events: Events;
@@ -35,6 +37,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     nodes: nodesOf(connection),
     hosts: hostsOf(connection),
     deployments: deploymentsOf(connection),
+    contexts: contextsOf(connection),
     queues: queuesOf(connection),
     deadLetters: deadLettersOf(connection),
     events: eventsOf(connection),

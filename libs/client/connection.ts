@@ -44,7 +44,7 @@ export interface GatewayConnection {
   readonly projectId: string;
   /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */
   readonly url: string;
-  /** Returns a successful response; throws any other as the error in its body. */
+  /** Returns a successful response, or a 304 after `if-none-match`; throws any other as the error in its body. */
   call(parameters: CallParameters): Promise<Response>;
   /** The JSON of the body; null without a body. */
   json(parameters: CallParameters): Promise<unknown>;
@@ -130,7 +130,7 @@ export async function openConnection(login: Login, options: { signal?: AbortSign
       await renew(token);
       response = await send(parameters); // C2
     }
-    if (response.ok) return response;
+    if (response.ok || response.status === 304) return response;
     throw await failureOf(response, parameters.what);
   };
 

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { unexpectedAnswerSchema } from './configuration.ts';
+import { contextFailureSchema } from './context.ts';
 import { event } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
@@ -116,7 +117,7 @@ export const deploymentEvent = {
   ),
   skipped: event(
     'deployment.skipped',
-    'A deployment was not run, because one that it depends on failed.',
+    'A deployment was not run, because one that it depends on failed or its context no longer needs it.',
     deploymentData,
   ),
 };
@@ -148,6 +149,37 @@ export const hostEvent = {
       reason: z.string(),
       version: z.number().int(),
     }),
+  ),
+};
+
+const contextEventData = z.object({
+  context_id: z.string(),
+  name: z.string(),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  context_version: z.number().int(),
+  members: z.number().int(),
+  version: z.number().int(),
+});
+export const contextEvent = {
+  changed: event(
+    'context.changed',
+    'A context has a new version: a member entered or left, fell silent or returned, or a chosen fact changed.',
+    contextEventData.extend({
+      joined: z.array(z.string()).meta({ description: 'Names, at most 100; the same for the other lists.' }),
+      left: z.array(z.string()),
+      changed: z.array(z.string()),
+    }),
+  ),
+  applied: event(
+    'context.applied',
+    'All members that are up have run the configs of a context for its version.',
+    contextEventData,
+  ),
+  failed: event(
+    'context.failed',
+    'A config of a context failed on a member.',
+    contextEventData.extend({ failures: z.array(contextFailureSchema).meta({ description: 'At most 10.' }) }),
   ),
 };
 

@@ -5,6 +5,7 @@ import { addDeadLetterCommands } from './command/dead-letter.ts';
 import { addDeploymentCommands } from './command/deployment.ts';
 import { addEventCommands } from './command/event.ts';
 import { addHookCommands } from './command/hook.ts';
+import { addContextCommands } from './command/context.ts';
 import { addHostCommands } from './command/host.ts';
 import { addInfoCommands } from './command/info.ts';
 import { addNodeCommands } from './command/node.ts';
@@ -60,6 +61,7 @@ export function buildProgram(
   addDeploymentCommands(program, context);
   addNodeCommands(program, context);
   addHostCommands(program, context);
+  addContextCommands(program, context);
   addQueueCommands(program, context);
   addProviderCommands(program, context);
   addDeadLetterCommands(program, context);

@@ -1,6 +1,12 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
+  configList,
+  configShow,
+  contextList,
+  contextShow,
+  deploymentList,
+  deploymentShow,
   hostAuthenticate,
   hostCreate,
   hostDelete,
@@ -10,15 +16,20 @@ import {
   hostTokenRenew,
 } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { queueFilled } from '@anneal/contracts/events.ts';
+import { hostEvent, queueFilled } from '@anneal/contracts/events.ts';
 import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { contextType } from '@anneal/hot/types/context.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openConfigurationCollections } from './collections.ts';
-import { deploymentRoutes } from './deployments/calls.ts';
+import { listConfigs, showConfig } from './configs/view.ts';
+import { Contexts } from './contexts/contexts.ts';
+import { openContexts, type ContextCollections } from './contexts/document.ts';
+import { listContexts, showContext } from './contexts/view.ts';
+import { listDeployments, showDeployment } from './deployments/view.ts';
 import { fire } from './deployments/due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './hosts/host.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
@@ -40,7 +51,10 @@ export const configurationService = defineService({
   name: 'configuration',
   settings: configurationSettings,
   async start(service, settings) {
-    const collections = await openConfigurationCollections(service.store);
+    const [collections, stored] = await Promise.all([
+      openConfigurationCollections(service.store),
+      openContexts(service.store),
+    ]);
     const queues: QueueContext = {
       collections,
       secrets: service.secrets,
@@ -76,16 +90,34 @@ export const configurationService = defineService({
       queueTimeoutMs: settings.queueTimeout * 1000,
       popLeaseSeconds: settings.popLease,
       hostLimit: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
+      wakeContext: (id) => contexts.wake(id),
     };
+    const contexts = new Contexts({
+      context,
+      stored,
+      settleMs: settings.contextSettle * 1000,
+      deletedMs: settings.contextDeleted * 1000,
+    });
     timers = await createTimers({
       store: service.store,
       collection: 'configuration_timers',
       now: queues.now,
-      fire: (timer) => fire(context, timer),
+      fire: (timer) => (contexts.owns(timer) ? contexts.fire(timer) : fire(context, timer)),
       onError: (error, timer) => service.log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
     });
     const running = timers;
     await recover(context);
+    await contexts.recover();
+    const hostChanges = [hostEvent.up, hostEvent.silent, hostEvent.factsChanged, hostEvent.deleted];
+    const listener = await service.bus.subscribe(
+      hostChanges.map(({ type }) => type),
+      route(
+        hostChanges.map((change) =>
+          on(change, ({ data }) => contexts.hostChanged(data.host_id, change === hostEvent.deleted)),
+        ),
+      ),
+      { group: 'configuration' },
+    );
     const own = responsesQueue('configuration');
     const refused = await service.bus.consume(
       own,
@@ -96,12 +128,16 @@ export const configurationService = defineService({
       requestsQueue('configuration'),
       route([
         ...providerRoutes({
-          take: (action, message) => handleRequest(context, action, message),
+          take: (action, message) =>
+            message.data.resource.type === contextType.type
+              ? contexts.take(action, message)
+              : handleRequest(context, action, message),
           signal: (message) => handleSignal(context, message),
         }),
         ...hostRoutes(context),
         ...queueCallRoutes(context),
         ...deploymentRoutes(context),
+        ...contextRoutes(context, stored),
       ]),
       { concurrency: settings.concurrency },
     );
@@ -113,11 +149,13 @@ export const configurationService = defineService({
     const sending = [
       keepSending({ service, collection: collections.hosts }),
       keepSending({ service, collection: collections.resources }),
+      keepSending({ service, collection: stored.contexts }),
     ];
     return {
       async stop() {
-        await Promise.all([consumer.stop(), refused.stop(), ...sending.map((each) => each.stop())]);
+        await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
         await running.stop();
+        await contexts.stop();
       },
     };
   },
@@ -192,3 +230,19 @@ function hostRoutes(context: Context) {
     }),
   ];
 }
+
+const deploymentRoutes = ({ service, collections }: Context) => [
+  answer(service, configList, async ({ data }) => ({
+    configs: await listConfigs({ collections, secrets: service.secrets }, data),
+  })),
+  answer(service, configShow, ({ data }) => showConfig({ collections, secrets: service.secrets }, data)),
+  answer(service, deploymentList, async ({ data }) => ({
+    deployments: await listDeployments({ collections, secrets: service.secrets }, data),
+  })),
+  answer(service, deploymentShow, ({ data }) => showDeployment({ collections, secrets: service.secrets }, data)),
+];
+
+const contextRoutes = ({ service }: Context, stored: ContextCollections) => [
+  answer(service, contextList, async ({ data }) => ({ contexts: await listContexts(stored, data) })),
+  answer(service, contextShow, ({ data }) => showContext(stored, data)),
+];

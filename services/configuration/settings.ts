@@ -31,6 +31,19 @@ export const configurationSettings = defineSettings({
     meaning: 'Seconds until a request that a client popped or deleted without an answer is offered to the host again.',
     cost: 'A lower value may give a second client of the same host a request that the first one still works on.',
   },
+  contextSettle: {
+    env: 'ANNEAL_CONFIGURATION_CONTEXT_SETTLE_SECONDS',
+    schema: seconds(2),
+    meaning: 'Seconds after the change of a host until its contexts follow, so that several changes cause one version.',
+    cost: 'A higher value updates the members later; a lower value runs their configs more often.',
+  },
+  contextDeleted: {
+    env: 'ANNEAL_CONFIGURATION_CONTEXT_DELETED_SECONDS',
+    schema: seconds(120),
+    meaning:
+      'Seconds after the deletion of a host until its contexts leave it out by themselves. The stack that deletes a host normally updates the context sooner.',
+    cost: 'A lower value may run the configs twice when a stack deletes several hosts.',
+  },
   responseKeep: {
     env: 'ANNEAL_CONFIGURATION_RESPONSE_KEEP_SECONDS',
     schema: seconds(3600),

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { serveQueueMetrics } from '@anneal/runtime/queue-metrics.ts';
@@ -14,12 +14,14 @@ import { openPassword } from './identity/password.ts';
 import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
 import { gatewaySettings } from './settings.ts';
-import { createWakeups, eventsKey, queueKey } from './wakeups.ts';
+import { createWakeups, contextsKey, eventsKey, queueKey } from './wakeups.ts';
 
 /**
  * Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set.
  */
 const wallClock = (): Date => new Date();
+
+const contextChanges = Object.values(contextEvent);
 
 export const gatewayService = defineService({
   name: 'gateway',
@@ -39,8 +41,9 @@ export const gatewayService = defineService({
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group, every replica wakes its own clients. A stopped replica has no clients to wake.
     const wake = await bus.subscribe(
-      [queueFilled.type, eventKept.type],
+      [queueFilled.type, eventKept.type, ...contextChanges.map(({ type }) => type)],
       route([
+        ...contextChanges.map((change) => on(change, async ({ project }) => wakeups.wake(contextsKey(project ?? '')))),
         on(queueFilled, async ({ data: { project, queue } }) => wakeups.wake(queueKey(project, queue))),
         on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
       ]),

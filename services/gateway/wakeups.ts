@@ -64,4 +64,5 @@ export function createWakeups(): Wakeups {
 }
 
 export const queueKey = (project: string, queue: string): string => `queue ${project} ${queue}`;
+export const contextsKey = (project: string): string => `contexts ${project}`;
 export const eventsKey = (project: string): string => `events ${project}`;

@@ -73,6 +73,17 @@ describe('the functions of the language', () => {
     expect(valueOf(yaml, { resources })).toEqual(expected);
   });
 
+  it.each([
+    ['{get_context: r}', { version: 3, names: { head: ['a'] } }],
+    ['{get_context: [r]}', { version: 3, names: { head: ['a'] } }],
+    ['{get_context: [r, names, head, 0]}', 'a'],
+    ['{get_context: [r, names, none]}', null],
+    ["{get_context: [r, names, {str_split: [',', head, 0]}, 0]}", 'a'],
+  ])('read the data of a context: %s', (yaml, expected) => {
+    const context = { r: { id: 'phys', attributes: { data: { version: 3, names: { head: ['a'] } } } } };
+    expect(valueOf(yaml, { resources: context })).toEqual(expected);
+  });
+
   it('keep unknown values unknown', () => {
     const resource = `heat_template_version: rocky\nresources: {r: {type: OS::Heat::None}}\noutputs: {o: {value: {list_join: [',', [{get_attr: [r, x]}]]}}}`;
     expect(mistakesOf(resource)).toEqual([]);
@@ -106,6 +117,8 @@ describe('the functions of the language', () => {
       'The following params were not found in the template: ccc,bb',
     ],
     ["{str_replace_vstrict: {template: a, params: {a: ''}}}", 'rocky', 'empty values'],
+    ['{get_context: 1}', 'rocky', 'must be of the form [resource_name, (path), ...]'],
+    ['{get_context: []}', 'rocky', 'must be of the form [resource_name, (path), ...]'],
     ['{map_merge: [1]}', 'rocky', 'Items to merge must be maps'],
     ['{map_replace: [{a: 1, b: 2}, {keys: {a: b}}]}', 'rocky', 'collides'],
     ['{repeat: {template: x, for_each: {x: [1]}}}', 'rocky', 'strings'],

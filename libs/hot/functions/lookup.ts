@@ -72,10 +72,18 @@ const getAttr: TemplateFunction = {
   },
 };
 
+/** `get_context` becomes `get_attr` of the attribute `data` when the template is compiled. */
+const getContext: TemplateFunction = {
+  name: 'get_context',
+  written: true,
+  looksUp: true,
+  evaluate: () => wrong('"get_context" can only be worked out when the template is compiled'),
+};
+
 /** `get_file` becomes a literal when the template is compiled, so that a plan needs no files. */
 const getFile: TemplateFunction = {
   name: 'get_file',
   evaluate: () => wrong('"get_file" can only be worked out when the template is compiled'),
 };
 
-export const lookups = [getParam, getResource, getAttr, getFile];
+export const lookups = [getParam, getResource, getAttr, getContext, getFile];

@@ -92,6 +92,18 @@ export const functionRows: readonly FunctionRow[] = [
     example: { call: { get_attr: ['server', 'addresses', 'lan', 0, 'addr'] }, gives: '10.0.0.7' },
   },
   {
+    name: 'get_context',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: '`[context, key, …]`, or the name of an `Anneal::Context` resource',
+    oddities: [
+      'not in Heat: the same as `get_attr: [context, data, key, …]`',
+      'in an output it follows the changes of the hosts; a property keeps its value until the next update',
+      'a path that does not exist gives null',
+    ],
+    example: { call: { get_context: ['cluster', 'addresses', 'head', 0] } },
+  },
+  {
     name: 'get_file',
     since: '2013-05-23',
     stands: 'values',

@@ -203,10 +203,15 @@ export class Build {
     if (name === 'repeat' && argument.kind === 'map' && !hasWrittenPermutations(argument, this.#options.version))
       return this.#refuse('InvalidArguments', `${path}: "permutations" must be true or false`, path, source);
     if (name === 'get_file') return this.#file(argument, path, source);
+    const read = name === 'get_context' ? contextRead(argument) : { function: name, arguments: argument };
+    if (!read) {
+      const message = `${path}: Arguments to "get_context" must be of the form [resource_name, (path), ...]`;
+      return this.#refuse('InvalidArguments', message, path, source);
+    }
     const call: Expression = {
       kind: 'call',
-      function: name,
-      arguments: this.#foldTarget(name, argument, path),
+      function: read.function,
+      arguments: this.#foldTarget(read.function, read.arguments, path),
       ...(source && { source }),
     };
     if (!this.#noteLookup(call, { argument, place, path })) return undefined;
@@ -374,4 +379,18 @@ export class Build {
 function hasWrittenPermutations({ entries }: Extract<Expression, { kind: 'map' }>, version: Version): boolean {
   const value = entries.find(({ key }) => key === 'permutations')?.value;
   return version < '2017-09-01' || value === undefined || value.kind === 'literal';
+}
+
+/** The lookup that `get_context` represents. Undefined when its arguments are no name and no list. */
+function contextRead(argument: Expression): { function: 'get_attr'; arguments: Expression } | undefined {
+  const data: Expression = { kind: 'literal', value: 'data' };
+  if (argument.kind === 'list') {
+    const [first, ...path] = argument.items;
+    return first && { function: 'get_attr', arguments: { kind: 'list', items: [first, data, ...path] } };
+  }
+  if (argument.kind !== 'literal') return undefined;
+  const [name, ...path] = Array.isArray(argument.value) ? argument.value : [argument.value];
+  return typeof name === 'string'
+    ? { function: 'get_attr', arguments: { kind: 'literal', value: [name, 'data', ...path] } }
+    : undefined;
 }

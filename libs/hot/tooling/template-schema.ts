@@ -132,6 +132,7 @@ const replacing = object(
 /** Schemas of arguments that always have the same form. Other arguments may be any value. */
 const argumentSchemas: Readonly<Record<string, JsonObject>> = {
   get_attr: orCall(text, many(1, ref('value'))),
+  get_context: orCall(text, many(1, ref('value'))),
   get_param: orCall(text, many(1, ref('value'))),
   get_resource: orCall(text),
   get_file: orCall(text),

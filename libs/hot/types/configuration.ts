@@ -1,5 +1,6 @@
 /** The types that put configs on hosts. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { contextType } from './context.ts';
 
 const ioTypes = { allowed_values: ['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean'] };
 const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
@@ -268,4 +269,5 @@ export const configurationTypes: ResourceType[] = [
   multipartMime,
   orderedConfig,
   queueServer,
+  contextType,
 ];

@@ -5,7 +5,7 @@ export interface Completion {
   name: string;
   description: string;
 }
-export type Noun = 'stack' | 'node' | 'host' | 'queue' | 'deployment' | 'subscription' | 'dead-letter';
+export type Noun = 'stack' | 'node' | 'host' | 'queue' | 'deployment' | 'context' | 'subscription' | 'dead-letter';
 
 /** The kind of object that an argument or option names. */
 const nounsOfArguments: Readonly<Record<string, Noun>> = {
@@ -15,6 +15,7 @@ const nounsOfArguments: Readonly<Record<string, Noun>> = {
   host: 'host',
   queue: 'queue',
   deployment: 'deployment',
+  context: 'context',
 };
 const nounsOfOptions: Readonly<Record<string, Noun>> = { '--host': 'host', '--stack': 'stack', '--queue': 'queue' };
 const fileOptions = /^(-t|-e|--template|--environment|--password-file|--data)$/;

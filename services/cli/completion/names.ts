@@ -26,6 +26,8 @@ async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promis
       return (await client.queues.list({ signal })).map((row) => row.name);
     case 'deployment':
       return (await client.deployments.list()).map((row) => row.id);
+    case 'context':
+      return (await client.contexts.list({ signal })).map((row) => row.name);
     case 'subscription':
       return (await client.subscriptions.list()).map((row) => row.id);
     case 'dead-letter':

@@ -27,11 +27,6 @@ export interface NewRunContext extends RunContext {
 }
 type Request = Envelope<ResourceRequest>;
 
-/** The part of a request that a run is made from. */
-export interface Asked extends Pick<ResourceRequest, 'stack' | 'fence' | 'deadline'> {
-  readonly resource: Pick<ResourceRequest['resource'], 'id' | 'name'>;
-}
-
 export interface RunTarget {
   readonly config: StoredConfig;
   readonly values: JsonObject;
@@ -68,7 +63,8 @@ export async function runTarget(context: NewRunContext, { resource, properties }
   return { config, values, actions, name, waits };
 }
 
-function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObject): StoredConfig {
+/** A config that is a map, with its inputs in their places. */
+export function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObject): StoredConfig {
   const inputs = new Map([
     ...config.inputs.flatMap(({ name, default: value }): [string, Json][] => (value === null ? [] : [[name, value]])),
     ...Object.entries(values),
@@ -82,7 +78,7 @@ function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObje
  * The input values. A map that is sealed as a whole (by a function) is resealed value by value, to make its names
  * readable.
  */
-function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
+export function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
   const values = (given ?? {}) as JsonObject;
   if (!secrets.isSealed(values)) return values;
   const opened = secrets.open<Json>(values) as JsonObject;
@@ -93,7 +89,9 @@ function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefin
 export function restingState(
   context: NewRunContext,
   before: DeploymentState | null,
-  { host, target, action }: { host: Pick<HostDocument, 'id' | 'name'>; target: RunTarget; action: HostAction },
+  host: HostDocument,
+  target: RunTarget,
+  action: HostAction,
 ): DeploymentState {
   const now = context.service.now().toISOString();
   const digest = digestOf(target.config, target.values);
@@ -133,7 +131,7 @@ export function startRun(
   options: {
     base: Draft<ConfigurationResource>;
     host: HostDocument;
-    asked: Asked;
+    message: Request;
     before: DeploymentState | null;
     target: RunTarget;
     action: HostAction;
@@ -141,13 +139,14 @@ export function startRun(
     version: number;
   },
 ): Draft<ConfigurationResource> | undefined {
-  const { base, host, asked: data, before, target, action, version } = options;
+  const { base, host, message, before, target, action, version } = options;
   const selected = selectForAction(target.config, action, target.actions);
   if (!selected) return undefined;
+  const { data } = message;
   const now = context.service.now();
   const runId = runIdOf(data.resource.id, data.fence);
   const deployment: DeploymentState = {
-    ...restingState(context, before, { host, target, action }),
+    ...restingState(context, before, host, target, action),
     group: selected.group,
     status: 'IN_PROGRESS',
     reason: `Waits in the queue of ${host.name}`,

@@ -32,6 +32,8 @@ export interface RunContext extends RunTimerContext {
   readonly service: ServiceContext;
   readonly collections: ConfigurationCollections;
   readonly queues: QueueContext;
+  /** Looks at a context again, because a run of one of its configs has ended. */
+  readonly wakeContext: (id: string) => void;
 }
 
 /** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
@@ -281,13 +283,19 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
   }
 }
 
-/** Offers or skips the deployments in the same stack that depend on the deployment that has just ended. */
+/**
+ * Offers or skips the deployments in the same stack that depend on the deployment that has just ended, or wakes the
+ * context that it belongs to.
+ */
 export async function settleDependents(context: RunContext, ended: ConfigurationResource): Promise<void> {
-  const { status, stack_id } = ended;
-  // Only deployments of a stack depend on each other.
-  if (status === null || status === 'IN_PROGRESS' || stack_id === '') return;
+  const { status } = ended;
+  if (status === null || status === 'IN_PROGRESS') return;
+  if (ended.parent) {
+    context.wakeContext(ended.parent);
+    return;
+  }
   const others = await context.collections.resources.find({
-    where: { stack_id, status: 'IN_PROGRESS' },
+    where: { stack_id: ended.stack_id, status: 'IN_PROGRESS' },
   });
   for (const other of others) {
     if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;

@@ -71,9 +71,12 @@ export async function createRig(
   const engine = await context.bus.consume(engineQueue, async ({ message }) => {
     responses.push(message.data as ResourceResponse);
   });
-  const listener = await context.bus.subscribe(['deployment.#', 'host.#', 'queue.#'], async ({ message }) => {
-    events.push(message);
-  });
+  const listener = await context.bus.subscribe(
+    ['deployment.#', 'host.#', 'queue.#', 'context.#'],
+    async ({ message }) => {
+      events.push(message);
+    },
+  );
   let stopped = false;
   const rig: Rig = {
     context,

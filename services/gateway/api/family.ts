@@ -6,6 +6,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { describe, serveEndpoint, type Endpoint } from './endpoint.ts';
+import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
@@ -16,6 +17,7 @@ import { systemEndpoints } from './system-endpoints.ts';
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
+  ContextEndpointOptions &
   QueueEndpointOptions & {
     authenticate: Authenticate;
     newId: () => string;
@@ -29,6 +31,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...systemEndpoints(options),
   ...stackEndpoints(options),
   ...hostEndpoints(options),
+  ...contextEndpoints(options),
   ...queueEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),

@@ -3,7 +3,6 @@ import {
   deliveryList,
   deliveryReplay,
   deliveryViewSchema,
-  eventGapSchema,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
@@ -42,7 +41,7 @@ export function subscriptionEndpoints({
         'Create a subscription: events are sent to a URL, signed as Standard Webhooks define. Only this answer contains the secret.',
       body: subscribeSchema,
       status: 201,
-      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
+      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
       handle: ({ request, body: { secret, after, ...wanted } }) => {
         const project = projectOf(request);
         const sealed = secret === undefined ? null : sealText(secrets, secret);

@@ -31,9 +31,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     const plan = await ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true });
     return {
       stack: {
-        // Heat's text for a stack that does not exist.
-        id: 'None',
-        parent: null,
+        id,
         stack_name: name,
         description: target.description,
         template_description: target.description,

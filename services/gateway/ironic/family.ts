@@ -4,8 +4,6 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   convertDriverInfo,
   driverInfoSchema,
-  nodeNameSchema,
-  resourceClassSchema,
   nodeEnrol,
   nodeExtraSchema,
   nodePropertiesSchema,
@@ -66,10 +64,10 @@ const ironicWording: FamilyWording = {
 
 const enrolSchema = z.object({
   uuid: z.guid().optional(),
-  name: nodeNameSchema.optional(),
+  name: z.string().min(1).max(255).optional(),
   driver: z.enum(['redfish']).default('redfish'),
   driver_info: driverInfoSchema.loose(),
-  resource_class: resourceClassSchema.default('baremetal'),
+  resource_class: z.string().min(1).max(80).default('baremetal'),
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
   extra: nodeExtraSchema.default({}),

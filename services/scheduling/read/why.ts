@@ -4,6 +4,7 @@
  */
 import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -135,7 +136,10 @@ export function createWhy(parameters: {
               `anneal stack retry ${name}`,
             ],
           }
-        : { summary: `${resource.name} is idle: it is ${resource.action}_${resource.status}.`, exits: [] };
+        : (ofContext(resource) ?? {
+            summary: `${resource.name} is idle: it is ${resource.action}_${resource.status}.`,
+            exits: [],
+          });
     }
     if (isNested(resource)) {
       const child = await collections.stacks.get(resource.id);
@@ -241,6 +245,18 @@ export function createWhy(parameters: {
 const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);
 
 const sinceOf = ({ hook, started_at, updated_at }: ResourceDocument): string => hook?.since ?? started_at ?? updated_at;
+
+/** A context whose configs failed on a member between two updates of its stack. */
+function ofContext({ type, name, id, attributes }: ResourceDocument): End | undefined {
+  const failures = type === 'Anneal::Context' ? attributes['failures'] : undefined;
+  const [first] = Array.isArray(failures) ? failures.filter(isObject) : [];
+  if (!first) return undefined;
+  const text = (key: string): string => (typeof first[key] === 'string' ? first[key] : '');
+  return {
+    summary: `${name} could not run ${text('config')} on ${text('member')}: ${text('reason')}`,
+    exits: [`anneal deployment show ${text('deployment_id')}`, `anneal context show ${id}`],
+  };
+}
 
 const linkOfFailure = ({ resource, type, failure }: StackDocument['failures'][number], since: string | null): Link => ({
   object: `resource ${resource} (${type})`,
