@@ -140,6 +140,32 @@ describe('a context', () => {
     expect(await rig.claim(idle)).toBeUndefined();
   });
 
+  it('C1: runs a version once on a member that another round has started and finished meanwhile', async () => {
+    rig = await createRig({ environment });
+    // More than one round starts at the same time.
+    const many = await hosts(...Array.from({ length: 18 }, (_, index) => `m${index}`));
+    const [first = '', second = ''] = many;
+    const late = many.slice(16);
+    const gate = Promise.withResolvers<void>();
+    let passes = 0;
+    disarm.push(armFault('configuration.run.recorded', () => (++passes === 1 ? gate.promise : undefined)));
+    const properties = { members: { all: many }, configs: [{ config: await config() }] };
+    const { resource } = await rig.request('create', { type, name: 'ctx', properties });
+    // The end of this run wakes a second round while the first one is held.
+    const answered = many.find((host) => host !== first && host !== second && !late.includes(host)) ?? '';
+    await run(answered);
+    for (const host of late) await run(host);
+    gate.resolve();
+    for (const host of many) if (host !== answered && !late.includes(host)) await run(host);
+    expect((await rig.final(resource.id)).status).toBe('complete');
+    // An event may arrive twice under one id.
+    const events = rig.events.filter((each) => each.type === 'deployment.queued');
+    const queuedHosts = [...new Map(events.map((each) => [each.id, each.data as { host_id: string }])).values()].map(
+      ({ host_id }) => host_id,
+    );
+    expect(queuedHosts.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(many.toSorted((a, b) => (a < b ? -1 : 1)));
+  });
+
   it('follows its members: a new one and the others run once; one that left is not awaited', async () => {
     rig = await createRig({ environment });
     const [a = '', b = '', c = ''] = await hosts('a', 'b', 'c');

@@ -255,12 +255,13 @@ export class Contexts {
     for (const id of round.remove) await removeMemberRun(context, id);
     for (let index = 0; index < round.start.length; index += atOnce) {
       const some = round.start.slice(index, index + atOnce);
-      await Promise.all(
-        some.map(async ({ id, member, config: { name } }) => {
+      const started = await Promise.all(
+        some.map(async ({ config: { name }, ...start }) => {
           const config = spec.configs.find((each) => each.name === name);
-          if (config) await startMemberRun(context, document, { id, member, config });
+          return !config || startMemberRun(context, document, { ...start, config });
         }),
       );
+      if (started.includes(false)) this.wake(document.id);
     }
     return round;
   }

@@ -34,29 +34,34 @@ export async function knownRuns(context: NewRunContext, id: string): Promise<Map
       const { status, round, run_id, deployment } = document;
       if (!status || !round || !deployment) return [];
       const taken = deployment.started_at !== null || byRun.get(run_id ?? '')?.taken_at !== undefined;
-      return [[document.id, { id: document.id, status, taken, ...round, reason: deployment.reason }]];
+      const { reason } = deployment;
+      return [[document.id, { id: document.id, status, taken, ...round, reason, seen: document.version }]];
     }),
   );
 }
 
-/** Starts a run, in place of the one before it. Harmless to repeat. */
+/**
+ * Starts a run, in place of the one before it. False when the document of the run is no longer the one that the decision
+ * was made from: another round has started it, or it has ended meanwhile. Then the context must be looked at again.
+ */
 export async function startMemberRun(
   context: NewRunContext,
   parent: ContextDocument,
-  { id, member, config }: { id: string; member: ContextMember; config: ContextConfig },
-): Promise<void> {
-  await context.queues.serial.run(`host ${member.host}`, async () => {
+  { id, member, config, seen }: { id: string; member: ContextMember; config: ContextConfig; seen: number | undefined },
+): Promise<boolean> {
+  return context.queues.serial.run(`host ${member.host}`, async () => {
     const { resources, hosts } = context.collections;
     const [known, host] = await Promise.all([resources.get(id), hosts.get(member.host)]);
-    if (!host || host.status === 'deleting') return;
+    if (!host || host.status === 'deleting') return true;
+    if (known && known.removed_at === null && known.version !== seen) return false;
     const draft = draftRun(context, { parent, id, member, config, host, known });
     const saved = await write(context, draft, known);
-    // Another replica was first.
-    if (!saved) return;
+    if (!saved) return false;
     if (known?.run_id && known.status === 'IN_PROGRESS') {
       await withdraw(context, { run_id: known.run_id, host_id: host.id, even_claimed: false });
     }
     await carryOut(context, saved);
+    return true;
   });
 }
 

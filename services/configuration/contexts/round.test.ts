@@ -23,7 +23,7 @@ function round(
   const runs = new Map(
     Object.entries(known).map(([id, run]): [string, KnownRun] => [
       id,
-      { id, status: 'COMPLETE', key: roundKey(version, first), fence: 1, taken: false, reason: 'why', ...run },
+      { id, status: 'COMPLETE', key: roundKey(version, first), fence: 1, taken: false, reason: 'why', seen: 1, ...run },
     ]),
   );
   const plan = planRound({ version, fence, members, configs, runs, idOf });

@@ -29,10 +29,18 @@ export interface KnownRun {
   /** Its host has taken it from the queue. */
   readonly taken: boolean;
   readonly reason: string;
+  /** The version of its document that the round decides from. */
+  readonly seen: number;
 }
 
 export interface Round {
-  readonly start: readonly { readonly id: string; readonly member: ContextMember; readonly config: RoundConfig }[];
+  readonly start: readonly {
+    readonly id: string;
+    readonly member: ContextMember;
+    readonly config: RoundConfig;
+    /** The version of the document of the run before it; undefined without one. */
+    readonly seen: number | undefined;
+  }[];
   /** Runs to take out of the queues: their members have left, are silent, or no longer have the config. */
   readonly cancel: readonly string[];
   /** Deployments that no longer belong to the context. */
@@ -74,7 +82,7 @@ export function planRound(options: {
       const id = idOf(config, member.host);
       const next = nextOf(runs.get(id), { key: roundKey(version, config), fence });
       if (next === 'done') continue;
-      if (next === 'start') start.push({ id, member, config });
+      if (next === 'start') start.push({ id, member, config, seen: runs.get(id)?.seen });
       if (next === 'failed') {
         const reason = runs.get(id)?.reason ?? '';
         failures.push({ member: member.name, host: member.host, config: config.name, deployment_id: id, reason });
