@@ -77,6 +77,15 @@ async function createWillingHost(): Promise<string> {
   return id;
 }
 
+/** A host that has asked for work. */
+async function createUpHost(): Promise<string> {
+  const id = await createHost();
+  const data = { project, queue: `host.${id}.requests`, ttl: 60, grace: 60 };
+  const claim = context.mint(queueClaim, { data, project });
+  await context.bus.request({ queue: requestsQueue('configuration'), call: queueClaim, message: claim });
+  return id;
+}
+
 interface Case {
   readonly service: ServiceName;
   readonly subject: () => Promise<Subject>;
@@ -104,6 +113,16 @@ const cases: readonly Case[] = [
       changed: { actions: ['CREATE', 'UPDATE', 'SUSPEND'] },
       endless: { type: ordered, properties: { hosted_on: await createHost(), script: 'true' } },
       deaths: ['provider.recorded', 'configuration.run.recorded', 'outbox.sent'].map(dieAt),
+    }),
+  },
+  {
+    service: 'configuration',
+    subject: async () => ({
+      type: 'Anneal::Context',
+      properties: { members: { all: await createUpHost() } },
+      changed: { facts: ['rack'] },
+      endless: { type: 'Anneal::Context', properties: { members: { all: await createHost() } } },
+      deaths: ['provider.recorded', 'provider.answered', 'configuration.context.changed', 'outbox.sent'].map(dieAt),
     }),
   },
   {

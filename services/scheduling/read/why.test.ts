@@ -1,3 +1,11 @@
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import {
+  providerAnnounced,
+  resourceResponse,
+  type ResourceRequest,
+  type ResourceResponse,
+} from '@anneal/contracts/resource.ts';
 import { stackSignal, stackWhy } from '@anneal/contracts/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -91,4 +99,34 @@ it('why reports the root cause of a failed stack and the next steps', async () =
   expect(answer.exits).toContain('anneal stack retry s');
   expect(await why(id, 'f')).toMatchObject({ summary: expect.stringContaining('f has failed') });
   await expect(why(id, 'nope')).rejects.toMatchObject({ code: 'NotFound' });
+});
+
+it('why names the member on which a config of a context failed after the last update of the stack', async () => {
+  const { bus, mint } = harness.context;
+  const type = 'Anneal::Context';
+  const answer = async (request: Envelope<ResourceRequest>, more: Pick<ResourceResponse, 'action' | 'attributes'>) => {
+    const { resource: of, stack, fence } = request.data;
+    const data = { resource_id: of.id, stack_id: stack.id, fence, status: 'complete' as const, ...more };
+    const message = mint(resourceResponse, { id: `${request.id}:${more.action}`, cause: request, data });
+    await bus.send({ queue: request.replyto ?? '', messages: [message] });
+  };
+  let created: Envelope<ResourceRequest> | undefined;
+  await bus.consume('test.contexts', async ({ message }) => {
+    created = message as Envelope<ResourceRequest>;
+    await answer(created, { action: 'create', attributes: { version: 1, failures: [] } });
+  });
+  const types = [{ type, properties: {}, attributes: {}, open_attributes: true }];
+  const announced = mint(providerAnnounced, { data: { provider: 'test', queue: 'test.contexts', types } });
+  await bus.send({ queue: requestsQueue('scheduling'), messages: [announced] });
+  const { id } = await harness.create('s', planWith([resource('cluster', {}, { type })]));
+  expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+  expect((await why(id, 'cluster')).summary).toBe('cluster is idle: it is CREATE_COMPLETE.');
+  const failures = [{ member: 'node-1', config: 'conf', reason: 'no disk', deployment_id: 'd1' }];
+  if (created) await answer(created, { action: 'signal', attributes: { version: 2, failures } });
+  const found = await eventually(async () => {
+    const answered = await why(id, 'cluster');
+    return answered.exits.length > 0 ? answered : undefined;
+  });
+  expect(found.summary).toBe('cluster could not run conf on node-1: no disk');
+  expect(found.exits[0]).toBe('anneal deployment show d1');
 });
