@@ -1,5 +1,5 @@
 /**
- * `npm run soak`: tests the product on real brokers and databases, and kills them. `--short` is the selection of CI, which
+ * `npm run soak`: tests the product on real brokers and databases, and kills them. `--short` is a selection that
  * takes minutes and ends at a time limit. Names of files select other tests.
  */
 import { spawn } from 'node:child_process';

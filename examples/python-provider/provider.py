@@ -128,12 +128,25 @@ class Provider:
     def __init__(self, url: str, prefix: str, files: Files):
         self.prefix = prefix
         self.files = files
-        self.channel = pika.BlockingConnection(pika.URLParameters(url)).channel()
+        connection = pika.BlockingConnection(pika.URLParameters(url))
+        self.declare(connection)
+        self.channel = connection.channel()
         # A send returns when the broker has stored the message on disk.
         self.channel.confirm_delivery()
-        self.channel.queue_declare(
-            prefix + QUEUE, durable=True, arguments={"x-queue-type": "quorum", "x-delivery-limit": 1_000_000}
-        )
+
+    def declare(self, connection: pika.BlockingConnection) -> None:
+        arguments = {
+            "x-queue-type": "quorum",
+            "x-delivery-limit": 1_000_000,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": self.prefix + "anneal.rejected",
+        }
+        try:
+            connection.channel().queue_declare(self.prefix + QUEUE, durable=True, arguments=arguments)
+        except pika.exceptions.ChannelClosedByBroker as refusal:
+            # An earlier version declared the queue with other arguments, which it keeps. Use it as it is.
+            if refusal.reply_code != 406:
+                raise
 
     def send(self, queue: str, message: dict) -> None:
         self.channel.basic_publish(

@@ -2,8 +2,10 @@
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import {
   deliveryViewSchema,
+  eventGapSchema,
   subscriptionViewSchema,
   type DeliveryView,
+  type EventGap,
   type SubscriptionView,
 } from '@anneal/contracts/notification.ts';
 import { z } from 'zod';
@@ -19,6 +21,8 @@ interface Filter {
   subjectPrefix?: string | undefined;
   /** The event after which to start; `beginning` for all stored events. */
   after?: string | undefined;
+  /** Called when the log has removed the event to start after: events behind it may be lost. */
+  onGap?: ((gap: EventGap) => void) | undefined;
 }
 
 export interface Events {
@@ -38,7 +42,7 @@ export interface SubscriptionCalls {
     subjectPrefix?: string | undefined;
     secret?: string | undefined;
     after?: string | undefined;
-  }): Promise<{ subscription: SubscriptionView; secret: string }>;
+  }): Promise<{ subscription: SubscriptionView; secret: string; gap?: EventGap | undefined }>;
   list(): Promise<SubscriptionView[]>;
   show(parameters: { id: string }): Promise<SubscriptionView>;
   delete(parameters: { id: string }): Promise<void>;
@@ -54,12 +58,14 @@ export function eventsOf(connection: GatewayConnection): Events {
     subject_prefix: subjectPrefix,
   });
   return {
-    async list({ limit, after, ...filter } = {}) {
+    async list({ limit, after, onGap, ...filter } = {}) {
       const what = 'list the events';
       const body = await connection.json({ service, path: '/events', query: { ...query(filter), limit, after }, what });
+      const { gap } = read(z.object({ gap: eventGapSchema.optional() }), body, what);
+      if (gap) onGap?.(gap);
       return readList(envelopeSchema, 'events', body, what);
     },
-    async *follow({ signal, onOpen, after, ...filter }) {
+    async *follow({ signal, onOpen, onGap, after, ...filter }) {
       const what = 'follow the events';
       const stream = followStream({
         connection,
@@ -71,7 +77,10 @@ export function eventsOf(connection: GatewayConnection): Events {
         signal,
         onOpen,
       });
-      for await (const { data } of stream) yield read(envelopeSchema, data, what);
+      for await (const { name, data } of stream) {
+        if (name === 'gap') onGap?.(read(eventGapSchema, data, what));
+        else yield read(envelopeSchema, data, what);
+      }
     },
   };
 }
@@ -95,7 +104,8 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
         },
         what,
       });
-      return read(z.object({ subscription: subscriptionViewSchema, secret: z.string() }), body, what);
+      const answer = { subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() };
+      return read(z.object(answer), body, what);
     },
     async list() {
       const what = 'list the subscriptions';

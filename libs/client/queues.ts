@@ -1,4 +1,6 @@
 /** Queues of every kind, and the dead letters. */
+import type { Json } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import {
@@ -13,6 +15,14 @@ import { followStream, type StreamedEvent } from './stream.ts';
 
 export interface QueueCalls {
   list(parameters?: { signal?: AbortSignal }): Promise<QueueRow[]>;
+  show(parameters: { queue: string }): Promise<QueueRow>;
+  /** Appends messages. A queue of a user is created when it does not exist. `ttl` is in seconds, default one hour. */
+  publish(parameters: {
+    queue: string;
+    messages: readonly { body: Json; ttl?: number | undefined }[];
+  }): Promise<string[]>;
+  /** Removes all messages, except requests that a deployment waits for. */
+  purge(parameters: { queue: string }): Promise<void>;
   /** The first messages; they stay in the queue. */
   peek(parameters: { queue: string; limit?: number | undefined }): Promise<Peeked[]>;
   /** Yields each message as it arrives, until the signal. */
@@ -37,6 +47,21 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
         await connection.json({ service, path: '/queues', what, signal }),
         what,
       );
+    },
+    async show({ queue }) {
+      const what = `show the queue ${queue}`;
+      const path = `/queues/${encodeURIComponent(queue)}`;
+      return read(queueRowSchema, await connection.json({ service, path, what }), what);
+    },
+    async publish({ queue, messages }) {
+      const what = `publish to the queue ${queue}`;
+      const path = `/queues/${encodeURIComponent(queue)}/messages`;
+      const answer = await connection.json({ service, path, method: 'POST', body: { messages }, what });
+      return read(z.object({ ids: z.array(z.string()) }), answer, what).ids;
+    },
+    async purge({ queue }) {
+      const path = `/queues/${encodeURIComponent(queue)}/messages`;
+      await connection.call({ service, path, method: 'DELETE', what: `purge the queue ${queue}` });
     },
     async peek({ queue, limit }) {
       const what = `peek at the queue ${queue}`;

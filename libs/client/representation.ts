@@ -107,6 +107,8 @@ export const queueRowSchema = z.looseObject({
   in_flight: z.number(),
   consumers: z.number().nullable(),
   oldest_age_ms: z.number().nullable(),
+  host_id: z.string().nullish(),
+  received: z.number().nullish(),
 });
 export type QueueRow = z.infer<typeof queueRowSchema>;
 

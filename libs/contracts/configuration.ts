@@ -113,6 +113,7 @@ export const queueViewSchema = z.object({
   post_bytes: z.number().int().optional().meta({
     description: 'Maximum size, in bytes, of all messages of one post; absent in answers of older versions.',
   }),
+  received: z.number().int().optional().meta({ description: 'The number of messages that it ever received.' }),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
 
@@ -303,6 +304,29 @@ export const configShow = call('config.show', 'Read a config: text, inputs, outp
   answer: configViewSchema,
 });
 
+const ioType = z.enum(['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean']);
+const ioSchema = z.object({ name: z.string().min(1), description: z.string().nullish(), type: ioType.nullish() });
+export const configCreate = call('config.create', 'Store a config. A config never changes. Idempotent by id.', {
+  question: z.object({
+    id: z.uuid(),
+    project: z.string(),
+    name: z.string().max(255),
+    group: z.string().min(1).max(255),
+    config: json,
+    inputs: z.array(
+      ioSchema.extend({ default: json.optional(), replace_on_change: z.boolean().nullish(), value: json.optional() }),
+    ),
+    outputs: z.array(ioSchema.extend({ error_output: z.boolean().nullish() })),
+    options: jsonObject,
+  }),
+  answer: configViewSchema,
+});
+export type ConfigCreate = z.infer<typeof configCreate.data>;
+export const configDelete = call('config.delete', 'Delete a config that was stored by `config.create`.', {
+  question: z.object({ project: z.string(), config: z.string() }),
+  answer: z.object({}),
+});
+
 // ---- deployments
 
 export const deploymentViewSchema = z.object({
@@ -331,6 +355,12 @@ export const deploymentViewSchema = z.object({
   failure: failureSchema.nullable(),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
+  config_id: z.string().optional().meta({
+    description: 'The stored config that it runs. Absent for a deployment of a stack, whose config has its own id.',
+  }),
+  given_values: jsonObject.optional().meta({
+    description: 'The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.',
+  }),
 });
 export type DeploymentView = z.infer<typeof deploymentViewSchema>;
 
@@ -345,4 +375,64 @@ export const deploymentShow = call(
     question: z.object({ project: z.string(), deployment: z.string() }),
     answer: deploymentViewSchema,
   },
+);
+
+export const hostMetadata = call('host.metadata', "Read the deployments of a host as the metadata of Heat's server.", {
+  question: z.object({ project: z.string(), host: z.string() }),
+  answer: z.object({
+    deployments: z
+      .array(
+        hostRequestSchema
+          .pick({ id: true, name: true, group: true, config: true, options: true, creation_time: true })
+          .extend({ inputs: z.array(jsonObject), outputs: z.array(jsonObject) }),
+      )
+      .meta({ description: 'In the order of their names. Secrets are masked.' }),
+  }),
+});
+export type HostMetadata = z.infer<typeof hostMetadata.answer>;
+
+export const hostActionSchema = hostRequestSchema.shape.action;
+const endedStatus = z.enum(['COMPLETE', 'FAILED']);
+export const deploymentCreate = call('deployment.create', 'Run a stored config on a host. Idempotent by id.', {
+  question: z.object({
+    id: z.uuid(),
+    project: z.string(),
+    host: z.string().min(1).max(255).meta({ description: 'Its id or name.' }),
+    config: z.string(),
+    input_values: jsonObject,
+    action: hostActionSchema,
+    seconds: z.number().int().positive().max(2_592_000).optional().meta({
+      description: 'Time limit of the whole deployment, waiting included. Absent: one day.',
+    }),
+    ended: z.object({ status: endedStatus, reason: z.string() }).optional().meta({
+      description: 'Records a deployment that ran elsewhere; the host need not exist and receives nothing.',
+    }),
+  }),
+  answer: deploymentViewSchema,
+});
+export type DeploymentCreate = z.infer<typeof deploymentCreate.data>;
+export const deploymentUpdate = call(
+  'deployment.update',
+  'Run a deployment again with another config or other values, or record its result.',
+  {
+    question: z.object({
+      project: z.string(),
+      deployment: z.string(),
+      config: z.string().optional(),
+      input_values: jsonObject.optional(),
+      action: hostActionSchema.optional(),
+      again: z.boolean().optional().meta({ description: 'Also run it again if it failed and nothing else changes.' }),
+      result: z
+        .object({ status: endedStatus.optional(), reason: z.string().optional(), output_values: jsonObject.optional() })
+        .optional()
+        .meta({ description: 'Ends a run in progress, as an answer of its host does.' }),
+    }),
+    answer: deploymentViewSchema,
+  },
+);
+export type DeploymentUpdate = z.infer<typeof deploymentUpdate.data>;
+export const deploymentDelete = call(
+  'deployment.delete',
+  'Delete a deployment that was made by `deployment.create`; a request that the host has not taken is withdrawn.',
+  { question: z.object({ project: z.string(), deployment: z.string() }), answer: z.object({}) },
 );

@@ -35,6 +35,16 @@ export const subscriptionViewSchema = z.object({
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
+export const eventGapSchema = z
+  .object({
+    after: z.string().meta({ description: 'The event that is not in the log any more.' }),
+    oldest: z.iso.datetime().nullable().meta({
+      description: 'Time of the oldest event of the project in the log; null when the log has none.',
+    }),
+  })
+  .meta({ description: 'Events between the two may be lost: the log has removed them.' });
+export type EventGap = z.infer<typeof eventGapSchema>;
+
 export const subscriptionCreate = call('subscription.create', 'Create a subscription: events are sent to a URL.', {
   question: z.object({
     id: z.string(),
@@ -50,7 +60,7 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
       .meta({ description: 'Also deliver events after this one; `beginning` for all stored events.' }),
   }),
   answer: z
-    .object({ subscription: subscriptionViewSchema, secret: z.string() })
+    .object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() })
     .meta({ description: 'The secret is shown here and never again.' }),
 });
 export const subscriptionList = call('subscription.list', 'List the subscriptions of a project.', {
@@ -96,6 +106,10 @@ export const eventLog = call('event.log', 'List the events of a project in the o
       description:
         'Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event.',
     }),
+    position: z.number().int().optional().meta({
+      description:
+        'The `position` of the answer that ended with `after`. Shows whether an event was removed from the log unread, also when `after` itself was removed.',
+    }),
     types: z.array(z.string()).default(['#']),
     subject_prefix: z.string().default(''),
     limit: z.number().int().min(1).max(1000),
@@ -105,5 +119,7 @@ export const eventLog = call('event.log', 'List the events of a project in the o
     cursor: z.string().optional().meta({
       description: 'The last event examined, whether it matches or not; reading from here examines no event twice.',
     }),
+    position: z.number().int().optional().meta({ description: 'The number up to which the log was read.' }),
+    gap: eventGapSchema.optional(),
   }),
 });

@@ -135,17 +135,19 @@ export const nodePropertiesSchema = z
   .catchall(json)
   .refine((properties) => JSON.stringify(properties).length <= 65_536, 'expected at most 64 KiB');
 
+/** A name that a terminal, an address and every store show as it was written. */
+const isPlainName = (name: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(name);
+const plainName = 'must not contain a control character or half of a character (a lone surrogate)';
+export const nodeNameSchema = z.string().min(1).max(255).refine(isPlainName, plainName);
+export const resourceClassSchema = z.string().min(1).max(80).refine(isPlainName, plainName);
+
 export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also make it available.', {
   question: z.object({
     id: z.string(),
-    name: z
-      .string()
-      .min(1)
-      .max(255)
-      .refine((name) => name.isWellFormed(), 'must not contain a lone surrogate (half of a character)'),
+    name: nodeNameSchema,
     driver: z.enum(['redfish']),
     driver_info: driverInfoSchema.extend({ redfish_password: secretText.optional() }),
-    resource_class: z.string().default('baremetal'),
+    resource_class: resourceClassSchema.default('baremetal'),
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
     extra: nodeExtraSchema.default({}),

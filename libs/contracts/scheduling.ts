@@ -5,6 +5,9 @@ import { failureSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
 import { driftSchema, leafFailureSchema } from './resource.ts';
 
+/** A hundred years. A later deadline has no date that every store and client can read. */
+export const mostTimeoutMinutes = 100 * 366 * 24 * 60;
+
 export const stackActions = [
   'CREATE',
   'UPDATE',
@@ -167,7 +170,7 @@ export const stackCreate = call('stack.create', 'Record a new stack and start it
     name: z.string(),
     project: z.string(),
     owner: z.string(),
-    timeout_minutes: z.number().int().positive().nullable(),
+    timeout_minutes: z.number().int().positive().max(mostTimeoutMinutes).nullable(),
     on_failure: z.enum(failurePolicies),
     tags: z.array(z.string()),
     adopt: jsonObject.optional().meta({
@@ -182,7 +185,7 @@ export const stackUpdate = call('stack.update', 'Update a stack: start a travers
   question: z.object({
     id: z.string(),
     project: z.string(),
-    timeout_minutes: z.number().int().positive().nullable().optional(),
+    timeout_minutes: z.number().int().positive().max(mostTimeoutMinutes).nullable().optional(),
     on_failure: z.enum(failurePolicies).optional(),
     tags: z.array(z.string()).optional(),
     converge: z

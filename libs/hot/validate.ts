@@ -26,15 +26,16 @@ export function validate({
   if (mistakes.any || !front) return { mistakes: mistakes.all() };
   const groups = sectionNode(front.read, 'parameter_groups');
   const described = Array.from(front.schemas.values(), (schema): [string, Json] => {
-    const value = Object.hasOwn(front.values, schema.name) ? front.values[schema.name] : undefined;
-    return [schema.name, describeParameter(schema, value)];
+    // Heat shows a value that the user gave, not one that is only a default.
+    const isGiven = front.environment.parameters.has(schema.name) && Object.hasOwn(front.values, schema.name);
+    return [schema.name, describeParameter(schema, isGiven ? front.values[schema.name] : undefined)];
   });
   return {
     answer: {
       Description: front.read.description,
       Parameters: toRecord(described),
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
-      Environment: maskHidden(front.environment.merged, front.schemas),
+      Environment: withEverySection(maskHidden(front.environment.merged, front.schemas)),
     },
     warnings: mistakes.warnings(),
   };
@@ -81,6 +82,18 @@ function describeConstraints({ constraints }: ParameterSchema): JsonObject {
     set('ConstraintDescription', constraint.description);
   }
   return found;
+}
+
+/** Heat shows the main sections of an environment also when they are empty. */
+function withEverySection(environment: JsonObject): JsonObject {
+  const { resource_registry: registry } = environment;
+  return {
+    parameters: {},
+    parameter_defaults: {},
+    event_sinks: [],
+    ...environment,
+    resource_registry: { resources: {}, ...(isPlainObject(registry) && registry) },
+  };
 }
 
 /** Replaces the values of hidden parameters in an environment. */

@@ -1,6 +1,6 @@
 /** The source of the keys for secrets: the setting, else a file in the data folder that the first start creates. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
@@ -22,11 +22,22 @@ export async function loadKeys(options: { setting: string | undefined; dataDirec
   if (options.setting !== undefined) return parse(options.setting, 'ANNEAL_KEYS');
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
   const file = join(options.dataDirectory, 'keys');
+  await createOnce(file, `${randomBytes(32).toString('base64')}\n`);
+  return parse(await readFile(file, 'utf8'), file);
+}
+
+/**
+ * Creates a file with its contents in one step, because another process that starts now may read it at once. The first
+ * of several processes wins; the others leave its file as it is.
+ */
+async function createOnce(file: string, text: string): Promise<void> {
+  const own = `${file}.${randomBytes(6).toString('hex')}`;
+  await writeFile(own, text, { flag: 'wx', mode: 0o600 });
   try {
-    // With `wx`, one of two processes that start together wins; the other reads its file.
-    await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
+    await link(own, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(own);
   }
-  return parse(await readFile(file, 'utf8'), file);
 }

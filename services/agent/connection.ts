@@ -40,12 +40,17 @@ const claimAnswer = z.object({
   messages: z.array(z.object({ id: z.string().optional(), href: z.string(), body: z.unknown() })),
 });
 
-export function connectAgent(options: {
-  seed: BootSeed;
-  client_id: string;
-  requestTimeoutMs?: number;
-}): AgentConnection {
-  const { seed, client_id, requestTimeoutMs = 30_000 } = options;
+export interface AgentConnectionOptions {
+  readonly seed: BootSeed;
+  readonly client_id: string;
+  /** Reads the seed again after the server refused its token, because an operator may have renewed the token. */
+  readonly reread?: (() => BootSeed) | undefined;
+  readonly requestTimeoutMs?: number;
+}
+
+export function connectAgent(options: AgentConnectionOptions): AgentConnection {
+  const { seed, requestTimeoutMs = 30_000 } = options;
+  const send = sender(options);
   const base = `${seed.gateway_url.replace(/\/$/, '')}/messaging/v2/queues`;
   const requests = `${base}/${encodeURIComponent(seed.requests_queue)}`;
   const responses = `${base}/${encodeURIComponent(seed.responses_queue)}`;
@@ -59,15 +64,8 @@ export function connectAgent(options: {
     accept: readonly number[];
   }): Promise<Response> => {
     const { method, url, body, signal, timeoutMs = requestTimeoutMs, accept } = parameters;
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
-      headers: {
-        'X-Auth-Token': seed.token,
-        'X-Project-Id': seed.project,
-        'Client-ID': client_id,
-        Accept: 'application/json',
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
@@ -118,6 +116,34 @@ export function connectAgent(options: {
       // The server also removes answered messages, so any refusal here means that there is nothing left to remove.
       await drain(call({ method: 'DELETE', url, signal, accept: [200, 204, 400, 403, 404] }));
     },
+  };
+}
+
+/** Sends requests with the token of the host. A refused token is read again, and with a new one the request is repeated. */
+function sender({
+  seed,
+  client_id,
+  reread,
+}: AgentConnectionOptions): (url: string, request: RequestInit) => Promise<Response> {
+  let { token } = seed;
+  const attempt = (url: string, request: RequestInit): Promise<Response> =>
+    fetch(url, {
+      ...request,
+      headers: {
+        'X-Auth-Token': token,
+        'X-Project-Id': seed.project,
+        'Client-ID': client_id,
+        Accept: 'application/json',
+        ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+    });
+  return async (url, request) => {
+    const response = await attempt(url, request);
+    const found = response.status === 401 ? (reread?.().token ?? token) : token;
+    if (found === token) return response;
+    await response.body?.cancel();
+    token = found;
+    return attempt(url, request);
   };
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createLog } from '@anneal/runtime/log.ts';
-import { readSeed } from './seed.ts';
+import { readSeed, rereadSeed } from './seed.ts';
 import { startAgent } from './start.ts';
 
 const usage = `Usage: node main.ts --seed FILE|URL --directory DIR
@@ -45,6 +45,7 @@ async function run(seedPlace: string, directory: string): Promise<void> {
   const seed = await readSeed({ place: seedPlace, directory, log, signal: stopping.signal });
   const agent = await startAgent({
     seed,
+    reread: () => rereadSeed({ place: seedPlace, directory }) ?? seed,
     directory,
     environment: cleanEnvironment(process.env),
     log,

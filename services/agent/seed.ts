@@ -23,6 +23,19 @@ export async function readSeed(options: {
   return /^https?:/.test(place) ? exchanged(options) : seedIn(readFileSync(place, 'utf8'), place);
 }
 
+/** The seed as its file has it now. Undefined while it cannot be read: an operator may be writing it. */
+export function rereadSeed({ place, directory }: { place: string; directory: string }): BootSeed | undefined {
+  const file = /^https?:/.test(place) ? exchangedFile(place, directory) : place;
+  try {
+    return seedIn(readFileSync(file, 'utf8'), file);
+  } catch {
+    return undefined;
+  }
+}
+
+const nameOf = (place: string): string => createHash('sha256').update(place).digest('hex').slice(0, 16);
+const exchangedFile = (place: string, directory: string): string => join(directory, `seed.${nameOf(place)}.json`);
+
 async function exchanged(options: {
   place: string;
   directory: string;
@@ -32,11 +45,10 @@ async function exchanged(options: {
   const { place, directory, log, signal } = options;
   mkdirSync(directory, { recursive: true });
   // The folder may hold the seed of another host, from an earlier boot address.
-  const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
-  const file = join(directory, `seed.${name}.json`);
+  const file = exchangedFile(place, directory);
   const known = read(file);
   if (known !== undefined) return seedIn(known, file);
-  const keyFile = join(directory, `boot-key.${name}`);
+  const keyFile = join(directory, `boot-key.${nameOf(place)}`);
   const key = read(keyFile) ?? randomBytes(24).toString('base64url');
   write(keyFile, key);
   const url = `${place.replace(/\/$/, '')}/exchange`;

@@ -26,6 +26,8 @@ import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
 
 export interface AgentOptions {
   readonly seed: BootSeed;
+  /** Reads the seed again: its token may have been renewed. */
+  readonly reread?: () => BootSeed;
   /** Its own folder: journal, runs, hooks. An agent that restarts in the same folder resumes its work. */
   readonly directory: string;
   /** The environment of every program. `HOST_ADDRESS` is also reported as a fact. */
@@ -52,12 +54,12 @@ const errorPauseMs = 2_000;
 const streamsEveryMs = 5_000;
 
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { directory, seed, log } = options;
+  const { directory, seed, reread, log } = options;
   mkdirSync(directory, { recursive: true });
   await freeSpace(directory);
   const journal = openJournal(join(directory, 'journal.db'));
   const stopping = new AbortController();
-  const connection = connectAgent({ seed, client_id: clientIdOf(directory, options.newId) });
+  const connection = connectAgent({ seed, reread, client_id: clientIdOf(directory, options.newId) });
   const loop = new Loop({ options, journal, connection, signal: stopping.signal });
   const done = Promise.all([loop.run(), loop.watchStreams()]).catch((error: unknown) => {
     if (!stopping.signal.aborted) {

@@ -121,6 +121,8 @@ export interface ConfigurationResource extends WithOutbox {
   readonly host_id: string | null;
   /** The id of the current or most recent request to the host. */
   readonly run_id: string | null;
+  /** The stored config that a deployment made by the API runs. Absent for the deployments of stacks. */
+  readonly config_id?: string;
   /** The context whose config it runs. Absent for a deployment of a stack. */
   readonly parent?: string | null;
   /** For the run of a context's config: its version and config, and the request for the context that it began under. */
@@ -169,6 +171,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['host_id', 'status'] },
         { fields: ['status'] },
         { fields: ['run_id'] },
+        { fields: ['config_id', 'project'] },
         { fields: ['unsent'] },
         { fields: ['removed_at'] },
         { fields: ['parent'] },

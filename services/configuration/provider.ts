@@ -200,7 +200,7 @@ async function decideDeployment(
     const run = startRun(context, {
       base,
       host,
-      message,
+      asked: message.data,
       before,
       target: { ...target, name: before.name, waits: true },
       action: 'DELETE',
@@ -214,7 +214,7 @@ async function decideDeployment(
     const { config, input_values: values, actions, name } = before;
     const target = { config, values, actions: [...actions], name, waits: true };
     const asked = action === 'suspend' ? 'SUSPEND' : 'RESUME';
-    return startRun(context, { base, host, message, before, target, action: asked, version }) ?? still;
+    return startRun(context, { base, host, asked: message.data, before, target, action: asked, version }) ?? still;
   }
   if (absent) {
     return fail(
@@ -250,9 +250,9 @@ async function decideDeployment(
     }
   }
   const hostAction = action === 'create' ? 'CREATE' : 'UPDATE';
-  const run = startRun(context, { base, host, message, before, target, action: hostAction, version });
+  const run = startRun(context, { base, host, asked: message.data, before, target, action: hostAction, version });
   if (!run) {
-    const deployment = restingState(context, before, host, target, hostAction);
+    const deployment = restingState(context, before, { host, target, action: hostAction });
     return respond(
       context,
       { ...base, deployment, status: 'COMPLETE', host_id: host.id },

@@ -1,12 +1,8 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
-  configList,
-  configShow,
   contextList,
   contextShow,
-  deploymentList,
-  deploymentShow,
   hostAuthenticate,
   hostCreate,
   hostDelete,
@@ -25,11 +21,10 @@ import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openConfigurationCollections } from './collections.ts';
-import { listConfigs, showConfig } from './configs/view.ts';
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
-import { listDeployments, showDeployment } from './deployments/view.ts';
+import { deploymentRoutes } from './deployments/calls.ts';
 import { fire } from './deployments/due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './hosts/host.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
@@ -230,17 +225,6 @@ function hostRoutes(context: Context) {
     }),
   ];
 }
-
-const deploymentRoutes = ({ service, collections }: Context) => [
-  answer(service, configList, async ({ data }) => ({
-    configs: await listConfigs({ collections, secrets: service.secrets }, data),
-  })),
-  answer(service, configShow, ({ data }) => showConfig({ collections, secrets: service.secrets }, data)),
-  answer(service, deploymentList, async ({ data }) => ({
-    deployments: await listDeployments({ collections, secrets: service.secrets }, data),
-  })),
-  answer(service, deploymentShow, ({ data }) => showDeployment({ collections, secrets: service.secrets }, data)),
-];
 
 const contextRoutes = ({ service }: Context, stored: ContextCollections) => [
   answer(service, contextList, async ({ data }) => ({ contexts: await listContexts(stored, data) })),

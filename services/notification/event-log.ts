@@ -9,6 +9,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { EventGap } from '@anneal/contracts/notification.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -22,6 +23,12 @@ export interface EventDocument extends Document {
 export interface Filter {
   readonly types: readonly string[];
   readonly subject_prefix: string;
+}
+
+/** Where to begin reading. */
+export interface LogStart {
+  readonly number: number;
+  readonly hasGap: boolean;
 }
 
 interface EventLogOptions {
@@ -145,10 +152,24 @@ export class EventLog {
     return newest?.sequence ?? 0;
   }
 
-  /** The number after which to read, for `beginning` or the id of an event. A dropped event counts as the beginning. */
-  async positionOf(after: string): Promise<number> {
-    if (after === 'beginning') return 0;
-    return (await this.#events.get(after))?.sequence ?? 0;
+  /**
+   * The number after which to read, for `beginning` or the id of an event, and whether the log has removed events behind
+   * it. Without `position`, the log cannot find out what it removed behind a removed event: it begins at the oldest
+   * event, and reports a gap.
+   */
+  async startOf({ after, position }: { after: string; position?: number | undefined }): Promise<LogStart> {
+    if (after === 'beginning') return { number: 0, hasGap: false };
+    const known = await this.#events.get(after);
+    if (known) return { number: known.sequence, hasGap: false };
+    if (position === undefined) return { number: 0, hasGap: true };
+    const [oldest] = await this.#events.find({ where: {}, orderBy: ['sequence'], limit: 1 });
+    return { number: position, hasGap: oldest !== undefined && oldest.sequence > position + 1 };
+  }
+
+  /** Reports a gap behind an event that is not in the log any more. */
+  async gapBehind(after: string, project: string): Promise<EventGap> {
+    const [oldest] = await this.#events.find({ where: { project }, orderBy: ['sequence'], limit: 1 });
+    return { after, oldest: oldest?.event.time ?? null };
   }
 
   /** Events of a project after a number, and the number up to which the log was read. */
@@ -157,11 +178,13 @@ export class EventLog {
     after: number;
     filter: Filter;
     limit: number;
-  }): Promise<{ events: EventDocument[]; upTo: EventDocument | undefined }> {
+  }): Promise<{ events: EventDocument[]; upTo: EventDocument | undefined; position: number }> {
     const { project, filter, limit } = parameters;
     const fits = filterOf(filter);
     const events: EventDocument[] = [];
     let upTo: EventDocument | undefined;
+    // Read it first: an event with a smaller number is already stored (L1).
+    const last = await this.last();
     for (;;) {
       const page = await this.#events.find({
         where: { project, sequence: { gt: upTo?.sequence ?? parameters.after } },
@@ -171,9 +194,9 @@ export class EventLog {
       for (const document of page) {
         upTo = document;
         if (fits(document.event)) events.push(document);
-        if (events.length === limit) return { events, upTo };
+        if (events.length === limit) return { events, upTo, position: document.sequence };
       }
-      if (page.length < readAtOnce) return { events, upTo };
+      if (page.length < readAtOnce) return { events, upTo, position: Math.max(last, upTo?.sequence ?? 0) };
     }
   }
 

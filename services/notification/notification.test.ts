@@ -4,6 +4,7 @@ import {
   deliveryList,
   deliveryReplay,
   eventLog,
+  subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
   subscriptionShow,
@@ -269,5 +270,53 @@ describe('the event log', () => {
       const page = await read();
       return page.events.at(-1)?.id === last && page.events.length < 400 ? true : undefined;
     });
+    expect((await read()).gap).toBeUndefined();
+  });
+
+  it('reports a gap to a client that starts after a removed event, unless the client had read the events behind it', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
+    const { context } = world;
+    const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
+    const mine = context.mint(hostEvent.up, { data, subject: 'h', project });
+    await context.bus.publish([mine]);
+    const read = (after: string, position?: number) =>
+      world.ask(eventLog, {
+        project,
+        types: ['#'],
+        subject_prefix: '',
+        limit: 1000,
+        after,
+        ...(position !== undefined && { position }),
+      });
+    await eventually(async () => ((await read('beginning')).events.length === 1 ? true : undefined));
+    const before = await read(mine.id);
+    expect(before).toEqual({ events: [], position: 1 });
+    const others = Array.from({ length: 700 }, () => context.mint(hostEvent.up, { data, subject: 'h', project: 'p2' }));
+    await context.bus.publish(others);
+    const isRemoved = async () => ((await read('beginning')).events.length === 0 ? true : undefined);
+    await eventually(isRemoved, { what: 'the removal of the event' });
+    const gap = { after: mine.id, oldest: null };
+    expect(await read(mine.id)).toMatchObject({ events: [], gap });
+    expect(await read(mine.id, before.position)).toMatchObject({ gap });
+    const { position } = await read('beginning');
+    expect(await read(mine.id, position)).toEqual({ events: [], position: expect.any(Number) as number });
+    const next = context.mint(hostEvent.up, { data, subject: 'h', project });
+    await context.bus.publish([next]);
+    const found = await eventually(async () => {
+      const page = await read(mine.id);
+      return page.events.length > 0 ? page : undefined;
+    });
+    expect(found).toMatchObject({ events: [{ id: next.id }], gap: { after: mine.id, oldest: next.time } });
+    const listener = await listen();
+    const made = await world.ask(subscriptionCreate, {
+      id: '00000000-0000-4000-8000-000000000001',
+      project,
+      name: 'late',
+      url: listener.url,
+      types: ['#'],
+      subject_prefix: '',
+      after: mine.id,
+    });
+    expect(made.gap).toEqual({ after: mine.id, oldest: next.time });
   });
 });

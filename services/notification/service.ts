@@ -155,17 +155,18 @@ export const notificationService = defineService({
         answer(context, subscriptionCreate, async ({ data }) => {
           const { after, ...wanted } = data;
           checkUrl(wanted.url, settings);
-          const cursor = after === undefined ? await events.last() : await events.positionOf(after);
+          const start = after === undefined ? undefined : await events.startOf({ after });
+          const gap = after !== undefined && start?.hasGap === true && (await events.gapBehind(after, wanted.project));
           const { document, secret } = await createSubscription({
             subscriptions,
             secrets,
             wanted,
-            cursor,
+            cursor: start?.number ?? (await events.last()),
             most: settings.maxSubscriptions,
             now: context.now(),
           });
           await stir([document]);
-          return { subscription: await view(document), secret };
+          return { subscription: await view(document), secret, ...(gap && { gap }) };
         }),
         answer(context, subscriptionList, async ({ data: { project } }) => {
           const found = await subscriptions.find({ where: { project }, orderBy: ['created_at'] });
@@ -215,16 +216,19 @@ export const notificationService = defineService({
           await stir([subscription]);
           return deliveryView(again);
         }),
-        answer(context, eventLog, async ({ data: { project, after, types, subject_prefix, limit } }) => {
+        answer(context, eventLog, async ({ data: { project, after, position, types, subject_prefix, limit } }) => {
           const filter = { types, subject_prefix };
           if (after === undefined) {
             const newest = await events.newest({ project, filter, limit });
             return { events: newest.map(({ event }) => event) };
           }
-          const page = await events.read({ project, after: await events.positionOf(after), filter, limit });
+          const start = await events.startOf({ after, position });
+          const page = await events.read({ project, after: start.number, filter, limit });
           return {
             events: page.events.map(({ event }) => event),
             ...(page.upTo && { cursor: page.upTo.id }),
+            position: page.position,
+            ...(start.hasGap && { gap: await events.gapBehind(after, project) }),
           };
         }),
       ]),

@@ -7,6 +7,7 @@ import { topologyConformance } from '@anneal/bus/conformance/topology.ts';
 import { busConformance } from '@anneal/bus/conformance/conformance.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
+import { connect } from 'amqplib';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +34,8 @@ const open = opener(openRabbitmqBroker);
 /** Each test has its own prefix for all names. */
 async function fresh(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-bus-'));
-  const url = `${server.url}${server.url.includes('?') ? '&' : '?'}prefix=${randomUUID().slice(0, 8)}.`;
+  const prefix = `${randomUUID().slice(0, 8)}.`;
+  const url = `${server.url}${server.url.includes('?') ? '&' : '?'}prefix=${prefix}`;
   const storeUrl = `sqlite:${join(folder, 'store.db')}`;
   return {
     url,
@@ -42,6 +44,10 @@ async function fresh(): Promise<Place> {
       const { bus } = await open({ url, storeUrl });
       for (const { name } of await bus.queues.list()) await bus.queues.remove(name);
       await bus.close();
+      const link = await connect(server.url);
+      const channel = await link.createChannel();
+      await channel.deleteQueue(`${prefix}anneal.rejected`);
+      await link.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,13 +1,14 @@
 /** Anneal on a real broker and a real database: one process per service, two of scheduling and configuration. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
 import { startServer, type TestServer, type Watched } from './server.ts';
 
-/** The short form of the soak for CI, which takes minutes. */
+/** The short form of the soak, which takes minutes. */
 export const isShort = process.env['ANNEAL_TEST_SOAK'] === 'short';
 
 export const brokers: readonly { name: string; find: FindBackend }[] = [
@@ -53,6 +54,14 @@ export async function findBackends(find: FindBackend): Promise<Backends | undefi
   return undefined;
 }
 
+const startMs = 120_000;
+
+const isReady = ({ health_port: port }: ServiceProcess): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
 /** Services that `anneal serve --separate` starts and supervises. */
 export async function startDistributed(options: Backends & { lab: number }): Promise<Distributed> {
   const { broker, database, lab } = options;
@@ -77,6 +86,24 @@ export async function startDistributed(options: Backends & { lab: number }): Pro
     await stopBackends();
     throw error;
   });
+  const dispose = async (): Promise<void> => {
+    await server.dispose();
+    await stopBackends();
+  };
+  const processes = async (): Promise<ServiceProcess[]> =>
+    JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as ServiceProcess[];
+  // The gateway answers before the others.
+  await eventually(
+    async () => ((await Promise.all((await processes()).map(isReady))).every(Boolean) ? true : undefined),
+    {
+      within: startMs,
+      what: 'every process being ready',
+      last: () => server.output(),
+    },
+  ).catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
   return {
     ...server,
     get client() {
@@ -84,10 +111,7 @@ export async function startDistributed(options: Backends & { lab: number }): Pro
     },
     broker,
     database,
-    processes: async () => JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as ServiceProcess[],
-    async dispose() {
-      await server.dispose();
-      await stopBackends();
-    },
+    processes,
+    dispose,
   };
 }

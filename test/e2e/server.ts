@@ -149,7 +149,8 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   await start().catch(async (error: unknown) => {
     await end('SIGTERM');
     await backends?.stop();
-    throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The server did not start: ${reason}\n${lines.join('').slice(-4000)}`, { cause: error });
   });
   return {
     data,

@@ -57,6 +57,7 @@ interface Said {
 type Row = Record<string, unknown>;
 
 describe('unmodified clients', () => {
+  const password = 'a password for the test';
   let clients: Awaited<ReturnType<typeof install>>;
   let server: TestServer | undefined;
   let directory: string;
@@ -66,7 +67,6 @@ describe('unmodified clients', () => {
     directory = await mkdtemp(join(tmpdir(), 'anneal-openstack-'));
     clients = await install();
     if ('missing' in clients) return;
-    const password = 'a password for the test';
     server = await startServer({ lab: 2, env: { ANNEAL_GATEWAY_ADMIN_PASSWORD: password } });
     environment = {
       PATH: process.env['PATH'] ?? '',
@@ -237,6 +237,41 @@ resources:
     expect(failures).toMatch(/deploy_stdout: \|\n\s+some words/);
     expect(failures).toMatch(/deploy_stderr: \|\n\s+out of cheese/);
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'sad');
+  });
+
+  it('store a config, run it on a host, read its outputs and metadata, delete both', async (context) => {
+    const host = join(directory, 'machine.yaml');
+    await writeFile(
+      host,
+      `heat_template_version: 2016-10-14
+resources: {host: {type: OS::Nova::Server, properties: {image: any, flavor: any}}}
+outputs: {id: {value: {get_resource: host}}}
+`,
+    );
+    await ok(context, 'stack', 'create', '-t', host, '--wait', 'machine');
+    const output = (await rows(context, 'stack', 'output', 'show', 'machine', 'id')) as unknown as Row;
+    const server_id = String(output['output_value']);
+    const words = [join(import.meta.dirname, 'software-client.py'), server!.url, password, server_id];
+    const { status, stdout, stderr } = await execute(join(binOr(context), 'python'), words);
+    expect(status, stderr).toBe(0);
+    const seen = JSON.parse(stdout) as Row;
+    expect(seen).toMatchObject({
+      config: { group: 'script', name: 'greet', inputs: [{ name: 'who', type: 'String', default: 'you' }] },
+      made: { action: 'UPDATE', server_id, status: 'IN_PROGRESS' },
+      shown: {
+        status: 'COMPLETE',
+        status_reason: 'Outputs received',
+        output_values: { greeted: 'world', deploy_stdout: 'hello world\n', deploy_status_code: 0 },
+      },
+      metadata: [{ name: 'run', group: 'script', outputs: [{ name: 'greeted', type: 'String', error_output: false }] }],
+      listed: true,
+      status_after_equal_update: 'COMPLETE',
+      refused: expect.stringContaining('can not be deleted as it is referenced'),
+      left: [],
+    });
+    const [metadata] = seen['metadata'] as { inputs: Row[] }[];
+    expect(metadata?.inputs).toContainEqual({ name: 'who', type: 'String', value: 'world' });
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'machine');
   });
 
   it('list and show resource types', async (context) => {

@@ -32,6 +32,7 @@ import { Notes } from './attempt-log.ts';
 import { RabbitPublisher } from './publisher.ts';
 import { createRabbitQueues } from './queues.ts';
 import { QueueRegistry } from './registry.ts';
+import { Rejected } from './rejected.ts';
 import { RabbitRetries } from './retries.ts';
 import { Taker } from './consumer.ts';
 import type { BrokerEndpoint } from './url.ts';
@@ -67,6 +68,7 @@ export class RabbitmqBroker implements Broker {
   readonly #inbox: DeliveryInbox;
   readonly #retries: RabbitRetries;
   readonly #graveyard: RabbitDeadLetters;
+  readonly #rejected: Rejected;
   readonly #takers = new Set<Taker>();
   #closed = false;
 
@@ -97,6 +99,14 @@ export class RabbitmqBroker implements Broker {
       now,
     });
     this.#letters = new Letters({ names, now, declare: (queue) => this.#declare(queue) });
+    this.#rejected = new Rejected({
+      ...parts,
+      connection: consuming,
+      declarer: this.#declarer,
+      publisher: made.publisher,
+      letters: this.#letters,
+      graveyard: made.graveyard,
+    });
     this.deadLetters = made.graveyard;
     this.queues = createRabbitQueues({
       names,
@@ -173,6 +183,7 @@ export class RabbitmqBroker implements Broker {
       log,
     });
     const broker = new RabbitmqBroker(parts, { publisher, graveyard, inbox, asker, members });
+    await broker.#rejected.ready;
     return broker;
   }
 
@@ -268,6 +279,7 @@ export class RabbitmqBroker implements Broker {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([...this.#takers].map((taker) => taker.close()));
+    await this.#rejected.close();
     await this.members.close();
     await this.#publisher.close();
     await this.#asker.close();

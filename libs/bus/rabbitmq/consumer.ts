@@ -248,8 +248,15 @@ export class Taker implements BrokerConsumer, ConnectionUser {
   #offer(item: Item): void {
     item.offered = true;
     const { queue, attempt } = item;
-    const bytes = item.arrival.message.content;
-    this.#options.intake.offer({ queue, bytes, attempt, settle: (verdict) => this.#settle(item, attempt, verdict) });
+    const { message, givenUp } = item.arrival;
+    const bytes = message.content;
+    this.#options.intake.offer({
+      queue,
+      bytes,
+      attempt,
+      givenUp,
+      settle: (verdict) => this.#settle(item, attempt, verdict),
+    });
   }
 
   async #settle(item: Item, attempt: number, verdict: ConsumerVerdict): Promise<void> {

@@ -9,11 +9,11 @@
  * D2 A queue that is not known to be recorded, and does not answer, has never received a message: it is recreated.
  */
 import { randomUUID } from 'node:crypto';
-import type { Channel, Options, Replies } from 'amqplib';
+import type { Channel, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { type QuestionChannel, isMissing } from './channel.ts';
 import { connectionReason, type RabbitConnection } from './connection.ts';
-import type { RabbitNames } from './names.ts';
+import type { DeclareOptions, RabbitNames } from './names.ts';
 import type { Written } from './durable-queues.ts';
 
 const firstPromptVersion = 4;
@@ -34,13 +34,14 @@ export class Declarer {
   readonly #parts: Parts;
   /** The next queue that is declared to record the earlier ones. */
   #next: Promise<void> | undefined;
+  #reported = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
   /** @param name the name at the broker. */
-  async make(name: string, options: Options.AssertQueue): Promise<void> {
+  async make(name: string, options: DeclareOptions): Promise<void> {
     const { connection, asker, written, log } = this.#parts;
     const { 'x-queue-type': type } = options.arguments as Record<string, unknown>;
     if (type !== 'quorum' || !this.#isLate) {
@@ -67,12 +68,17 @@ export class Declarer {
     }
   }
 
-  async #assert(name: string, options: Options.AssertQueue): Promise<Replies.AssertQueue> {
+  async #assert(name: string, { earlier, ...options }: DeclareOptions): Promise<Replies.AssertQueue> {
     const { asker, log } = this.#parts;
     try {
       return await asker.ask((channel) => channel.assertQueue(name, options));
     } catch (error) {
       if ((error as { code?: unknown }).code !== 406) throw error;
+      if (earlier) {
+        const declared = await this.#assert(name, earlier);
+        this.#reportEarlier(name);
+        return declared;
+      }
       // Declared otherwise, by an operator or a foreign program. It is used as it is.
       log.warn(
         { queue: name, reason: connectionReason(error) },
@@ -90,6 +96,17 @@ export class Declarer {
       if (isMissing(error)) return false;
       throw error;
     }
+  }
+
+  /** Once, because an upgraded installation may have thousands of such queues. */
+  #reportEarlier(queue: string): void {
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#parts.log.info(
+      { queue },
+      'queue of an earlier version has no place for messages that foreign consumers reject; set the policy of ' +
+        'docs/symptoms/dead-letters-appear.md unless you have set it',
+    );
   }
 
   get #isLate(): boolean {

@@ -1,5 +1,5 @@
 /** Reads a delivery of the broker: the number of its attempt, and the history of those before. Pure. */
-import type { Message } from 'amqplib';
+import type { Message, MessagePropertyHeaders } from 'amqplib';
 import { headers } from './names.ts';
 import type { LoggedAttempt, Note } from './attempt-log.ts';
 
@@ -14,6 +14,10 @@ export interface RabbitDelivery {
   readonly subject: string | undefined;
   readonly sentAt: number | undefined;
   readonly expiresAt: number | undefined;
+  /** The reason why the broker gave it up. */
+  readonly givenUp: string | undefined;
+  /** How often it returned to its queue after the broker gave it up. */
+  readonly returns: number;
 }
 
 export interface Standing {
@@ -40,6 +44,8 @@ export function arrivalOf(queue: string, message: Message): RabbitDelivery {
     subject: textOf(given?.[headers.subject]),
     sentAt: numberOf(given?.[headers.sentAt]),
     expiresAt: numberOf(given?.[headers.expiresAt]),
+    givenUp: textOf(given?.[headers.givenUp]),
+    returns: numberOf(given?.[headers.returns]) ?? 0,
   };
 }
 
@@ -61,6 +67,26 @@ export function standingOf(
     });
   }
   return { attempt: ended + 1, history };
+}
+
+/** Without the broker's own records of earlier queues and deliveries, which a new letter must not carry. */
+export const withoutBrokerHeaders = (given: MessagePropertyHeaders | undefined): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given ?? {}).filter(
+      ([name]) => !/^(x-death|x-(first|last)-death-.*|x-delivery-count|x-acquired-count)$/.test(name),
+    ),
+  );
+
+/** The queue that the message left last, and the reason. Undefined for a message that the broker has not moved. */
+export function lastDeathOf({ properties }: Message): { queue: string; reason: string } | undefined {
+  const given = properties.headers;
+  const deaths: unknown = given?.['x-death'];
+  const latest: unknown = Array.isArray(deaths) ? deaths[0] : undefined;
+  const { queue, reason } = (latest ?? {}) as Readonly<Record<string, unknown>>;
+  // RabbitMQ names the last queue in a header from 3.13; before, the list begins with the last death.
+  const from = textOf(given?.['x-last-death-queue']) ?? textOf(queue);
+  const why = textOf(given?.['x-last-death-reason']) ?? textOf(reason);
+  return from === undefined || why === undefined ? undefined : { queue: from, reason: why };
 }
 
 export const withEntry = (history: readonly LoggedAttempt[], entry: LoggedAttempt): LoggedAttempt[] =>

@@ -7,6 +7,11 @@ import type { BrokerEndpoint } from './url.ts';
 /** Steps from one version of the topology to the next; `../topology.ts` runs them. */
 export const rabbitTopologySteps: readonly (() => Promise<void>)[] = [];
 
+export interface DeclareOptions extends Options.AssertQueue {
+  /** The arguments that earlier versions declared. A queue that has them is used as it is. */
+  readonly earlier?: Options.AssertQueue;
+}
+
 export type QueueKind = 'queue' | 'group';
 
 /** Our own headers. The broker's counts are only a hint; these are exact. */
@@ -22,6 +27,10 @@ export const headers = {
   subject: 'x-anneal-subject',
   /** On a question: the time after which its requester no longer waits. */
   expiresAt: 'x-anneal-expires',
+  /** On a message that the broker gave up: the reason. Its consumer makes it a dead letter. */
+  givenUp: 'x-anneal-given-up',
+  /** The number of such returns. */
+  returns: 'x-anneal-returns',
 } as const;
 
 /**
@@ -77,10 +86,31 @@ export class RabbitNames {
     return this.#hostQueues === 'quorum' || !name.startsWith('host.');
   }
 
-  queueOptions(name: string): Options.AssertQueue {
+  queueOptions(name: string): DeclareOptions {
+    const earlier = this.#firstOptions(name);
+    const dead = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': this.rejected };
+    return { ...earlier, arguments: { ...(earlier.arguments as object), ...dead }, earlier };
+  }
+
+  /** The arguments before there was a queue of rejected messages. A queue keeps its arguments for ever. */
+  #firstOptions(name: string): Options.AssertQueue {
     return this.isQuorum(name)
       ? { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit } }
       : { durable: true, arguments: { 'x-queue-type': 'classic' } };
+  }
+
+  /** Messages that a foreign consumer rejected without returning them, from all queues (`rejected.ts`). */
+  get rejected(): string {
+    return `${this.#prefix}anneal.rejected`;
+  }
+
+  get rejectedOptions(): Options.AssertQueue {
+    return this.#firstOptions('anneal.rejected');
+  }
+
+  /** The name in the port of a queue of ours at the broker. Undefined for another installation's. */
+  portNameOf(nameAtBroker: string): string | undefined {
+    return nameAtBroker.startsWith(this.#prefix) ? nameAtBroker.slice(this.#prefix.length) : undefined;
   }
 
   /** A queue that is declared and removed at once; `declare.ts` says why. */

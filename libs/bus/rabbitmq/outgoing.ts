@@ -1,6 +1,7 @@
 /** Messages in the form that the publisher takes: destination, bytes, and our own headers. */
 import { randomUUID } from 'node:crypto';
 import { contentType, type Packet } from '../broker.ts';
+import { withoutBrokerHeaders, type RabbitDelivery } from './delivery.ts';
 import { headers, type RabbitNames } from './names.ts';
 import type { OutgoingLetter } from './publisher.ts';
 
@@ -68,6 +69,25 @@ export class Letters {
         ...options,
         expiration: Math.max(1, Math.ceil(ttlMs)),
         headers: { ...(options.headers as object), [headers.expiresAt]: expiresAt },
+      },
+    };
+  }
+
+  /** A message that the broker gave up, for its queue. It keeps its id, so that it makes one dead letter. */
+  givenUp(queue: string, arrival: RabbitDelivery, reason: string): OutgoingLetter {
+    const { content, properties } = arrival.message;
+    const letter = this.to(queue, { bytes: content });
+    const { messageId } = properties as { messageId?: string };
+    return {
+      ...letter,
+      options: {
+        ...letter.options,
+        ...(messageId !== undefined && { messageId }),
+        headers: {
+          ...withoutBrokerHeaders(properties.headers),
+          [headers.givenUp]: reason,
+          [headers.returns]: arrival.returns + 1,
+        },
       },
     };
   }

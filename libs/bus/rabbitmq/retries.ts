@@ -4,6 +4,7 @@
  */
 import type { QueueRegistry } from './registry.ts';
 import type { Declarer } from './declare.ts';
+import { withoutBrokerHeaders } from './delivery.ts';
 import { headers, idleMs, levelOf, type RabbitNames } from './names.ts';
 import type { LoggedAttempt } from './attempt-log.ts';
 import type { RabbitPublisher } from './publisher.ts';
@@ -44,12 +45,7 @@ export class RabbitRetries {
     const messageId = newId();
     const out = this.#out.get(queue) ?? new Map<string, number>();
     this.#out.set(queue, out.set(messageId, now().getTime() + waitMs));
-    const kept = Object.fromEntries(
-      Object.entries(properties.headers ?? {}).filter(
-        ([name]) => name !== 'x-death' && !name.startsWith('x-first-death'),
-      ),
-    );
-    for (const name of ['x-delivery-count', 'x-acquired-count']) delete kept[name];
+    const kept = withoutBrokerHeaders(properties.headers);
     const letter = {
       exchange: '',
       key: waits,

@@ -1,5 +1,6 @@
 /** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isExact } from '@anneal/python/values/number.ts';
 import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { groupKind } from './kind.ts';
@@ -10,6 +11,7 @@ export const openName = '$unknown';
 export function opened(value: PartialValue): Json {
   if (value === unknown) return { get_param: openName };
   if (typeof value !== 'object' || value === null) return value;
+  if (isExact(value)) return value as unknown as Json;
   if (Array.isArray(value)) return value.map(opened);
   return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
 }

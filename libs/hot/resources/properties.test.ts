@@ -34,6 +34,8 @@ describe('properties', () => {
     ['Integer', true, 1],
     ['Integer', 'x', error("Value 'x' is not an integer")],
     ['Number', '1.5', 1.5],
+    ['Number', 'inf', error("Value 'inf' is not a finite number")],
+    ['Number', 'nan', error("Value 'nan' is not a finite number")],
     ['Boolean', 'TRUE', true],
     ['Boolean', 'yes', error('"yes" is not a valid boolean')],
     ['Boolean', 1, error('"1" is not a valid boolean')],

@@ -289,6 +289,7 @@ function convertString(value: PartialValue, bad: Bad): string | undefined {
 function convertInteger(value: PartialValue, bad: Bad): Json | undefined {
   if (typeof value === 'boolean') return Number(value);
   const number = numberOf(value);
+  if (number !== undefined && !Number.isFinite(number)) return bad(`Value '${text(value)}' is not an integer`);
   // An integer with more digits than a double keeps them.
   if (number !== undefined) return isExact(value) && !isFloat(value) ? (value as Json) : Math.trunc(number);
   const whole = typeof value === 'string' ? wholeNumberArgument(value) : undefined;
@@ -299,7 +300,10 @@ function convertInteger(value: PartialValue, bad: Bad): Json | undefined {
 function convertNumber(value: PartialValue, bad: Bad): Json | undefined {
   const isScalar = typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== undefined;
   const converted = isScalar ? convertValue('number', value as Json) : undefined;
-  return converted && 'value' in converted ? converted.value : bad(`Value '${text(value)}' is not a number`);
+  if (!converted || !('value' in converted)) return bad(`Value '${text(value)}' is not a number`);
+  // A plan and a provider exchange JSON, which has neither infinity nor NaN.
+  const isEndless = numberOf(converted.value) !== undefined && !Number.isFinite(numberOf(converted.value));
+  return isEndless ? bad(`Value '${text(value)}' is not a finite number`) : converted.value;
 }
 
 /** Reports which resolved properties differ, and which of those cannot change without replacing the object. */

@@ -4,7 +4,8 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { evaluate, type Unknown } from '../evaluate.ts';
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
-import { compiled } from './types-and-compile.ts';
+import { knownTypes } from '../types/known.ts';
+import { compiled, mistakesOf } from './types-and-compile.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
 
 const template = (value: string): string =>
@@ -144,4 +145,17 @@ describe('a search', () => {
     };
     expect(work(20_000)).toBeLessThan(work(10_000) * 2.1);
   });
+});
+
+it.each([
+  ['count: .nan', 'is not an integer'],
+  ['count: .inf', 'is not an integer'],
+  ['count: 99999999999999999999', 'with the 100000000000000000000 members of g it has 100000000000000000000'],
+])('a group with %s is refused with a number in the text', (count, message) => {
+  const group = `heat_template_version: 2018-08-31
+resources:
+  g: {type: OS::Heat::ResourceGroup, properties: {${count}, resource_def: {type: OS::Heat::None}}}
+`;
+  const found = mistakesOf(group, { maxResources: 1000, types: knownTypes });
+  expect(found.map((mistake) => mistake.message).join('\n')).toContain(message);
 });

@@ -1,5 +1,6 @@
 /** `anneal event …` */
 import type { AnnealEvent } from '@anneal/client/events.ts';
+import type { EventGap } from '@anneal/contracts/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';
@@ -23,8 +24,14 @@ export function eventText(event: AnnealEvent, colors: Colors): string {
   return `${colors.dim(formatClock(event.time))}  ${type}  ${about}${why === '' ? '' : colors.dim(`  ${why.split('\n')[0] ?? ''}`)}`;
 }
 
+/** Reports that events may be missing before the first one that is shown. */
+export const gapText = ({ after, oldest }: EventGap): string =>
+  `The event ${after} is not in the log any more, so events after it may be missing${oldest === null ? '' : ` before ${oldest}`}. ` +
+  'Read the current state of the objects: docs/symptoms/events-were-dropped.md';
+
 export function addEventCommands(program: Command, context: CliContext): void {
   const { output } = context;
+  const onGap = (gap: EventGap): void => output.note(gapText(gap));
   const noun = program.command('event').description('list and watch events');
   noun
     .command('watch')
@@ -39,7 +46,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .action(async ({ type, after, output: format }) => {
       const client = await context.client();
       const types = type.length > 0 ? type : undefined;
-      for await (const event of client.events.follow({ types, after, signal: context.interrupt })) {
+      for await (const event of client.events.follow({ types, after, onGap, signal: context.interrupt })) {
         if (format === 'yaml') output.value('yaml', [event]);
         else output.line(format === 'json' ? JSON.stringify(event) : eventText(event, output.colors));
       }
@@ -55,7 +62,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .action(async ({ type, after, limit, output: format }) => {
       const rows = await (
         await context.client()
-      ).events.list({ types: type.length > 0 ? type : undefined, after, limit });
+      ).events.list({ types: type.length > 0 ? type : undefined, after, limit, onGap });
       if (format !== 'table') output.value(format, rows);
       else if (rows.length === 0) output.line('No events.');
       else for (const event of rows) output.line(eventText(event, output.colors));

@@ -1,19 +1,63 @@
 /** `anneal queue …` */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QueueRow } from '@anneal/client/representation.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatDuration } from '../print/time.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
+type Queue = Command;
+type Rates = ReadonlyMap<string, { readonly in: number; readonly out: number }>;
+
 export function addQueueCommands(program: Command, context: CliContext): void {
+  const queue = program.command('queue').description('inspect and use the queues of services, hosts and users');
+  addList(queue, context);
+  addReads(queue, context);
+  addWrites(queue, context);
+}
+
+const oldest = ({ oldest_age_ms }: QueueRow): string => (oldest_age_ms === null ? '' : formatDuration(oldest_age_ms));
+const perSecond = (rate: number | undefined): string => (rate === undefined ? '' : `${rate.toFixed(1)}/s`);
+
+/** Messages per second between two readings. The queues of services have no total. */
+export function ratesOf(before: readonly QueueRow[], after: readonly QueueRow[], seconds: number): Rates {
+  const first = new Map(before.map((row) => [row.name, row]));
+  const held = ({ depth, in_flight }: QueueRow): number => depth + in_flight;
+  return new Map(
+    after.flatMap((row) => {
+      const earlier = first.get(row.name);
+      if (row.received == null || earlier?.received == null) return [];
+      const received = row.received - earlier.received;
+      const left = received - (held(row) - held(earlier));
+      return [[row.name, { in: received / seconds, out: left / seconds }] as const];
+    }),
+  );
+}
+
+function addList(queue: Queue, context: CliContext): void {
   const { output } = context;
-  const queue = program.command('queue').description('inspect the queues of services, hosts and users');
   queue
     .command('list')
     .description('list queues and the number of messages that wait in each')
+    .option('--host <host>', 'only the queues of this host')
+    .option('--nonempty', 'only queues that hold messages')
+    .option('--rates <seconds>', 'measure messages in and out per second for this time', positiveInteger)
     .addOption(formatOption())
-    .addHelpText('after', exampleText('queue list', 'queue list -o json'))
-    .action(async ({ output: format }) => {
-      const rows = await (await context.client()).queues.list();
+    .addHelpText('after', exampleText('queue list', 'queue list --nonempty --rates 5', 'queue list --host web -o json'))
+    .action(async ({ host, nonempty, rates: seconds, output: format }) => {
+      const client = await context.client();
+      const id = host === undefined ? undefined : (await client.hosts.show({ host })).id;
+      const before = seconds === undefined ? [] : await client.queues.list();
+      const start = performance.now();
+      if (seconds !== undefined) await sleep(seconds * 1000, undefined, { signal: context.interrupt });
+      const found = await client.queues.list();
+      const rates = ratesOf(before, found, (performance.now() - start) / 1000);
+      const rows = found
+        .filter((row) => id === undefined || row.host_id === id)
+        .filter((row) => nonempty !== true || row.depth + row.in_flight > 0)
+        .map((row) => ({ ...row, ...(seconds !== undefined && { rates: rates.get(row.name) ?? null }) }));
       output.list(format, {
         rows,
         none: 'No queues.',
@@ -23,9 +67,34 @@ export function addQueueCommands(program: Command, context: CliContext): void {
           depth: (row) => row.depth,
           'in flight': (row) => row.in_flight,
           consumers: (row) => row.consumers,
-          oldest: (row) => (row.oldest_age_ms === null ? '' : formatDuration(row.oldest_age_ms)),
+          oldest,
+          ...(seconds !== undefined && {
+            in: (row: QueueRow) => perSecond(rates.get(row.name)?.in),
+            out: (row: QueueRow) => perSecond(rates.get(row.name)?.out),
+          }),
         },
       });
+    });
+}
+
+function addReads(queue: Queue, context: CliContext): void {
+  const { output } = context;
+  queue
+    .command('show <queue>')
+    .description('show a queue: messages that wait, messages in flight, age of the oldest')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('queue show web-serv1.requests'))
+    .action(async (name, { output: format }) => {
+      const row = await (await context.client()).queues.show({ queue: name });
+      output.one(format, row, () => [
+        ['name', row.name],
+        ['kind', row.kind],
+        ['depth', row.depth],
+        ['in flight', row.in_flight],
+        ['consumers', row.consumers],
+        ['oldest', oldest(row)],
+        ['received', row.received ?? null],
+      ]);
     });
   queue
     .command('peek <queue>')
@@ -57,6 +126,42 @@ export function addQueueCommands(program: Command, context: CliContext): void {
         else output.line(format === 'json' ? JSON.stringify(data) : `${output.colors.dim(id)} ${JSON.stringify(data)}`);
       }
     });
+}
+
+function addWrites(queue: Queue, context: CliContext): void {
+  const { output } = context;
+  queue
+    .command('publish <queue> <body>')
+    .description('append a message to a queue of a user or a host; the body is JSON')
+    .option('--ttl <seconds>', 'time to live of the message (default: 3600)', positiveInteger)
+    .addOption(formatOption())
+    .addHelpText('after', exampleText(`queue publish work '{"job": 7}'`, `queue publish work '"a text"' --ttl 600`))
+    .action(async (name, text, { ttl, output: format }) => {
+      const messages = [{ body: readJson(text), ttl }];
+      const [id = ''] = await (await context.client()).queues.publish({ queue: name, messages });
+      output.one(format, { id, queue: name }, () => [
+        ['id', id],
+        ['queue', name],
+      ]);
+    });
+  queue
+    .command('purge <queue>')
+    .description('remove all messages of a queue; requests that a deployment waits for stay')
+    .addHelpText('after', exampleText('queue purge work'))
+    .action(async (name) => {
+      await (await context.client()).queues.purge({ queue: name });
+      output.line(`${name} is purged.`);
+    });
+}
+
+/** @throws AnnealError InvalidRequest */
+function readJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AnnealError('InvalidRequest', `Cannot publish: the body is not JSON: ${why}. Quote a text: '"text"'.`);
+  }
 }
 
 const clip = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

@@ -5,6 +5,7 @@ import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
 import { collect, exampleText, formatOption } from './options.ts';
+import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -35,6 +36,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
       const made = await (
         await context.client()
       ).subscriptions.create({ name, url, types: type.length > 0 ? type : ['#'], subjectPrefix, secret, after });
+      if (made.gap) output.note(gapText(made.gap));
       output.one(format, made, () => [...fields(made.subscription), ['secret', `${made.secret}  (shown only now)`]]);
     });
   noun

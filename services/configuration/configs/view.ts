@@ -10,9 +10,17 @@ interface Kept {
   secrets: Secrets;
 }
 
-const plain = (items: readonly object[]): JsonObject[] => JSON.parse(JSON.stringify(items)) as JsonObject[];
+/** Inputs or outputs as Heat shows them: without absent values, and `replace_on_change` only where it is true. */
+const plain = (items: readonly object[]): JsonObject[] =>
+  (JSON.parse(JSON.stringify(items)) as JsonObject[]).map((item) =>
+    Object.fromEntries(
+      Object.entries(item).filter(
+        ([key, value]) => !(key === 'default' && value === null) && !(key === 'replace_on_change' && value === false),
+      ),
+    ),
+  );
 
-function viewConfig(secrets: Secrets, document: ConfigurationResource): ConfigView | undefined {
+export function viewConfig(secrets: Secrets, document: ConfigurationResource): ConfigView | undefined {
   const { deployment } = document;
   const config = deployment?.config ?? document.config;
   if (document.removed_at !== null || !config) return undefined;
@@ -45,9 +53,12 @@ export async function listConfigs(
   const [configs, deployments] = await Promise.all(
     ['config', 'deployment'].map((kind) => collections.resources.find({ where: { project, kind } })),
   );
-  return [...(configs ?? []), ...(deployments ?? [])]
-    .flatMap((document) => viewConfig(secrets, document) ?? [])
-    .toSorted((a, b) => ((a.created_at ?? '') < (b.created_at ?? '') ? -1 : 1));
+  return (
+    [...(configs ?? []), ...(deployments ?? [])]
+      // A deployment made by the API runs a config that is listed itself.
+      .flatMap((document) => (document.config_id === undefined ? (viewConfig(secrets, document) ?? []) : []))
+      .toSorted((a, b) => ((a.created_at ?? '') < (b.created_at ?? '') ? -1 : 1))
+  );
 }
 
 /** @throws AnnealError NotFound */

@@ -113,11 +113,11 @@ function draftRun(
     waits: true,
   };
   const action = before ? 'UPDATE' : 'CREATE';
-  const message = requestFor(context, parent, { id, fence });
+  const { data: asked } = requestFor(context, parent, { id, fence });
   const version = (known?.version ?? 0) + 1;
-  const run = startRun(context, { base, host, message, before, target, action, version });
+  const run = startRun(context, { base, host, asked, before, target, action, version });
   if (run) return run;
-  return { ...base, deployment: restingState(context, before, host, target, action), status: 'COMPLETE' };
+  return { ...base, deployment: restingState(context, before, { host, target, action }), status: 'COMPLETE' };
 }
 
 function requestFor(

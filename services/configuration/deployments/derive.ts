@@ -14,9 +14,13 @@ export interface ConfigInput {
   readonly type: string;
   readonly default: Json;
   readonly replace_on_change: boolean;
+  readonly description?: string;
+  /** Only in a config that a client stored by the API: the value, unless the deployment gives another one. */
+  readonly value?: Json;
 }
 export interface ConfigOutput {
   readonly name: string;
+  readonly description?: string;
   readonly type: string;
   readonly error_output: boolean;
 }
@@ -111,36 +115,46 @@ export function deriveInputs(options: {
   values: JsonObject;
   /** True for a sealed value. It counts as text, because only its owner can tell more. */
   isSealed: (value: Json) => boolean;
+  /** A deployment that no stack made has the id and name ''. */
   context: { host_id: string; action: HostAction; stack: { id: string; name: string }; resource_name: string };
 }): HostRequest['inputs'] {
   const { config, values, isSealed, context } = options;
+  const where = {
+    deploy_server_id: context.host_id,
+    deploy_action: context.action,
+    ...(context.stack.id !== '' && {
+      deploy_stack_id: `${context.stack.name}/${context.stack.id}`,
+      deploy_resource_name: context.resource_name,
+    }),
+    deploy_signal_transport: 'ZAQAR_SIGNAL',
+  };
+  // A client of Heat's API stores these inputs in its config. The answer goes through the queue in any case.
+  const isOwn = (name: string): boolean => name in where || foreignTransport.has(name);
   const declared = new Set(config.inputs.map((input) => input.name));
   return [
-    ...config.inputs.map((input) => ({
-      name: input.name,
-      type: input.type,
-      value: values[input.name] ?? input.default,
-    })),
+    ...config.inputs
+      .filter(({ name }) => !isOwn(name))
+      .map((input) => ({
+        name: input.name,
+        type: input.type,
+        value: values[input.name] ?? input.value ?? input.default,
+      })),
     ...Object.entries(values)
-      .filter(([name]) => !declared.has(name))
+      .filter(([name]) => !declared.has(name) && !isOwn(name))
       .map(([name, value]) => ({
         name,
         type: typeof value === 'string' || isSealed(value) ? 'String' : 'Json',
         value,
       })),
-    ...Object.entries({
-      deploy_server_id: context.host_id,
-      deploy_action: context.action,
-      deploy_stack_id: `${context.stack.name}/${context.stack.id}`,
-      deploy_resource_name: context.resource_name,
-      deploy_signal_transport: 'ZAQAR_SIGNAL',
-    }).map(([name, value]) => ({ name, type: 'String', value })),
+    ...Object.entries(where).map(([name, value]) => ({ name, type: 'String', value })),
   ];
 }
 
+const foreignTransport: ReadonlySet<string> = new Set(['deploy_signal_id', 'deploy_signal_verb']);
+
 /** Digest of a config and its values. Equal digests mean that a new run would repeat the last one. */
 export function digestOf(config: StoredConfig, values: JsonObject): string {
-  const inputs = config.inputs.map((input) => [input.name, values[input.name] ?? input.default]);
+  const inputs = config.inputs.map((input) => [input.name, values[input.name] ?? input.value ?? input.default]);
   const extra = Object.entries(values).filter(([name]) => !config.inputs.some((input) => input.name === name));
   const parts = [config.group, config.config, inputs, extra.toSorted(byName), config.outputs, config.options];
   return createHash('sha256')

@@ -27,6 +27,11 @@ export interface NewRunContext extends RunContext {
 }
 type Request = Envelope<ResourceRequest>;
 
+/** The part of a request that a run is made from. */
+export interface Asked extends Pick<ResourceRequest, 'stack' | 'fence' | 'deadline'> {
+  readonly resource: Pick<ResourceRequest['resource'], 'id' | 'name'>;
+}
+
 export interface RunTarget {
   readonly config: StoredConfig;
   readonly values: JsonObject;
@@ -89,9 +94,7 @@ export function valuesOf({ service: { secrets } }: NewRunContext, given: Json | 
 export function restingState(
   context: NewRunContext,
   before: DeploymentState | null,
-  host: HostDocument,
-  target: RunTarget,
-  action: HostAction,
+  { host, target, action }: { host: Pick<HostDocument, 'id' | 'name'>; target: RunTarget; action: HostAction },
 ): DeploymentState {
   const now = context.service.now().toISOString();
   const digest = digestOf(target.config, target.values);
@@ -131,7 +134,7 @@ export function startRun(
   options: {
     base: Draft<ConfigurationResource>;
     host: HostDocument;
-    message: Request;
+    asked: Asked;
     before: DeploymentState | null;
     target: RunTarget;
     action: HostAction;
@@ -139,14 +142,13 @@ export function startRun(
     version: number;
   },
 ): Draft<ConfigurationResource> | undefined {
-  const { base, host, message, before, target, action, version } = options;
+  const { base, host, asked: data, before, target, action, version } = options;
   const selected = selectForAction(target.config, action, target.actions);
   if (!selected) return undefined;
-  const { data } = message;
   const now = context.service.now();
   const runId = runIdOf(data.resource.id, data.fence);
   const deployment: DeploymentState = {
-    ...restingState(context, before, host, target, action),
+    ...restingState(context, before, { host, target, action }),
     group: selected.group,
     status: 'IN_PROGRESS',
     reason: `Waits in the queue of ${host.name}`,

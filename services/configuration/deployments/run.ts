@@ -288,14 +288,16 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
  * context that it belongs to.
  */
 export async function settleDependents(context: RunContext, ended: ConfigurationResource): Promise<void> {
-  const { status } = ended;
+  const { status, stack_id } = ended;
   if (status === null || status === 'IN_PROGRESS') return;
   if (ended.parent) {
     context.wakeContext(ended.parent);
     return;
   }
+  // Only deployments of a stack depend on each other.
+  if (stack_id === '') return;
   const others = await context.collections.resources.find({
-    where: { stack_id: ended.stack_id, status: 'IN_PROGRESS' },
+    where: { stack_id, status: 'IN_PROGRESS' },
   });
   for (const other of others) {
     if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;

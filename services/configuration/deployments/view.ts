@@ -1,9 +1,10 @@
 /** Views of deployments. Secrets are masked. */
-import type { DeploymentView } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostMetadata } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { ConfigurationCollections, DeploymentState, ConfigurationResource } from '../collections.ts';
+import { viewConfig } from '../configs/view.ts';
 import { findHost } from '../queues/names.ts';
 import { shownStdout } from './quoted.ts';
 
@@ -42,6 +43,8 @@ export function viewDeployment(
     failure: state.failure,
     version: document.version,
     conditions: [readiness(state)],
+    ...(document.config_id !== undefined && { config_id: document.config_id }),
+    given_values: secrets.mask(state.input_values),
   };
 }
 
@@ -79,13 +82,40 @@ export async function listDeployments(
     .toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
 }
 
+/**
+ * The deployments of a host in the form of Heat's server metadata, by name. A deployment of a stack has the id of its
+ * derived config, which is its own.
+ */
+export async function metadataOf(
+  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
+  { project, host }: { project: string; host: string },
+): Promise<HostMetadata['deployments']> {
+  const id = (await findHost(collections, { project, host }))?.id ?? host;
+  const found = await collections.resources.find({ where: { project, kind: 'deployment', host_id: id } });
+  return found
+    .flatMap((document) => {
+      const { deployment: state, config_id, removed_at } = document;
+      // A config that has nothing to do in its action is no deployment in Heat.
+      if (!state || removed_at !== null || (!state.request && config_id === undefined)) return [];
+      const shown = viewConfig(secrets, document);
+      if (!shown) return [];
+      const { group, config, inputs, outputs, options } = shown;
+      const creation_time = state.created_at;
+      return [
+        { id: config_id ?? document.id, name: state.name, group, config, inputs, outputs, options, creation_time },
+      ];
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 /** @throws AnnealError NotFound */
 export async function showDeployment(
   { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
   { project, deployment }: { project: string; deployment: string },
 ): Promise<DeploymentView> {
   const document = await collections.resources.get(deployment);
-  if (!document?.deployment || document.project !== project) {
+  const isGone = document?.removed_at != null && document.stack_id === '';
+  if (!document?.deployment || document.project !== project || isGone) {
     throw new AnnealError('NotFound', `There is no deployment ${deployment} in this project.`);
   }
   return viewDeployment(secrets, document, document.deployment);

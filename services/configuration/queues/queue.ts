@@ -323,6 +323,7 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
     oldest_age: oldest ? Math.max(0, Math.floor((now - oldest.created_at) / 1000)) : null,
     host_id: queue.host?.id ?? document.host_id,
     post_bytes: context.limits.post.most,
+    received: document.next - 1,
   };
 }
 

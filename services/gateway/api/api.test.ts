@@ -22,7 +22,8 @@ beforeAll(async () => {
       answer(context, eventLog, async ({ data: { after, limit } }) => {
         if (after === undefined) return { events: log.slice(-limit) };
         const from = log.findIndex(({ id }) => id === after) + 1;
-        return { events: log.slice(from, from + limit) };
+        const gap = from === 0 && after !== 'beginning' && { after, oldest: log[0]?.time ?? null };
+        return { events: log.slice(from, from + limit), position: log.length, ...(gap && { gap }) };
       }),
     ]),
   );
@@ -96,6 +97,20 @@ describe('the event stream', () => {
     stream.leave();
   });
 
+  it('begins with a report of the gap when the log has removed the event to start after', async () => {
+    const only = await happen();
+    const stream = follow('/api/v1/events', { 'last-event-id': 'removed' });
+    await eventually(() => (stream.ids.includes(only) ? true : undefined));
+    const [, first = ''] = stream.text().split('\n\n');
+    expect(first).toBe(`event: gap\ndata: ${JSON.stringify({ after: 'removed', oldest: log[0]?.time })}`);
+    expect(stream.text().match(/event: gap/g)).toHaveLength(1);
+    stream.leave();
+    const page = await gateway.call('GET', '/api/v1/events?after=removed&limit=1');
+    expect(page.json).toMatchObject({ events: [{ id: log[0]?.id }], gap: { after: 'removed' } });
+    const known = await gateway.call('GET', `/api/v1/events?after=${only}`);
+    expect(known.json).toEqual({ events: [] });
+  });
+
   it('is limited in number, and a reader that disconnects frees a place', async () => {
     const streams = [1, 2, 3].map(() => follow('/api/v1/events'));
     await Promise.all(streams.map(({ opened }) => opened));
@@ -152,6 +167,20 @@ describe('queues', () => {
         expect(text).toContain(`The nearest name is ${nearest}.`);
       }
     }
+  });
+
+  it('take messages, show how many they hold, and are purged; those of services refuse both', async () => {
+    const body = { messages: [{ body: { job: 1 } }, { body: 'text', ttl: 600 }] };
+    const path = '/api/v1/queues/published/messages';
+    expect(await gateway.call('POST', path, body)).toMatchObject({ status: 201 });
+    expect((await gateway.call('GET', '/api/v1/queues/published')).json).toMatchObject({ kind: 'user', depth: 2 });
+    expect((await gateway.call('DELETE', path)).status).toBe(204);
+    expect((await gateway.call('GET', '/api/v1/queues/published')).json).toMatchObject({ depth: 0 });
+    for (const method of ['POST', 'DELETE'] as const) {
+      const refused = await gateway.call(method, '/api/v1/queues/anneal.scheduling.requests/messages', body);
+      expect([refused.status, refused.text]).toMatchObject([403, expect.stringContaining('work in progress')]);
+    }
+    expect((await gateway.call('DELETE', '/api/v1/queues/publishd/messages')).text).toContain('published');
   });
 
   it('can be watched with masked secrets', async () => {

@@ -1,6 +1,6 @@
 /** The event log: a page of it, or each event as it happens. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
-import { eventLog } from '@anneal/contracts/notification.ts';
+import { eventGapSchema, eventLog } from '@anneal/contracts/notification.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -29,10 +29,16 @@ const pageSize = 100;
 
 export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
   type Filter = { project: string; types: string[]; subject_prefix: string };
-  const page = (filter: Filter, limit: number, after: string | undefined) =>
+  type Start = { after: string | undefined; position?: number | undefined };
+  const page = (filter: Filter, limit: number, { after, position }: Start) =>
     ask('notification', eventLog, {
       project: filter.project,
-      data: { ...filter, limit, ...(after !== undefined && { after }) },
+      data: {
+        ...filter,
+        limit,
+        ...(after !== undefined && { after }),
+        ...(position !== undefined && { position }),
+      },
     });
 
   async function follow(stream: Stream, filter: Filter, start: string | undefined): Promise<void> {
@@ -40,8 +46,12 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
     const listener = wakeups.listen(eventsKey(filter.project));
     try {
       let after = start;
+      let position: number | undefined;
       while (!stream.signal.aborted) {
-        const { events, cursor } = await page(filter, pageSize, after);
+        const { events, cursor, gap, ...read } = await page(filter, pageSize, { after, position });
+        // Without an id, because a reconnect continues behind an event.
+        if (gap) await stream.send({ name: 'gap', data: gap });
+        position = read.position;
         for (const event of events) await stream.send({ id: event.id, data: event });
         // Move past events that do not match, or each read would start again at the last matching one.
         after = cursor ?? events.at(-1)?.id ?? after;
@@ -59,10 +69,14 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
       method: 'GET',
       path: '/events',
       summary:
-        'List events in the order in which they were stored, as a page or, with Accept: text/event-stream, as a stream. Starts after the event in `after` or Last-Event-ID; `beginning` starts at the oldest stored event.',
+        'List events in the order in which they were stored, as a page or, with Accept: text/event-stream, as a stream. Starts after the event in `after` or Last-Event-ID; `beginning` starts at the oldest stored event. When the log has removed that event, `gap` says so: in a stream, as an item of the type `gap`.',
       query: querySchema,
       stream: true,
-      answer: z.object({ events: z.array(envelopeSchema), cursor: z.string().optional() }),
+      answer: z.object({
+        events: z.array(envelopeSchema),
+        cursor: z.string().optional(),
+        gap: eventGapSchema.optional(),
+      }),
       handle: async ({ request, reply, query }) => {
         const filter = {
           project: projectOf(request),
@@ -70,16 +84,17 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
           subject_prefix: query.subject_prefix,
         };
         if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
-          return page(filter, query.limit, query.after);
+          const { events, cursor, gap } = await page(filter, query.limit, { after: query.after });
+          return { events, ...(cursor !== undefined && { cursor }), ...(gap && { gap }) };
         }
         const last = request.headers['last-event-id'];
         // A reconnecting client repeats its first URL, so the newer header wins.
         const named = typeof last === 'string' && last !== '' ? last : query.after;
         // Without a starting point, start now: after the newest event.
         // Refuse an invalid pattern before the stream opens.
-        if (named !== undefined) await page(filter, 1, named);
+        if (named !== undefined) await page(filter, 1, { after: named });
         const newest = { ...filter, types: ['#'], subject_prefix: '' };
-        const after = named ?? (await page(newest, 1, undefined)).events.at(-1)?.id;
+        const after = named ?? (await page(newest, 1, { after: undefined })).events.at(-1)?.id;
         await streams.open(reply, (stream) => follow(stream, filter, after ?? 'beginning'));
         return undefined;
       },

@@ -14,6 +14,8 @@ const stuckMs = 30_000;
 
 export interface StreamItem {
   readonly id?: string;
+  /** The type of the item; a reader of plain items ignores others. */
+  readonly name?: string;
   readonly data: unknown;
 }
 
@@ -62,9 +64,9 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
         await write(': connected\n\n');
         await produce({
           signal,
-          send: ({ id, data }) =>
+          send: ({ id, name, data }) =>
             write(
-              `${id === undefined ? '' : `id: ${id.replaceAll(/[\r\n\0]/g, '')}\n`}data: ${JSON.stringify(data)}\n\n`,
+              `${name === undefined ? '' : `event: ${name}\n`}${id === undefined ? '' : `id: ${id.replaceAll(/[\r\n\0]/g, '')}\n`}data: ${JSON.stringify(data)}\n\n`,
             ),
           heartbeat: () => write(': still here\n\n'), // E3
         });

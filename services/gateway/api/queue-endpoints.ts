@@ -1,7 +1,8 @@
 /** All queues, of the store and of the bus. */
-import type { QueueMeasure } from '@anneal/bus/port.ts';
-import type { QueueView } from '@anneal/contracts/configuration.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
+import { queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { json, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
@@ -20,6 +21,14 @@ const rowSchema = z.object({
   in_flight: z.number(),
   consumers: z.number().nullable(),
   oldest_age_ms: z.number().nullable(),
+  host_id: z.string().nullable(),
+  received: z.number().nullable().meta({ description: 'All messages so far. Null for the queue of a service.' }),
+});
+const posted = z.object({
+  messages: z
+    .array(z.object({ body: json, ttl: z.number().int().min(60).max(1_209_600).default(3600) }))
+    .min(1)
+    .max(100),
 });
 const limit = z.coerce.number().int().min(1).max(1000).default(20);
 
@@ -30,17 +39,68 @@ const busRow = ({ name, depth, inFlight, consumers, oldestAgeMs }: QueueMeasure)
   in_flight: inFlight,
   consumers,
   oldest_age_ms: oldestAgeMs,
+  host_id: null,
+  received: null,
 });
-const storeRow = ({ name, free, claimed, oldest_age, host_id }: QueueView) => ({
+const storeRow = ({ name, free, claimed, oldest_age, host_id, received }: QueueView) => ({
   name,
   kind: host_id === null ? 'user' : 'host',
   depth: free,
   in_flight: claimed,
   consumers: null,
   oldest_age_ms: oldest_age === null ? null : oldest_age * 1000,
+  host_id,
+  received: received ?? null,
 });
 
-export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
+/** @throws AnnealError Forbidden for the queue of a service, because its messages are work in progress. */
+async function refuseService(bus: Bus, queue: string, verb: string): Promise<void> {
+  if (!(await bus.queues.list()).some(({ name }) => name === queue)) return;
+  throw new AnnealError(
+    'Forbidden',
+    `Cannot ${verb} ${queue}: its messages are work in progress of a service. Dead letters can be purged: anneal dead-letter purge.`,
+  );
+}
+
+export const queueEndpoints = (options: QueueEndpointOptions): Endpoint[] => [
+  ...queueReads(options),
+  ...queueWrites(options),
+];
+
+function queueWrites(options: QueueEndpointOptions): Endpoint[] {
+  const { ask, bus } = options;
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/queues/{queue}/messages',
+      summary: 'Publish messages to a queue of a user or a host. A queue of a user is created when it does not exist.',
+      status: 201,
+      body: posted,
+      answer: z.object({ ids: z.array(z.string()) }),
+      handle: async ({ request, params, body: { messages } }) => {
+        const queue = params['queue'] ?? '';
+        const project = projectOf(request);
+        await refuseService(bus, queue, 'publish to');
+        const data = { project, queue, client_id: 'api', messages };
+        return ask('configuration', queuePost, { project, data });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/queues/{queue}/messages',
+      summary: 'Remove all messages of a queue. Requests that a deployment waits for stay.',
+      handle: async ({ request, params }) => {
+        const queue = params['queue'] ?? '';
+        const project = projectOf(request);
+        await refuseService(bus, queue, 'purge');
+        await isBusQueue(options, project, queue);
+        await ask('configuration', queueMessageDelete, { project, data: { project, queue, purge: true } });
+      },
+    }),
+  ];
+}
+
+function queueReads(options: QueueEndpointOptions): Endpoint[] {
   const { ask, bus, secrets, streams } = options;
   const mask = (value: unknown): Json => secrets.mask(value as Json);
 
@@ -54,6 +114,21 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
         const project = projectOf(request);
         const found = await storeQueues(ask, project);
         return { queues: [...(await bus.queues.list()).map(busRow), ...found.map(storeRow)] };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/queues/{queue}',
+      summary: 'Show a queue: messages that wait, messages in flight, age of the oldest.',
+      answer: rowSchema,
+      handle: async ({ request, params }) => {
+        const queue = params['queue'] ?? '';
+        const project = projectOf(request);
+        if (await isBusQueue(options, project, queue)) {
+          const found = (await bus.queues.list()).find(({ name }) => name === queue);
+          if (found) return busRow(found);
+        }
+        return storeRow(await ask('configuration', queueShow, { project, data: { project, queue } }));
       },
     }),
     endpoint({

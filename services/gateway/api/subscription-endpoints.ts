@@ -3,6 +3,7 @@ import {
   deliveryList,
   deliveryReplay,
   deliveryViewSchema,
+  eventGapSchema,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
@@ -41,7 +42,7 @@ export function subscriptionEndpoints({
         'Create a subscription: events are sent to a URL, signed as Standard Webhooks define. Only this answer contains the secret.',
       body: subscribeSchema,
       status: 201,
-      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
       handle: ({ request, body: { secret, after, ...wanted } }) => {
         const project = projectOf(request);
         const sealed = secret === undefined ? null : sealText(secrets, secret);

@@ -64,6 +64,12 @@ describe('a stack', () => {
     ]);
   });
 
+  it('that is only previewed has no id and no parent', async () => {
+    const { status, json } = await gateway.call('POST', `${root}/stacks/preview`, { stack_name: 'planned', template });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ stack: { id: 'None', parent: null, stack_name: 'planned', resources: [] } });
+  });
+
   it('is requested over the bus without readable secrets', async () => {
     await gateway.call('POST', `${root}/stacks`, {
       stack_name: 'secretive',

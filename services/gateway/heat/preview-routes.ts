@@ -31,7 +31,9 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     const plan = await ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true });
     return {
       stack: {
-        id,
+        // Heat's text for a stack that does not exist.
+        id: 'None',
+        parent: null,
         stack_name: name,
         description: target.description,
         template_description: target.description,

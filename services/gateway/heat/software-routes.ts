@@ -1,85 +1,190 @@
-/** Configs and deployments in the form of Heat's software configs. Read-only, because stacks create and delete them. */
-import {
-  configList,
-  configShow,
-  deploymentList,
-  deploymentShow,
-  type ConfigView,
-  type DeploymentView,
-} from '@anneal/contracts/configuration.ts';
+/** Software configs and deployments, as Heat's clients store, run and read them. */
+import { randomUUID } from 'node:crypto';
+import * as contract from '@anneal/contracts/configuration.ts';
+import type { ConfigView, DeploymentView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { queryNumber, queryValue } from '../http/body.ts';
+import { objectBody, parseField, queryNumber, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
 import { heatTime } from './representation.ts';
 import { heatError } from './wording.ts';
 
-export function softwareRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+type Scope = FastifyInstance;
+interface ById {
+  Params: { id: string };
+}
+
+export function softwareRoutes(scope: Scope, { ask }: { ask: Ask }): void {
+  configRoutes(scope, ask);
+  deploymentReads(scope, ask);
+  deploymentWrites(scope, ask);
+}
+
+/** Words a missing object as Heat does. */
+const orMissing =
+  (message: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    throw heatError('NotFound', 'EntityNotFound', message);
+  };
+const noConfig = (id: string): string => `Software config with id ${id} not found`;
+const noDeployment = (id: string): string => `Software deployment with id ${id} not found`;
+
+const text = z.string().nullish();
+
+function configRoutes(scope: Scope, ask: Ask): void {
   scope.get('/:project/software_configs', async (request) => {
     const project = projectOf(request);
     const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
     const marker = queryValue(request, 'marker');
-    const { configs } = await ask('configuration', configList, { project, data: { project } });
+    const { configs } = await ask('configuration', contract.configList, { project, data: { project } });
     // Newest first, as in Heat.
     const rows = configs.toReversed();
     const from = marker === undefined ? 0 : rows.findIndex(({ id }) => id === marker) + 1;
     return { software_configs: rows.slice(from, limit ? from + limit : undefined).map(configRow) };
   });
 
-  scope.get<{ Params: { id: string } }>('/:project/software_configs/:id', async (request) => {
+  scope.post('/:project/software_configs', async (request) => {
+    const project = projectOf(request);
+    const { name, group, config, inputs, outputs, options } = objectBody(request);
+    const data = {
+      id: randomUUID(),
+      project,
+      name: name ?? '',
+      group: group ?? 'Heat::Ungrouped',
+      config: config ?? '',
+      inputs: inputs ?? [],
+      outputs: outputs ?? [],
+      options: options ?? {},
+    };
+    const parsed = parseField(contract.configCreate.data, data, 'The software config');
+    return {
+      software_config: configBody(await ask('configuration', contract.configCreate, { project, data: parsed })),
+    };
+  });
+
+  scope.get<ById>('/:project/software_configs/:id', async (request) => {
     const project = projectOf(request);
     const { id } = request.params;
-    const view = await ask('configuration', configShow, { project, data: { project, config: id } }).catch(
-      (error: unknown) => {
-        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-        throw heatError('NotFound', 'EntityNotFound', `Software config with id ${id} not found`);
-      },
-    );
+    const data = { project, config: id };
+    const view = await ask('configuration', contract.configShow, { project, data }).catch(orMissing(noConfig(id)));
     return { software_config: configBody(view) };
   });
 
-  const list = async (project: string, host: string | undefined): Promise<DeploymentView[]> => {
-    const { deployments } = await ask('configuration', deploymentList, {
+  scope.delete<ById>('/:project/software_configs/:id', async (request, reply) => {
+    const project = projectOf(request);
+    const { id } = request.params;
+    const data = { project, config: id };
+    await ask('configuration', contract.configDelete, { project, data }).catch(orMissing(noConfig(id)));
+    return reply.code(204).send();
+  });
+}
+
+function deploymentReads(scope: Scope, ask: Ask): void {
+  scope.get('/:project/software_deployments', async (request) => {
+    const project = projectOf(request);
+    const host = queryValue(request, 'server_id');
+    const { deployments } = await ask('configuration', contract.deploymentList, {
       project,
       data: { project, ...(host !== undefined && { host }) },
     });
-    return deployments;
-  };
-
-  scope.get('/:project/software_deployments', async (request) => {
-    const deployments = await list(projectOf(request), queryValue(request, 'server_id'));
     return { software_deployments: deployments.map(deploymentBody) };
   });
 
-  scope.get<{ Params: { id: string } }>('/:project/software_deployments/:id', async (request) => {
+  scope.get<ById>('/:project/software_deployments/:id', async (request) => {
     const project = projectOf(request);
     const { id } = request.params;
-    const view = await ask('configuration', deploymentShow, { project, data: { project, deployment: id } }).catch(
-      (error: unknown) => {
-        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-        throw heatError('NotFound', 'EntityNotFound', `Software deployment with id ${id} not found`);
-      },
+    const data = { project, deployment: id };
+    const view = await ask('configuration', contract.deploymentShow, { project, data }).catch(
+      orMissing(noDeployment(id)),
     );
     return { software_deployment: deploymentBody(view) };
   });
 
   scope.get<{ Params: { server: string } }>('/:project/software_deployments/metadata/:server', async (request) => {
-    const deployments = await list(projectOf(request), request.params.server);
+    const project = projectOf(request);
+    const data = { project, host: request.params.server };
+    const { deployments } = await ask('configuration', contract.hostMetadata, { project, data });
     return {
-      metadata: deployments
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-        .map(({ id, name, group, config, input_values, created_at }) => ({
-          id,
-          name,
-          group,
-          config,
-          inputs: Object.entries(input_values).map(([input, value]) => ({ name: input, type: 'String', value })),
-          outputs: [],
-          options: {},
-          creation_time: heatTime(created_at),
-        })),
+      metadata: deployments.map(({ creation_time, ...rest }) => ({ ...rest, creation_time: heatTime(creation_time) })),
     };
+  });
+}
+
+const action = contract.hostActionSchema;
+const status = z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED']);
+const values = contract.deploymentViewSchema.shape.output_values;
+const created = z.object({
+  config_id: z.string(),
+  server_id: z.string().min(1),
+  input_values: values.nullish(),
+  action: action.nullish(),
+  status: status.nullish(),
+  status_reason: text,
+});
+const changed = z.object({
+  config_id: text,
+  input_values: values.nullish(),
+  output_values: values.nullish(),
+  action: action.nullish(),
+  status: status.nullish(),
+  status_reason: text,
+});
+
+function deploymentWrites(scope: Scope, ask: Ask): void {
+  scope.post('/:project/software_deployments', async (request) => {
+    const project = projectOf(request);
+    const body = parseField(created, objectBody(request), 'The software deployment');
+    const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
+    const view = await ask('configuration', contract.deploymentCreate, {
+      project,
+      data: {
+        id: randomUUID(),
+        project,
+        host: body.server_id,
+        config: body.config_id,
+        input_values: body.input_values ?? {},
+        action: body.action ?? 'CREATE',
+        ...(ended && { ended: { status: ended, reason: body.status_reason ?? '' } }),
+      },
+    });
+    return { software_deployment: deploymentBody(view) };
+  });
+
+  scope.put<ById>('/:project/software_deployments/:id', async (request) => {
+    const project = projectOf(request);
+    const { id } = request.params;
+    const body = parseField(changed, objectBody(request), 'The software deployment');
+    const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
+    const result = {
+      ...(ended && { status: ended }),
+      ...(typeof body.status_reason === 'string' && { reason: body.status_reason }),
+      ...(body.output_values && { output_values: body.output_values }),
+    };
+    const view = await ask('configuration', contract.deploymentUpdate, {
+      project,
+      data: {
+        project,
+        deployment: id,
+        ...(typeof body.config_id === 'string' && { config: body.config_id }),
+        ...(body.input_values && { input_values: body.input_values }),
+        ...(body.action && { action: body.action }),
+        ...(body.status === 'IN_PROGRESS' && { again: true }),
+        ...(Object.keys(result).length > 0 && { result }),
+      },
+    });
+    return { software_deployment: deploymentBody(view) };
+  });
+
+  scope.delete<ById>('/:project/software_deployments/:id', async (request, reply) => {
+    const project = projectOf(request);
+    const { id } = request.params;
+    const data = { project, deployment: id };
+    await ask('configuration', contract.deploymentDelete, { project, data }).catch(orMissing(noDeployment(id)));
+    return reply.code(204).send();
   });
 }
 
@@ -101,13 +206,13 @@ const configBody = (view: ConfigView): object => ({
 /**
  * The status in Heat's form. Heat has no status for a config skipped after an earlier failure, so it shows as failed.
  */
-const statusOf = ({ status }: DeploymentView): string => (status === 'SKIPPED' ? 'FAILED' : status);
+const statusOf = ({ status: now }: DeploymentView): string => (now === 'SKIPPED' ? 'FAILED' : now);
 
 const deploymentBody = (view: DeploymentView): object => ({
   id: view.id,
   server_id: view.host_id,
-  config_id: view.id,
-  input_values: view.input_values,
+  config_id: view.config_id ?? view.id,
+  input_values: valuesOf(view),
   output_values: {
     ...view.output_values,
     deploy_stdout: view.stdout,
@@ -120,3 +225,7 @@ const deploymentBody = (view: DeploymentView): object => ({
   creation_time: heatTime(view.created_at),
   updated_time: view.finished_at === null ? null : heatTime(view.finished_at),
 });
+
+/** The values that the client gave. The derived config of a stack's deployment holds all its values, as in Heat. */
+const valuesOf = ({ config_id, given_values, input_values }: DeploymentView): JsonObject =>
+  config_id === undefined ? input_values : (given_values ?? input_values);

@@ -50,7 +50,7 @@ describe('tags', () => {
 describe('a field with an invalid value', () => {
   const template = { heat_template_version: '2018-08-31' };
   const flag = 'must be true or false';
-  const minutes = 'must be a non-negative integer number of minutes';
+  const minutes = 'must be a non-negative integer number of minutes, at most 52704000';
   const texts: [fields: JsonObject, path: string, text: string][] = [
     [
       { template_url: 'http://x' },
@@ -70,6 +70,7 @@ describe('a field with an invalid value', () => {
     [{ environment_files: ['e'] }, 'environment_files', 'names e, which is not among the files that were sent'],
     [{ timeout_mins: -1 }, 'timeout_mins', minutes],
     [{ timeout_mins: 1.5 }, 'timeout_mins', minutes],
+    [{ timeout_mins: 1e12 }, 'timeout_mins', minutes],
     [{ timeout_mins: '1m' }, 'timeout_mins', minutes],
     [{ timeout_mins: '9'.repeat(400) }, 'timeout_mins', minutes],
     [{ timeout_mins: true }, 'timeout_mins', minutes],

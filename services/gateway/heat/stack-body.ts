@@ -3,7 +3,7 @@ import type { CompileQuestion } from '@anneal/contracts/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { failurePolicies, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
+import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
 import { heatError } from './wording.ts';
@@ -34,7 +34,7 @@ const names = z.custom<string[]>((value) => Array.isArray(value) && value.every(
 const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })]);
 const minutes = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
-  .refine((sent) => Number.isInteger(sent) && sent >= 0);
+  .refine((sent) => Number.isInteger(sent) && sent >= 0 && sent <= mostTimeoutMinutes);
 const mostTags = 100;
 const tags = z
   .string()
@@ -77,7 +77,7 @@ const fieldTexts: Readonly<Record<string, string>> = {
   environment: 'must be an object or a string',
   parameters: 'must be an object',
   clear_parameters: 'must be a list of names',
-  timeout_mins: 'must be a non-negative integer number of minutes',
+  timeout_mins: `must be a non-negative integer number of minutes, at most ${mostTimeoutMinutes}`,
   on_failure: `must be one of ${failurePolicies.join(', ')}`,
   disable_rollback: 'must be true or false',
   tags: 'must be a string of tags separated by commas',

@@ -19,6 +19,8 @@ import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';
 import { ironicFamily, ironicPrefix } from '../ironic/family.ts';
 import { gatewaySettings } from '../settings.ts';
+import { agentFamily } from '../shell/family.ts';
+import { agentPrefix } from '../shell/send-script.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
@@ -136,6 +138,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   for (const dialect of dialects) family(dialect.path, (scope) => zaqarVersionFamily(scope, zaqar, dialect));
   family(ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report }));
   family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
+  family(agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording: apiWording }));
   family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
   family(apiPrefix, (scope) =>
     apiFamily(scope, {

@@ -4,6 +4,8 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   convertDriverInfo,
   driverInfoSchema,
+  nodeNameSchema,
+  resourceClassSchema,
   nodeEnrol,
   nodeExtraSchema,
   nodePropertiesSchema,
@@ -64,10 +66,10 @@ const ironicWording: FamilyWording = {
 
 const enrolSchema = z.object({
   uuid: z.guid().optional(),
-  name: z.string().min(1).max(255).optional(),
+  name: nodeNameSchema.optional(),
   driver: z.enum(['redfish']).default('redfish'),
   driver_info: driverInfoSchema.loose(),
-  resource_class: z.string().min(1).max(80).default('baremetal'),
+  resource_class: resourceClassSchema.default('baremetal'),
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
   extra: nodeExtraSchema.default({}),

@@ -40,6 +40,7 @@ import {
   stackDelete,
   stackEvents,
   stackList,
+  stackPreview,
   stackResources,
   stackShow,
   stackSignal,
@@ -73,6 +74,8 @@ export interface Behind {
   readonly sent: string[];
   readonly signals: Json[];
   readonly reports: Json[];
+  /** The number of renewed claims. */
+  renewals(): number;
   /** Puts a message into a queue, as the configuration service would. */
   post(queue: string, body: Json): Promise<void>;
   messages(queue: string): QueueMessage[];
@@ -90,6 +93,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
   const nodes = new Map<string, NodeView>();
   const queues = new Map<string, { metadata: JsonObject; messages: QueueMessage[] }>();
   let count = 0;
+  let renewed = 0;
 
   const stackOf = (project: string, named: string): StackView => {
     const found =
@@ -167,6 +171,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       stacks.set(stack.id, stack);
       return stack;
     }),
+    answer(context, stackPreview, async () => ({ hash: 'h', changes: [] })),
     answer(context, stackUpdate, async ({ data }) => {
       const before = stackOf(data.project, data.id);
       const after: StackView = {
@@ -383,6 +388,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       if (!queueOf(queue).messages.some(({ claim_id }) => claim_id === claim)) {
         throw new AnnealError('NotFound', 'No such claim.');
       }
+      renewed += 1;
       return {};
     }),
     answer(context, queueClaimRelease, async ({ data: { queue, claim_id: claim } }) => {
@@ -473,6 +479,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
   return {
     compiled,
     sent,
+    renewals: () => renewed,
     signals,
     reports,
     post: async (queue, body) => void (await post(queue, [{ body, ttl: 600 }])),

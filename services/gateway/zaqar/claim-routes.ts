@@ -1,16 +1,15 @@
 /** Claims of messages: take, show, renew and release. */
-import { hostRequestSchema, queueClaimRenew, queueClaimShow } from '@anneal/contracts/configuration.ts';
+import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { baseUrl } from '../http/base-url.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { objectBody } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { bodiesOf } from './bodies.ts';
-import { claimWithin, returnClaim, type ClaimAnswer, type ClaimOptions, type WantedClaim } from './claim.ts';
+import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf, type QueueRequestLimits } from './limits.ts';
-import { renderShellHost } from './shell-host.ts';
+import { sendScript } from '../shell/send-script.ts';
 
 export interface ClaimRouteOptions extends ClaimOptions {
   dialect: Dialect;
@@ -47,7 +46,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     if (!claimed) return reply.code(204).send();
     const href = `${queueHref(dialect, access.queue)}/claims/${claimed.id}`;
     void reply.code(201).header('location', href);
-    if (asScript) return sendScript(options, { request, reply, access, claimed, href, ttl: wanted.ttl });
+    if (asScript) return sendScript(ask, { request, reply, access, claimed, ttl: wanted.ttl });
     const messages = claimed.messages.map((message) =>
       messageBody(dialect, access.queue, { ...message, claim_id: claimed.id }),
     );
@@ -99,45 +98,4 @@ function claimMissing(request: FastifyRequest, { project, queue }: QueueAccess, 
   if (!(error instanceof AnnealError) || error.code !== 'NotFound') return error;
   const { claim } = request.params as { claim: string };
   return new AnnealError('NotFound', `Claim ${claim} does not exist in queue ${queue} for project ${project}`);
-}
-
-interface ScriptAnswer {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  access: QueueAccess;
-  claimed: ClaimAnswer;
-  href: string;
-  ttl: number;
-}
-
-/** Answers with the request as a script that a host without an agent runs. @throws AnnealError InvalidRequest */
-async function sendScript(
-  { ask, dialect }: ClaimRouteOptions,
-  { request, reply, access, claimed, href, ttl }: ScriptAnswer,
-): Promise<FastifyReply> {
-  const caller = callerOf(request);
-  const [message] = claimed.messages;
-  const parsed = hostRequestSchema.safeParse(message?.body);
-  if (caller.kind !== 'host' || !message || !parsed.success) {
-    await returnClaim(ask, access, claimed.id);
-    throw new AnnealError(
-      'InvalidRequest',
-      caller.kind === 'host'
-        ? 'The first message of the queue is not a request for a host, so there is no script for it.'
-        : 'Only a host can claim its requests as scripts; log in with the token of the host.',
-    );
-  }
-  const base = `${baseUrl(request)}/messaging`;
-  const token = request.headers['x-auth-token'];
-  const script = renderShellHost({
-    request: parsed.data,
-    token: typeof token === 'string' ? token : '',
-    clientId: caller.id,
-    claimUrl: `${base}${href}`,
-    messageUrl: `${base}${queueHref(dialect, access.queue)}/messages/${message.id}?claim_id=${claimed.id}`,
-    responsesUrl: `${base}${queueHref(dialect, caller.responsesQueue)}/messages`,
-    lists: dialect.lists,
-    ttl,
-  });
-  return reply.type(shellScript).send(script);
 }

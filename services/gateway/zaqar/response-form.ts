@@ -9,17 +9,18 @@ import type { FastifyRequest } from 'fastify';
 import { bodyTooLarge } from '../http/problem.ts';
 
 /** Time to live of an answer in its queue, in seconds. No reader needs it in the queue after ten minutes. */
-const ttl = 600;
+export const answerSeconds = 600;
 
 export const isForm = (request: FastifyRequest): boolean =>
   request.headers['content-type']?.startsWith('multipart/form-data') ?? false;
 
 /**
- * Applies the body limit to a form as a whole, as for JSON, because the parser limits only each part.
+ * Reads the fields of a form. Applies the body limit to the form as a whole, as for JSON, because the parser limits only
+ * each part.
  *
- * @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body
+ * @throws AnnealError InvalidRequest when it is not a form, TooLarge above the limit of a body
  */
-export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
+export async function readForm(request: FastifyRequest): Promise<Map<string, string>> {
   const fields = new Map<string, string>();
   const { bodyLimit } = request.routeOptions;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(request);
@@ -37,7 +38,12 @@ export async function readResponseForm(request: FastifyRequest): Promise<{ body:
     if (!(error instanceof Error) || error instanceof AnnealError || 'statusCode' in error) throw error;
     throw new AnnealError('InvalidRequest', `Cannot read the multipart form: ${error.message}.`, { cause: error });
   }
-  return { body: toResponse(fields) as unknown as Json, ttl };
+  return fields;
+}
+
+/** @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body */
+export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
+  return { body: toResponse(await readForm(request)) as unknown as Json, ttl: answerSeconds };
 }
 
 export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {

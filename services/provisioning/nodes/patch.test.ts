@@ -105,6 +105,14 @@ describe('patch of a node', () => {
     }
   });
 
+  it('refuses a name or class that no terminal shows as written', () => {
+    for (const value of ['a\u0000b', 'a\nb', '\ud800', ''])
+      expect(mistakes({ op: 'replace', path: '/name', value }, { op: 'add', path: '/resource_class', value })).toEqual([
+        'name',
+        'resource_class',
+      ]);
+  });
+
   it('lists every invalid value', () => {
     expect(
       mistakes(

@@ -1,7 +1,14 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { driverInfoSchema, nodeExtraSchema, traitsSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
+import {
+  driverInfoSchema,
+  nodeExtraSchema,
+  nodeNameSchema,
+  resourceClassSchema,
+  traitsSchema,
+  type NodePatch,
+} from '@anneal/contracts/provisioning.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
@@ -9,8 +16,8 @@ import { z } from 'zod';
 export const hiddenPassword = '******';
 
 const fieldsSchema = z.strictObject({
-  name: z.string().min(1).max(255),
-  resource_class: z.string().min(1).max(80),
+  name: nodeNameSchema,
+  resource_class: resourceClassSchema,
   maintenance: z.boolean(),
   maintenance_reason: z.string().max(4096).nullable(),
   driver_info: driverInfoSchema.strict(),

@@ -1,4 +1,5 @@
 /** The time limit of a nested stack: that of the stack around it, or a shorter one from its own properties. */
+import { mostTimeoutMinutes } from '@anneal/contracts/scheduling.ts';
 import type { NestedRequest, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 
@@ -13,7 +14,7 @@ export function minutesOf({ resource, properties: given, nested }: Asked): numbe
   if (nested?.kind === 'template') return null;
   const { timeout } = stackTypeOf(resource.type) ?? {};
   const minutes = timeout === undefined ? undefined : given[timeout];
-  return typeof minutes === 'number' && minutes > 0 ? minutes : null;
+  return typeof minutes === 'number' && minutes > 0 ? Math.min(minutes, mostTimeoutMinutes) : null;
 }
 
 export function deadlineOf(request: Asked & Pick<ResourceRequest, 'deadline'>, now: Date): string {

@@ -112,6 +112,28 @@ describe('a wait', () => {
     }
   });
 
+  it('of longer than any date counts as one without an end', async () => {
+    const harness = await openHarness();
+    try {
+      const plan = planWith([
+        resource('t', { wait_secs: literal(1e20) }, { type: 'OS::Heat::TestResource' }),
+        resource('d', { min_wait: literal(1e20) }, { type: 'OS::Heat::Delay' }),
+      ]);
+      const { id } = await harness.create('s', plan);
+      await eventually(
+        async () => {
+          const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
+          return resources.every((each) => each.physical_id !== null) ? resources : undefined;
+        },
+        { what: 'both resources wait' },
+      );
+      await harness.remove(id);
+      expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+    } finally {
+      await harness.dispose();
+    }
+  });
+
   it('without an end is ended by the deletion of the stack', async () => {
     const harness = await openHarness();
     try {

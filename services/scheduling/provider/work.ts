@@ -23,6 +23,9 @@ export interface Worker {
 /** The engine's own deadline passes first, so that a stack that is too late reports its own reason. */
 const lateMs = 5_000;
 
+/** A hundred years. A wait that ends later has no date that every store and client can read. */
+const mostWaitSeconds = 100 * 366 * 86_400;
+
 export function createWorker(parameters: {
   context: ServiceContext;
   work: Collection<WorkDocument>;
@@ -43,7 +46,7 @@ export function createWorker(parameters: {
       return { kind: 'failed', error: { code: 'NotSupported', message }, change: { due_at: null } };
     }
     const request = { ...data, action, secrets };
-    const wait = behaviour.waitSeconds?.(request) ?? 0;
+    const wait = Math.min(behaviour.waitSeconds?.(request) ?? 0, mostWaitSeconds);
     if (wait === 0) return { ...behaviour.run(request), change: { due_at: null } };
     // A wait below zero never ends by itself.
     const due_at = wait < 0 ? null : new Date(now().getTime() + wait * 1000).toISOString();

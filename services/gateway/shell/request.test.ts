@@ -1,16 +1,18 @@
 /** A host with only sh and curl, run against a gateway that really listens. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostRequest, HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, hostToken } from '../testing/stand-ins.ts';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
-import { toResponse } from './response-form.ts';
-import { quoteForShell, renderShellHost } from './shell-host.ts';
+import { toResponse } from '../zaqar/response-form.ts';
+import { renderShellRequest } from './request.ts';
+import { quoteForShell } from './text.ts';
 
 let gateway: TestGateway;
 let directory: string;
@@ -213,7 +215,8 @@ describe.each(shells)('with %s and nothing else', (shell) => {
       expect(started).toHaveLength(2);
       expect(started.filter(isAlive)).toEqual([]);
     }
-  });
+    // Finding the processes of a config in /proc takes long on a machine with many others.
+  }, 120_000);
 });
 
 function isAlive(pid: number): boolean {
@@ -263,6 +266,49 @@ describe('a config that leaves behind', () => {
   });
 });
 
+describe('a request that was begun', () => {
+  it('H2: is not started again: it is reported as interrupted when its runner is gone', async () => {
+    const marks = join(directory, 'begun-marks');
+    await mkdir(join(directory, 'state', 'begun', 'started'), { recursive: true });
+    await offer(requestOf('begun', `echo ran >>${marks}`));
+    await hostLoop();
+    expect(answers().get('begun')).toMatchObject({ status_code: 125, error: expect.stringContaining('interrupted: ') });
+    await expect(readFile(marks)).rejects.toThrow('ENOENT');
+  });
+
+  it('H5: does nothing when its script arrives incomplete', async () => {
+    const marks = join(directory, 'cut-marks');
+    await offer(requestOf('cut', `echo ran >>${marks}\n`.repeat(20)));
+    const cut = `head -c $(($(tail -c +1 "$DIR/next" | wc -c) - 20)) "$DIR/next" >"$DIR/cut"; sh "$DIR/cut"; exit`;
+    await hostLoop({}, loop.replace('sh "$DIR/next"', cut));
+    await expect(readFile(marks)).rejects.toThrow('ENOENT');
+    expect(answers().get('cut')).toBeUndefined();
+    const [message] = gateway.behind.messages(host.requests_queue);
+    const form = new FormData();
+    for (const [name, value] of Object.entries({
+      token: hostToken,
+      id: 'cut',
+      status_code: '0',
+      message: message?.id ?? '',
+      claim: message?.claim_id ?? '',
+    })) {
+      form.append(name, value);
+    }
+    await fetch(`${gateway.url}/agent/v1/answer`, { method: 'POST', body: form });
+  });
+
+  it('keeps its claim while it runs', async () => {
+    const gate = join(directory, 'gate');
+    const json = `-d '{"ttl": 3, "grace": 60}' -H 'Content-Type: application/json'`;
+    await offer(requestOf('kept', `until [ -e ${gate} ]; do sleep 0.1; done`));
+    const looped = hostLoop({}, loop.replace("-H 'Accept", `${json} -H 'Accept`));
+    await eventually(() => (gateway.behind.renewals() > 0 ? true : undefined), { what: 'a renewal of the claim' });
+    await writeFile(gate, '');
+    expect((await looped).output).toBe('204');
+    expect(answers().get('kept')).toMatchObject({ status_code: 0 });
+  });
+});
+
 it('a message that is not a request is released, and the host receives an error', async () => {
   await gateway.behind.post(host.requests_queue, { odd: true });
   const { status } = await gateway.call('POST', `/messaging/v2/queues/${host.name}/claims`, undefined, {
@@ -284,14 +330,12 @@ it('the script is equal for equal requests', () => {
   const parameters = {
     request: requestOf('x', 'echo'),
     token: 't',
-    clientId: 'c',
-    claimUrl: 'http://h/c',
-    messageUrl: 'http://h/m',
-    responsesUrl: 'http://h/r',
-    lists: false,
+    doorUrl: 'http://h/agent/v1',
+    claimId: 'c',
+    messageId: 'm',
     ttl: 60,
   };
-  expect(renderShellHost(parameters)).toBe(renderShellHost(parameters));
+  expect(renderShellRequest(parameters)).toBe(renderShellRequest(parameters));
 });
 
 it('a response form without id or status is refused', () => {

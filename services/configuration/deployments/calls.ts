@@ -1,0 +1,31 @@
+/** Handlers of the calls about configs and deployments. */
+import { answer, type Route } from '@anneal/bus/route.ts';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { createConfig, deleteConfig } from '../configs/stored.ts';
+import { listConfigs, showConfig } from '../configs/view.ts';
+import type { NewRunContext } from './new-run.ts';
+import { createDeployment, deleteDeployment, updateDeployment } from './stored.ts';
+import { listDeployments, metadataOf, showDeployment } from './view.ts';
+
+export function deploymentRoutes(context: NewRunContext): Route[] {
+  const { service, collections } = context;
+  const kept = { collections, secrets: service.secrets };
+  return [
+    answer(service, contract.configList, async ({ data }) => ({ configs: await listConfigs(kept, data) })),
+    answer(service, contract.configShow, ({ data }) => showConfig(kept, data)),
+    answer(service, contract.configCreate, (message) => createConfig(context, message)),
+    answer(service, contract.configDelete, async (message) => {
+      await deleteConfig(context, message);
+      return {};
+    }),
+    answer(service, contract.deploymentList, async ({ data }) => ({ deployments: await listDeployments(kept, data) })),
+    answer(service, contract.deploymentShow, ({ data }) => showDeployment(kept, data)),
+    answer(service, contract.hostMetadata, async ({ data }) => ({ deployments: await metadataOf(kept, data) })),
+    answer(service, contract.deploymentCreate, (message) => createDeployment(context, message)),
+    answer(service, contract.deploymentUpdate, (message) => updateDeployment(context, message)),
+    answer(service, contract.deploymentDelete, async (message) => {
+      await deleteDeployment(context, message);
+      return {};
+    }),
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * Routes of hosts that have only a shell. Every call is a POST of a form, because the wget of busybox can do nothing
+ * else, and holds the host's token as a field, because the arguments of a program are public on its machine.
+ *
+ * | call | fields | does |
+ * | --- | --- | --- |
+ * | `next?wait=30` | `client` | claims the first request of the host and answers with it as a script; empty without one |
+ * | `started` | `id` | reports the start of a request |
+ * | `renew` | `claim`, `ttl` | keeps the claim |
+ * | `answer` | those of an answer, `claim`, `message` | posts the answer and deletes the request |
+ * | `hello` | `facts.<name>` | reports the facts of the machine |
+ */
+import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { default as multipart } from '@fastify/multipart';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parseField } from '../http/body.ts';
+import { authenticated, callerOf, type HostCaller } from '../identity/caller.ts';
+import { claimWithin, type ClaimOptions } from '../zaqar/claim.ts';
+import { answerSeconds, readForm, toResponse } from '../zaqar/response-form.ts';
+import { doorPath, sendScript } from './send-script.ts';
+
+export interface DoorOptions extends ClaimOptions {
+  bodyLimit: number;
+}
+
+/** Seconds that a request stays with a host that died. */
+const claimSeconds = 60;
+
+interface Call {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly host: HostCaller;
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+const idField = z.object({ id: z.string().min(1) });
+const renewFields = z.object({
+  claim: z.string().min(1),
+  ttl: z.coerce.number().int().min(1).max(43_200).default(claimSeconds),
+});
+const answerFields = z.object({ claim: z.string().optional(), message: z.string().min(1) });
+const clientFields = z.object({ client: z.string().max(64).optional() });
+
+export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
+  scope.register(multipart, {
+    limits: {
+      fieldNameSize: 255,
+      fieldSize: options.bodyLimit,
+      fileSize: options.bodyLimit,
+      fields: 200,
+      files: 0,
+      parts: 200,
+    },
+  });
+  const calls: Record<string, (call: Call) => Promise<FastifyReply | undefined>> = {
+    next: (call) => next(options, call),
+    started: ({ host, fields }) => post(options, host, { id: read(idField, fields).id, progress: 'started' }),
+    renew: async ({ host, fields }) => {
+      const { claim, ttl } = read(renewFields, fields);
+      const { project, requestsQueue: queue } = host;
+      await options.ask('configuration', queueClaimRenew, { project, data: { project, queue, claim_id: claim, ttl } });
+      return undefined;
+    },
+    answer: (call) => answer(options, call),
+    hello: ({ host, fields }) => {
+      const facts = [...fields].flatMap(([name, value]) => (name.startsWith('facts.') ? [[name.slice(6), value]] : []));
+      return post(options, host, { hello: true, facts: Object.fromEntries(facts) as Json });
+    },
+  };
+  for (const [name, work] of Object.entries(calls)) {
+    scope.post(`${doorPath}/${name}`, async (request, reply) => {
+      const fields = await readForm(request);
+      // From here on the request is one of the host, as if it had sent its token in the header.
+      request.headers['x-auth-token'] = fields.get('token') ?? '';
+      request.caller = await authenticated(request, options.authenticate);
+      const host = callerOf(request);
+      if (host.kind !== 'host') {
+        throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
+      }
+      return (await work({ request, reply, host, fields })) ?? reply.send('');
+    });
+  }
+}
+
+const read = <T>(schema: z.ZodType<T>, fields: ReadonlyMap<string, string>): T =>
+  parseField(schema, Object.fromEntries(fields), 'The form');
+
+async function next(options: DoorOptions, { request, reply, host, fields }: Call): Promise<FastifyReply | undefined> {
+  const access = { project: host.project, queue: host.requestsQueue };
+  const { client } = read(clientFields, fields);
+  // A host that claims again has lost its first claim, and gets the request again at once.
+  const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id: client ?? host.id };
+  const claimed = await claimWithin(options, request, { access, wanted });
+  return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds });
+}
+
+async function answer(options: DoorOptions, { host, fields }: Call): Promise<undefined> {
+  const { claim, message } = read(answerFields, fields);
+  await post(options, host, toResponse(fields) as unknown as Json);
+  const { project, requestsQueue: queue } = host;
+  const data = { project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
+  await options.ask('configuration', queueMessageDelete, { project, data }).catch((error: unknown) => {
+    // The service deletes an answered request too. A claim that ran out does not change that.
+    if (!(error instanceof AnnealError) || !['NotFound', 'Forbidden'].includes(error.code)) throw error;
+  });
+}
+
+async function post(
+  { ask }: DoorOptions,
+  { id, project, responsesQueue: queue }: HostCaller,
+  body: Json,
+): Promise<undefined> {
+  const messages = [{ body, ttl: answerSeconds }];
+  await ask('configuration', queuePost, { project, data: { project, queue, client_id: id, messages } });
+}

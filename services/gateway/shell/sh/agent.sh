@@ -1,0 +1,153 @@
+#!/bin/sh
+# anneal-agent: runs the configs of this host's queue in order, each once. It needs a POSIX shell, curl or wget, and cat,
+# chmod, date, env, head, mkdir, mv, rm, sleep, tail, tr and uname. The server sends every config as a complete script,
+# which journals what it starts; this loop asks for it and survives whatever it does.
+set -u
+umask 077
+self=$0
+case $self in
+  /usr/local/bin/*) state=/var/lib/anneal-agent ;;
+  *) state=${self%/bin/*}/lib/anneal-agent ;;
+esac
+body=$state/body child=
+# {send}
+say() { printf '%s anneal-agent: %s\n' "$(date '+%Y-%m-%dT%H:%M:%S' 2>/dev/null)" "$*" >&2; }
+# Reads the settings. A new token arrives here, so the loop reads them before every call.
+read_conf() {
+  url= token= client= cacert=
+  while IFS= read -r line; do
+    case $line in
+      url=*) url=${line#*=} ;;
+      token=*) token=${line#*=} ;;
+      client=*) client=${line#*=} ;;
+      cacert=*) cacert=${line#*=} ;;
+    esac
+  done 2>/dev/null <"$state/conf"
+  [ -n "$url" ] && [ -n "$token" ]
+}
+# True while the process $1 is an agent.
+lives() {
+  kill -0 "$1" 2>/dev/null || return 1
+  [ -r /proc/self/cmdline ] || return 0
+  case "$({ tr '\000' ' ' <"/proc/$1/cmdline"; } 2>/dev/null)" in *anneal-agent*) return 0 ;; esac
+  return 1
+}
+running() { read -r holder 2>/dev/null <"$state/pid" && lives "$holder"; }
+# Makes this process the only agent of the folder.
+hold() {
+  until (set -C && echo "$$" >"$state/pid") 2>/dev/null; do
+    if ! running; then rm -f "$state/pid"
+    elif [ "$holder" = "$$" ]; then return 0
+    else say "an agent runs already, process $holder" && return 1
+    fi
+  done
+}
+# Runs a command so that a signal to this agent takes effect at once.
+patiently() {
+  "$@" &
+  child=$!
+  wait "$child"
+  result=$?
+  child=
+  return "$result"
+}
+# Waits $1 seconds and up to as many again, so that many hosts do not return at the same moment.
+pause() {
+  random=$(head -c 64 /dev/urandom 2>/dev/null | tr -dc 0-9 | head -c 5)
+  patiently sleep "$(($1 + 1${random:-$$} % ($1 + 1)))"
+}
+# Asks for the next request. The HTTP status becomes the name of a file, which needs no space on a full disk.
+ask_next() {
+  : >"$state/next"
+  rm -f "$state"/code.*
+  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=30" "$state/next" 90)
+  : >"$state/code.$code"
+}
+say_hello() {
+  for fact in hostname=n os=s kernel=r arch=m; do uname "-${fact#*=}" | tr -d '\n' | field "facts.${fact%=*}"; done |
+    send "$url/agent/v1/hello" /dev/null 60 >/dev/null 2>&1
+}
+# After a failure: the first ones of an outage are reported, then one in sixteen.
+failed() {
+  failures=$((failures + 1))
+  [ "$failures" -gt 3 ] && [ "$((failures % 16))" -ne 0 ] || say "$1; trying again"
+  pause "$((failures < 15 ? failures : 15))"
+}
+free_space() { for done in "$state"/requests/*/answered; do [ -f "$done" ] && rm -rf "${done%/answered}/work"; done; }
+run() {
+  hold || exit 1
+  trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
+  loaded=$(cat "$self") failures=0 greeted=
+  while :; do
+    # A config may have replaced this file: then the new version continues, unless it is broken.
+    [ "$(cat "$self" 2>/dev/null)" = "$loaded" ] || {
+      loaded=$(cat "$self" 2>/dev/null)
+      sh -n "$self" 2>/dev/null && [ -n "$loaded" ] && say 'continuing as the new version' && exec sh "$self" run
+    }
+    mkdir -p "$state/requests"
+    read_conf || { failed "no settings in $state/conf"; continue; }
+    [ -n "$greeted" ] || { patiently say_hello && greeted=yes; }
+    asked=$(date +%s)
+    patiently ask_next
+    for mark in "$state"/code.*; do code=${mark##*.}; done
+    case $code in
+      200)
+        failures=0
+        if [ -s "$state/next" ]; then
+          # The configs find the agent in ANNEAL_AGENT, to update it.
+          patiently env "ANNEAL_AGENT=$self" "ANNEAL_HOST_DIR=$state/requests" "ANNEAL_CACERT=$cacert" \
+            sh "$state/next" </dev/null || failed "a request was not answered (status $result)"
+        else
+          # A server that stops answers without waiting.
+          [ "$(($(date +%s) - asked))" -gt 1 ] || pause 1
+        fi ;;
+      401 | 403 | 404) failed "the server refused this host ($code); renew its token with: anneal host join" ;;
+      000) failed "no answer from $url" ;;
+      *) free_space; failed "the server or the disk answered $code" ;;
+    esac
+  done
+}
+# Replaces this agent by the version of the server. The loop continues as the new version after its request.
+update() {
+  read_conf || { say "no settings in $state/conf"; return 1; }
+  for file in sh sh.sha256; do
+    fetch "$url/agent/$file" "$state/$file" || { say "cannot fetch $url/agent/$file"; return 1; }
+  done
+  read -r wanted rest <"$state/sh.sha256"
+  read -r got rest <<END
+$(sha256sum "$state/sh" 2>/dev/null || openssl dgst -sha256 -r "$state/sh" 2>/dev/null)
+END
+  [ "$got" = "$wanted" ] && sh -n "$state/sh" || { say 'the checksum of the new agent is wrong'; return 1; }
+  chmod 755 "$state/sh" && mv -f "$state/sh" "$self"
+}
+fetch() {
+  if command -v curl >/dev/null 2>&1; then curl -fsS --max-time 60 ${cacert:+--cacert "$cacert"} --output "$2" "$1"
+  else [ "$(with_wget "$2" 60 "$1")" = 200 ]
+  fi
+}
+start() {
+  detached=$(command -v setsid || echo nohup)
+  running || "$detached" sh "$self" run </dev/null >>"$state/log" 2>&1 &
+}
+stop() { running && kill "$holder" && while lives "$holder"; do sleep 1; done; }
+uninstall() {
+  if [ "$state" = /var/lib/anneal-agent ]; then
+    systemctl disable --now anneal-agent
+    rc-service anneal-agent stop
+    rc-update del anneal-agent
+    rm -f /etc/systemd/system/anneal-agent.service /etc/init.d/anneal-agent
+    systemctl daemon-reload
+  fi >/dev/null 2>&1
+  stop
+  case $(crontab -l 2>/dev/null) in *"$self start"*) crontab -l | grep -vF "$self start" | crontab - ;; esac
+  rm -rf "$state" "$self"
+}
+case ${1:-} in
+  run) run ;;
+  start) start ;;
+  stop) stop ;;
+  update) update ;;
+  uninstall) uninstall ;;
+  status) if running; then echo "runs, process $holder"; else echo 'does not run'; exit 3; fi ;;
+  *) echo 'usage: anneal-agent run | start | stop | status | update | uninstall' >&2; exit 2 ;;
+esac

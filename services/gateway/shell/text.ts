@@ -1,0 +1,17 @@
+/** The shell texts of this folder, and quoting for them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const read = (name: string): string => readFileSync(join(import.meta.dirname, 'sh', `${name}.sh`), 'utf8');
+
+export const shellText = {
+  agent: read('agent'),
+  send: read('send'),
+  tools: read('tools'),
+  apply: read('apply'),
+  run: read('run'),
+};
+
+/** Quotes text: `it's` becomes `'it'\''s'`, because inside single quotes a shell interprets only the closing quote. */
+export const quoteForShell = (text: string): string =>
+  `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;
