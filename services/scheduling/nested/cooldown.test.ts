@@ -11,6 +11,10 @@ describe('the cooldown of a group', () => {
     expect(cooldownEnd(noCooldown, complete)).toBeNull();
   });
 
+  it('has an end also when it is longer than any date', () => {
+    expect(cooldownEnd({ until: null, seconds: 1e20 }, complete)).toBe(at(100 + 100 * 366 * 86_400));
+  });
+
   it('lasts as long as the longer one when an earlier one is still running', () => {
     expect(cooldownEnd({ until: at(120), seconds: 30 }, complete)).toBe(at(130));
     expect(cooldownEnd({ until: at(150), seconds: 30 }, complete)).toBe(at(150));

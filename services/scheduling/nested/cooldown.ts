@@ -2,6 +2,7 @@
  * The time after a change of size in which no policy scales a group. As in Heat, it begins when the group has the new
  * size, not when the size is requested. Until then the group is busy, so that no policy scales it anyway.
  */
+import { mostTimeoutMinutes } from '@anneal/contracts/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 
 export interface Cooldown {
@@ -19,7 +20,8 @@ export function cooldownEnd(
   { completed_at: complete }: Pick<StackDocument, 'completed_at'>,
 ): string | null {
   if (seconds <= 0 || complete === null) return until;
-  const own = new Date(Date.parse(complete) + seconds * 1000).toISOString();
+  const length = Math.min(seconds, mostTimeoutMinutes * 60);
+  const own = new Date(Date.parse(complete) + length * 1000).toISOString();
   return until !== null && until > own ? until : own;
 }
 

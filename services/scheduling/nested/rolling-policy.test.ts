@@ -10,6 +10,17 @@ const pausing = (PauseTime: string, creates = false) =>
     creates,
   });
 
+it('a batch larger than any group counts as the largest integer of a message', () => {
+  const rolling = rollingOf({
+    type: 'OS::Heat::ResourceGroup',
+    kind: 'numbered',
+    properties: {},
+    updatePolicy: { rolling_update: { max_batch_size: 1e20 } },
+    creates: false,
+  });
+  expect(rolling?.batch).toBe(Number.MAX_SAFE_INTEGER);
+});
+
 describe('the pause between the batches of instances', () => {
   it.each([
     ['PT0S', 0],

@@ -59,6 +59,7 @@ function secondsOf(duration: string): number {
 
 const asMap = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const numberOr = (value: Json | undefined, fallback: number): number => {
-  const number = Number(value ?? fallback);
+  // No group has more members, and no message carries a larger integer.
+  const number = Math.min(Number(value ?? fallback), Number.MAX_SAFE_INTEGER);
   return Number.isFinite(number) && number >= 0 ? number : fallback;
 };

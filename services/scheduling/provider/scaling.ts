@@ -29,6 +29,26 @@ export interface Scaling {
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
 }
 
+/**
+ * The change of size that a policy with these properties asks for. A cooldown below zero is over at once; a step larger
+ * than any group adds all that fits.
+ */
+export function adjustmentFrom(properties: JsonObject) {
+  const given = (name: string, aws: string): number | null => {
+    const value = properties[name] ?? properties[aws];
+    return value === undefined || value === null ? null : Number(value);
+  };
+  const positive = (value: number | null): number | null =>
+    value === null ? null : Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER);
+  const type = properties['adjustment_type'] ?? properties['AdjustmentType'];
+  return {
+    adjustment_type: types[type as keyof typeof types] ?? 'change_in_capacity',
+    adjustment: given('scaling_adjustment', 'ScalingAdjustment') ?? 0,
+    min_step: positive(given('min_adjustment_step', 'MinAdjustmentStep')),
+    cooldown: positive(given('cooldown', 'Cooldown')),
+  };
+}
+
 export function createScaling(parameters: { context: ServiceContext; stacks: Collection<StackDocument> }): Scaling {
   const { context, stacks } = parameters;
   const { bus, gatewayUrl, mint, secrets } = context;
@@ -56,9 +76,6 @@ export function createScaling(parameters: { context: ServiceContext; stacks: Col
         },
       };
     }
-    const number = (value: Json | undefined): number | null =>
-      value === undefined || value === null ? null : Number(value);
-    const type = properties['adjustment_type'] ?? properties['AdjustmentType'];
     const adjustment = mint(groupAdjust, {
       id: `${message.id}:adjust`,
       subject: group.id,
@@ -67,10 +84,7 @@ export function createScaling(parameters: { context: ServiceContext; stacks: Col
       data: {
         stack_id: group.id,
         policy: data.resource.name,
-        adjustment_type: types[type as keyof typeof types] ?? 'change_in_capacity',
-        adjustment: number(properties['scaling_adjustment'] ?? properties['ScalingAdjustment']) ?? 0,
-        min_step: number(properties['min_adjustment_step'] ?? properties['MinAdjustmentStep']),
-        cooldown: number(properties['cooldown'] ?? properties['Cooldown']),
+        ...adjustmentFrom(properties),
       },
     });
     await bus.send({ queue: requestsQueue('scheduling'), messages: [adjustment] });
