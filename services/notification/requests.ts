@@ -1,0 +1,173 @@
+/** Answers the questions of clients about subscriptions, deliveries and the log of events. */
+import { answer, route } from '@anneal/bus/route.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  deliveryList,
+  deliveryReplay,
+  eventLog,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+  subscriptionShow,
+} from '@anneal/contracts/notification.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { SettingsOf } from '@anneal/runtime/settings.ts';
+import { change } from '@anneal/store/change.ts';
+import type { z } from 'zod';
+import { checkUrl } from './address.ts';
+import { deliveryView, type Deliveries } from './deliveries.ts';
+import type { Dispatch } from './dispatch.ts';
+import type { notificationSettings } from './settings.ts';
+import { createSubscription, viewOf, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+
+const latestShown = 100;
+const mostCounted = 1000;
+
+type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
+type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
+
+interface RequestsOptions {
+  readonly context: ServiceContext;
+  readonly settings: SettingsOf<typeof notificationSettings>;
+  readonly subscriptions: Subscriptions;
+  readonly deliveries: Deliveries;
+  readonly dispatch: Dispatch;
+}
+
+export class SubscriptionRequests {
+  readonly #options: RequestsOptions;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  handler(): ReturnType<typeof route> {
+    const { context } = this.#options;
+    return route([
+      answer(context, subscriptionCreate, ({ data }) => this.#createSubscription(data)),
+      answer(context, subscriptionList, ({ data }) => this.#list(data)),
+      answer(context, subscriptionShow, async ({ data }) => this.#view(await this.#find(data.project, data.id))),
+      answer(context, subscriptionDelete, ({ data }) => this.#remove(data)),
+      answer(context, deliveryList, ({ data }) => this.#deliveries(data)),
+      answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
+      answer(context, eventLog, ({ data }) => this.#events(data)),
+    ]);
+  }
+
+  async #createSubscription({
+    after,
+    ...wanted
+  }: Question<typeof subscriptionCreate>): Promise<AnswerOf<typeof subscriptionCreate>> {
+    const { context, dispatch, settings, subscriptions } = this.#options;
+    const { events } = dispatch;
+    checkUrl(wanted.url, settings);
+    const start = after === undefined ? undefined : await events.startOf({ after });
+    const gap = after !== undefined && start?.hasGap === true && (await events.gapBehind(after, wanted.project));
+    const { document, secret } = await createSubscription({
+      subscriptions,
+      secrets: context.secrets,
+      wanted,
+      cursor: start?.number ?? (await events.last()),
+      most: settings.maxSubscriptions,
+      now: context.now(),
+    });
+    await dispatch.wake([document]);
+    return { subscription: await this.#view(document), secret, ...(gap && { gap }) };
+  }
+
+  async #list({ project }: Question<typeof subscriptionList>): Promise<AnswerOf<typeof subscriptionList>> {
+    const found = await this.#options.subscriptions.find({ where: { project }, orderBy: ['created_at'] });
+    return { subscriptions: await Promise.all(found.map((each) => this.#view(each))) };
+  }
+
+  async #remove({ project, id }: Question<typeof subscriptionDelete>): Promise<AnswerOf<typeof subscriptionDelete>> {
+    const { deliveries, dispatch, subscriptions } = this.#options;
+    const found = await this.#find(project, id);
+    // Disable it first, so that a running pump creates no new deliveries.
+    await change(subscriptions, found, (current) =>
+      current.status === 'active' ? { ...current, status: 'disabled' as const } : undefined,
+    );
+    await dispatch.forget(id);
+    for (;;) {
+      const some = await deliveries.find({ where: { subscription_id: id }, limit: 500 });
+      if (some.length === 0) break;
+      await deliveries.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
+    }
+    await subscriptions.remove(id);
+    return {};
+  }
+
+  async #deliveries({ project, subscription }: Question<typeof deliveryList>): Promise<AnswerOf<typeof deliveryList>> {
+    await this.#find(project, subscription);
+    const latest = await this.#options.deliveries.find({
+      where: { subscription_id: subscription },
+      orderBy: ['sequence'],
+      descending: true,
+      limit: latestShown,
+    });
+    return { deliveries: latest.map(deliveryView) };
+  }
+
+  async #replay({
+    project,
+    subscription: id,
+    delivery,
+  }: Question<typeof deliveryReplay>): Promise<AnswerOf<typeof deliveryReplay>> {
+    const { context, deliveries, dispatch, subscriptions } = this.#options;
+    const subscription = await this.#find(project, id);
+    const found = await deliveries.get(delivery);
+    if (found?.subscription_id !== id) {
+      throw new AnnealError('NotFound', `There is no delivery ${delivery} of subscription ${id}.`);
+    }
+    const again = await deliveries.replace(
+      { ...found, status: 'pending', tries: 0, due_at: context.now().getTime(), failure: null },
+      found.version,
+    );
+    if (!again) throw new AnnealError('Conflict', `Cannot replay delivery ${delivery}: an attempt is in progress.`);
+    await change(subscriptions, subscription, (current) =>
+      current.status === 'disabled' ? { ...current, status: 'active' as const } : undefined,
+    );
+    await dispatch.wake([subscription]);
+    return deliveryView(again);
+  }
+
+  async #events({
+    project,
+    after,
+    position,
+    types,
+    subject_prefix,
+    limit,
+  }: Question<typeof eventLog>): Promise<AnswerOf<typeof eventLog>> {
+    const { events } = this.#options.dispatch;
+    const filter = { types, subject_prefix };
+    if (after === undefined) {
+      const newest = await events.newest({ project, filter, limit });
+      return { events: newest.map(({ event }) => event) };
+    }
+    const start = await events.startOf({ after, position });
+    const page = await events.read({ project, after: start.number, filter, limit });
+    return {
+      events: page.events.map(({ event }) => event),
+      ...(page.upTo && { cursor: page.upTo.id }),
+      position: page.position,
+      ...(start.hasGap && { gap: await events.gapBehind(after, project) }),
+    };
+  }
+
+  async #find(project: string, id: string): Promise<SubscriptionDocument> {
+    const found = await this.#options.subscriptions.get(id);
+    if (found?.project === project) return found;
+    throw new AnnealError('NotFound', `There is no subscription ${id} in this project.`);
+  }
+
+  async #view(subscription: SubscriptionDocument): Promise<ReturnType<typeof viewOf>> {
+    const { deliveries, dispatch } = this.#options;
+    const { id, project, cursor } = subscription;
+    const [pending, unread] = await Promise.all([
+      deliveries.count({ subscription_id: id, status: 'pending' }),
+      dispatch.events.read({ project, after: cursor, filter: subscription, limit: mostCounted }),
+    ]);
+    return viewOf(subscription, pending + unread.events.length);
+  }
+}
