@@ -59,13 +59,15 @@ export function isWorthWaiting(look: {
 /** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
 export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
 
-export function createBootSteps(options: BootStepOptions) {
-  const { context, records, bmcs, hosts, ensure, withinMs, retryMs } = options;
-  const { secrets } = context;
-  const now = (): number => context.now().getTime();
-  const nowText = (): string => context.now().toISOString();
+export class BootSteps {
+  readonly #options: BootStepOptions;
 
-  const newBoot = (purpose: Boot['purpose'], host: JsonObject): Boot => {
+  constructor(options: BootStepOptions) {
+    this.#options = options;
+  }
+
+  newBoot(purpose: Boot['purpose'], host: JsonObject): Boot {
+    const { secrets } = this.#options.context;
     const secret = newSecret();
     return {
       purpose,
@@ -85,27 +87,29 @@ export function createBootSteps(options: BootStepOptions) {
       answered_at: null,
       report: null,
     };
-  };
-  const newCleaningBoot = (): Boot => newBoot('clean', { token: newSecret() });
+  }
 
-  const bootOf = (node: NodeDocument): Boot => {
-    if (node.boot) return node.boot;
-    throw new AnnealError('Defect', `Node ${node.name} cannot boot: its record contains no boot image.`);
-  };
+  newCleaningBoot(): Boot {
+    return this.newBoot('clean', { token: newSecret() });
+  }
 
-  const setBoot = async (node: NodeDocument): Promise<Boot> => {
+  async setBoot(node: NodeDocument): Promise<Boot> {
+    const { bmcs, context } = this.#options;
     const boot = bootOf(node);
-    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${textIn(secrets.open(boot.secret))}`;
+    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${textIn(context.secrets.open(boot.secret))}`;
     const method = await bmcs.with(node, (machine) => machine.bootFrom(url));
     return { ...boot, method };
-  };
+  }
 
   /** B1: records the command before the BMC gets it, so that an exchange of this machine never comes too early. */
-  const powerOn = async (node: NodeDocument): Promise<NodeChange> => {
+  async powerOn(node: NodeDocument): Promise<NodeChange> {
+    const { bmcs, records, withinMs } = this.#options;
     const boot = bootOf(node);
     const isThis = (current: Boot | null | undefined): current is Boot => current?.secret_hash === boot.secret_hash;
     const commanded = await records.change(node.id, ({ boot: current }) =>
-      isThis(current) && current.commanded_at === null ? { boot: { ...current, commanded_at: nowText() } } : undefined,
+      isThis(current) && current.commanded_at === null
+        ? { boot: { ...current, commanded_at: this.#time() } }
+        : undefined,
     );
     // A machine that erased itself may be off again before its power is read. It must not be switched on twice.
     const proven = async (): Promise<boolean> => {
@@ -115,70 +119,73 @@ export function createBootSteps(options: BootStepOptions) {
     if (!(await proven())) await bmcs.ensurePower(node, 'power on', { withinMs: withinMs(node), proven });
     const power = await bmcs.with(node, (machine) => machine.power());
     const commanded_at = commanded?.boot?.commanded_at ?? boot.commanded_at;
-    return { power, boot: { ...boot, commanded_at, tries: boot.tries + 1, powered_at: nowText(), progress: null } };
-  };
+    return { power, boot: { ...boot, commanded_at, tries: boot.tries + 1, powered_at: this.#time(), progress: null } };
+  }
 
-  const bootAgain = async (node: NodeDocument): Promise<StepOutcome> => {
-    const off = await ensure(node, 'power off');
-    const boot = await setBoot(node);
-    return { kind: 'again', change: await powerOn({ ...node, ...off, boot }) };
-  };
+  async #bootAgain(node: NodeDocument): Promise<StepOutcome> {
+    const off = await this.#options.ensure(node, 'power off');
+    const boot = await this.setBoot(node);
+    return { kind: 'again', change: await this.powerOn({ ...node, ...off, boot }) };
+  }
 
   /** B3. Renews the secret. The machine boots with it in the next round, after it is recorded. */
-  const renewed = async (node: NodeDocument, boot: Boot): Promise<Boot> => {
-    if (boot.purpose === 'clean') return { ...newCleaningBoot(), tries: boot.tries };
-    const host = secrets.open(boot.host);
-    const token = await hosts.renewToken(node.instance_id ?? '', textIn(node.instance_info['project']));
-    return { ...newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
-  };
+  async #renewed(node: NodeDocument, boot: Boot): Promise<Boot> {
+    if (boot.purpose === 'clean') return { ...this.newCleaningBoot(), tries: boot.tries };
+    const host = this.#options.context.secrets.open(boot.host);
+    const token = await this.#options.hosts.renewToken(node.instance_id ?? '', textIn(node.instance_info['project']));
+    return { ...this.newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
+  }
 
   /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
-  const awaitMachine = async (node: NodeDocument): Promise<StepOutcome> => {
+  async awaitMachine(node: NodeDocument): Promise<StepOutcome> {
+    const { bmcs, context, retryMs } = this.#options;
     const boot = bootOf(node);
-    const deadline = node.work?.deadline ?? now();
+    const deadline = node.work?.deadline ?? this.#now();
     const until = (at: number, change?: NodeChange): StepOutcome => ({
       kind: 'wait',
-      ms: Math.min(at, deadline) - now(),
+      ms: Math.min(at, deadline) - this.#now(),
       ...(change && { change }),
     });
-    if (boot.powered_at === null) return bootAgain(node);
+    if (boot.powered_at === null) return this.#bootAgain(node);
     if (boot.tries >= mostTries) return until(deadline);
     if (boot.exchanged_at !== null && boot.refused_at !== null) {
       const at = Date.parse(boot.exchanged_at) + retryMs;
-      if (now() < at) return until(at);
+      if (this.#now() < at) return until(at);
       context.log.warn(
         { node: node.name },
         'agent did not start after two tries with this boot secret; booting with a new secret',
       );
-      return { kind: 'again', change: { boot: await renewed(node, boot) } };
+      return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
     }
     const look = Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2;
-    if (now() < look) return until(look);
+    if (this.#now() < look) return until(look);
     const { power, seen, inPost } = await bmcs.with(node, async (machine) =>
       bootProgressIn((await machine.system()).body),
     );
-    if (isWorthWaiting({ boot, power, seen, inPost, now: now(), retryMs })) {
-      return until(now() + retryMs / 2, { boot: { ...boot, progress: { seen, at: nowText() } } });
+    if (isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
+      return until(this.#now() + retryMs / 2, {
+        boot: { ...boot, progress: { seen, at: this.#time() } },
+      });
     }
     context.log.warn(
       { node: node.name, tries: boot.tries, power, progress: seen },
       'machine is off, or shows no boot progress; booting it again',
     );
-    return bootAgain(node);
-  };
+    return this.#bootAgain(node);
+  }
 
   /**
    * Sets the machine to boot from disk. If the controller refuses, the work still counts and the node shows a warning.
    */
-  const settle = async (node: NodeDocument): Promise<Settled> => {
+  async settle(node: NodeDocument): Promise<Settled> {
     const type = 'BootsFromDisk';
     try {
-      await bmcs.with(node, (machine) => machine.bootFromDisk());
+      await this.#options.bmcs.with(node, (machine) => machine.bootFromDisk());
       return { clears: type };
     } catch (error) {
       if ((node.work?.attempts ?? 0) + 1 < settleAttempts) throw error;
       const { message } = toFailure(error);
-      context.log.warn(
+      this.#options.context.log.warn(
         { err: error, node: node.name },
         'BMC refused the disk as boot device; the node shows a warning',
       );
@@ -188,11 +195,23 @@ export function createBootSteps(options: BootStepOptions) {
           status: 'False',
           reason: 'BmcRefused',
           message: `The machine may boot from the network or a virtual drive at its next power-on. ${message}`,
-          since: nowText(),
+          since: this.#time(),
         },
       };
     }
-  };
+  }
 
-  return { newBoot, newCleaningBoot, bootOf, setBoot, powerOn, awaitMachine, settle };
+  #now(): number {
+    return this.#options.context.now().getTime();
+  }
+
+  #time(): string {
+    return this.#options.context.now().toISOString();
+  }
+}
+
+/** @throws AnnealError Defect for a node without a boot. */
+export function bootOf(node: NodeDocument): Boot {
+  if (node.boot) return node.boot;
+  throw new AnnealError('Defect', `Node ${node.name} cannot boot: its record contains no boot image.`);
 }

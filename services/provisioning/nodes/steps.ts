@@ -6,7 +6,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
-import { createBootSteps, type Settled } from '../boot/boot-steps.ts';
+import { bootOf, BootSteps, type BootStepOptions, type Settled } from '../boot/boot-steps.ts';
 import { inspectedProperties } from './declared-properties.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
 import type { NodeDocument, Power } from './document.ts';
@@ -52,15 +52,7 @@ export function createSteps(
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
     return { power: wanted };
   };
-  const { newBoot, newCleaningBoot, bootOf, setBoot, powerOn, awaitMachine, settle } = createBootSteps({
-    context,
-    records,
-    bmcs,
-    hosts,
-    ensure,
-    withinMs,
-    retryMs: options.bootRetryMs,
-  });
+  const boots = new BootSteps({ context, records, bmcs, hosts, ensure, withinMs, retryMs: options.bootRetryMs });
 
   return {
     verify: async (node) => {
@@ -80,23 +72,23 @@ export function createSteps(
     'register host': async (node) => {
       const { name, project } = node.instance_info;
       const access = await hosts.create({ id: node.instance_id ?? '', name: textIn(name), project: textIn(project) });
-      return { kind: 'next', change: { boot: newBoot('deploy', { ...access }) }, settled: safeAgain };
+      return { kind: 'next', change: { boot: boots.newBoot('deploy', { ...access }) }, settled: safeAgain };
     },
 
     'prepare cleaning': (node) =>
       Promise.resolve({
         kind: 'next',
-        change: { boot: newCleaningBoot(), facts: {}, reason: `cleaning ${node.name}` },
+        change: { boot: boots.newCleaningBoot(), facts: {}, reason: `cleaning ${node.name}` },
         settled: safeAgain,
       }),
 
     'power off': async (node) => ({ kind: 'next', change: await ensure(node, 'power off'), reason: 'it is off' }),
-    'set boot': async (node) => ({ kind: 'next', change: { boot: await setBoot(node) } }),
-    'power on': async (node) => ({ kind: 'next', change: await powerOn(node), reason: 'it is on and boots' }),
+    'set boot': async (node) => ({ kind: 'next', change: { boot: await boots.setBoot(node) } }),
+    'power on': async (node) => ({ kind: 'next', change: await boots.powerOn(node), reason: 'it is on and boots' }),
 
     'await host': async (node) => {
       if (bootOf(node).answered_at !== null) return { kind: 'next' };
-      return awaitMachine(node);
+      return boots.awaitMachine(node);
     },
 
     'await report': async (node) => {
@@ -106,7 +98,7 @@ export function createSteps(
         throw new AnnealError('ResourceFailed', `Node ${node.name} could not be cleaned: ${report.message}`, {
           details: { node: node.name },
         });
-      return awaitMachine(node);
+      return boots.awaitMachine(node);
     },
 
     'power off after': async (node) => {
@@ -116,7 +108,7 @@ export function createSteps(
     },
 
     settle: async (node) => {
-      const settled = await settle(node);
+      const settled = await boots.settle(node);
       // Keep the boot without its secrets, to recognise a later attempt to use them.
       const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
       if (node.state !== 'cleaning') return { kind: 'next', change, settled, reason: 'its agent asked for work' };
@@ -129,25 +121,30 @@ export function createSteps(
       return { kind: 'next', change: { boot: null } };
     },
 
-    'change power': async (node) => {
-      const { power_target: target } = node;
-      switch (target) {
-        case null:
-          return { kind: 'rest', change: {} };
-        case 'power on':
-        case 'power off':
-          return { kind: 'rest', change: { ...(await ensure(node, target)), power_target: null } };
-        case 'rebooting':
-          return { kind: 'again', change: { ...(await ensure(node, 'power off')), power_target: 'power on' } };
-        case 'soft power off':
-        case 'soft rebooting':
-          await bmcs.ensurePower(node, 'power off', { withinMs: 20_000, change: 'soft power off' });
-          return target === 'soft rebooting'
-            ? { kind: 'again', change: { power: 'power off', power_target: 'power on' } }
-            : { kind: 'rest', change: { power: 'power off', power_target: null } };
-      }
-    },
+    'change power': (node) => changePower({ bmcs, ensure }, node),
   };
+}
+
+async function changePower(
+  { bmcs, ensure }: Pick<BootStepOptions, 'bmcs' | 'ensure'>,
+  node: NodeDocument,
+): Promise<StepOutcome> {
+  const { power_target: target } = node;
+  switch (target) {
+    case null:
+      return { kind: 'rest', change: {} };
+    case 'power on':
+    case 'power off':
+      return { kind: 'rest', change: { ...(await ensure(node, target)), power_target: null } };
+    case 'rebooting':
+      return { kind: 'again', change: { ...(await ensure(node, 'power off')), power_target: 'power on' } };
+    case 'soft power off':
+    case 'soft rebooting':
+      await bmcs.ensurePower(node, 'power off', { withinMs: 20_000, change: 'soft power off' });
+      return target === 'soft rebooting'
+        ? { kind: 'again', change: { power: 'power off', power_target: 'power on' } }
+        : { kind: 'rest', change: { power: 'power off', power_target: null } };
+  }
 }
 
 /** True for an error that a retry cannot fix, so that the step fails at once and not at the deadline. */
