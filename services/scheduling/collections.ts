@@ -7,7 +7,7 @@ import type { GarbageDocument } from './garbage.ts';
 import type { HeldDocument } from './limiter/limiter.ts';
 import type { JournalDocument } from './shard/journal.ts';
 import type { SnapshotDocument, Snapshots } from './read/snapshots.ts';
-import type { ShardsDocument } from './shard/shards.ts';
+import type { ShardsDocument } from './shards/shards.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
 
 export interface ProviderDocument extends Document {

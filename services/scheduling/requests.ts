@@ -25,17 +25,17 @@ import {
   stackWhy,
 } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { createPreview } from './read/preview.ts';
+import type { StackPreview } from './read/preview.ts';
 import type { ProviderDirectory } from './shard/providers.ts';
 import type { StackReading } from './read/reading.ts';
-import type { Shards } from './shard/shards.ts';
+import type { Shards } from './shards/shards.ts';
 import type { createWhy } from './read/why.ts';
 
 export function requestsHandler(parameters: {
   context: ServiceContext;
   shards: Shards;
   reading: StackReading;
-  preview: ReturnType<typeof createPreview>;
+  preview: StackPreview;
   why: ReturnType<typeof createWhy>;
   providers: ProviderDirectory;
   ownProvider: readonly Route[];
@@ -87,7 +87,7 @@ export function requestsHandler(parameters: {
     answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
     answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
     answer(context, snapshotDelete, ({ data }) => reading.forget(data)),
-    answer(context, stackPreview, ({ data }) => parameters.preview(data)),
+    answer(context, stackPreview, ({ data }) => parameters.preview.of(data)),
     answer(context, stackExport, ({ data }) => reading.exported(data)),
     answer(context, stackShow, ({ data }) => reading.show(data)),
     answer(context, stackList, ({ data }) => reading.list(data)),

@@ -1,5 +1,5 @@
 /**
- * Limits the requests in flight per project and per provider, in fair turns (see `turns.ts`). The core limits the
+ * TurnLimits the requests in flight per project and per provider, in fair turns (see `turns.ts`). The core limits the
  * requests of one stack.
  *
  * G1 A request holds a place from the moment it may be sent until a record of its stack shows that its resource no
@@ -44,184 +44,201 @@ interface Opening {
   readonly read: (stackId: string) => Promise<void>;
 }
 
-export interface Limiter {
-  /** Puts the requests in line, frees the places that a record settles, and returns which requests to send now. */
-  pass(parameters: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>>;
-  /** The request in the form that the gate keeps; undefined when it is not counted. */
-  wantedOf(parameters: {
-    stack: StackDocument;
-    resource: ResourceDocument;
-    shard: number;
-  }): Omit<Held, 'cause'> | undefined;
-  /** Counts the requests in flight of a stack that was just read. */
-  count(parameters: { stack: StackDocument; resources: readonly ResourceDocument[]; shard: number }): void;
-  /** Removes held requests that were sent, or that their stack no longer wants. */
-  crossOut(requests: readonly Held[], unwanted: readonly Held[]): Promise<void>;
-  /**
-   * Starts to count for a shard that this process now owns. `read` reads a stack, which counts its requests in flight.
-   */
-  open(shard: number, how: Opening): void;
-  close(shard: number): void;
-  /** The numbers of requests in flight while a request is held back; undefined when it is not held back. */
-  heldBehind(
-    resource: ResourceDocument,
-  ): Promise<{ project: number; provider: number; queue: string; here: boolean } | undefined>;
-  stop(): void;
-}
-
 /** How long to wait before a failed turn is tried again. */
 const againMs = 1000;
 
-export function createLimiter(options: {
-  context: Pick<ServiceContext, 'log'>;
-  held: Collection<HeldDocument>;
-  providers: Pick<ProviderDirectory, 'queueOf' | 'refresh'>;
-  limits: TurnLimits;
-  shards: { readonly count: number };
-}): Limiter {
-  const { context, held, providers, limits, shards } = options;
-  const senders = new Map<number, SendHeld>();
-  const turns = new Turns<Held>(limits);
-  let again: NodeJS.Timeout | undefined;
+interface LimiterOptions {
+  readonly context: Pick<ServiceContext, 'log'>;
+  readonly held: Collection<HeldDocument>;
+  readonly providers: Pick<ProviderDirectory, 'queueOf' | 'refresh'>;
+  readonly limits: TurnLimits;
+  readonly shards: { readonly count: number };
+}
+
+interface CountedRequest {
+  readonly stack: StackDocument;
+  readonly resource: ResourceDocument;
+  readonly shard: number;
+}
+
+export class Limiter {
+  readonly #options: LimiterOptions;
+  readonly #senders = new Map<number, SendHeld>();
+  readonly #turns: Turns<Held>;
+  #again: NodeJS.Timeout | undefined;
   /** The number of shards whose held and in-flight requests are still being read. */
-  let reading = 0;
-  /** Admits no request until all requests in flight are counted. */
-  const due = (): Held[] => (reading > 0 ? [] : turns.next());
+  #reading = 0;
 
-  const share = (): void => {
-    const part = (limit: number): number => Math.max(1, Math.floor((limit * Math.max(1, senders.size)) / shards.count));
-    turns.limits = { project: part(limits.project), provider: part(limits.provider) };
-  };
-  share();
+  constructor(options: LimiterOptions) {
+    this.#options = options;
+    this.#turns = new Turns<Held>(options.limits);
+    this.#share();
+  }
 
-  const later = (): void => {
-    again ??= setTimeout(() => {
-      again = undefined;
-      release(due());
-    }, againMs).unref();
-  };
-
-  const release = (requests: readonly Held[]): void => {
-    for (const [stack, ofStack] of Map.groupBy(requests, (request) => request.stack)) {
-      const shard = ofStack[0]?.shard ?? 0;
-      const sent = senders.get(shard)?.(stack, ofStack);
-      // Without a sender this process lost the shard; the new owner reads the held requests.
-      sent?.catch((error: unknown) => {
-        context.log.warn({ err: error, stack, shard }, 'held requests not sent; they wait for another turn');
-        for (const request of ofStack) if (senders.has(shard)) turns.putBack(request);
-        later();
-      });
+  /** Puts the requests in line, frees the places that a record settles, and returns which requests to send now. */
+  async pass({ wanted, settled }: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>> {
+    // Only the owner of the shard counts. Any other process sends at once.
+    if (wanted.some(({ shard }) => !this.#senders.has(shard))) return new Set(wanted.map(({ resource }) => resource));
+    const now = new Set(wanted.filter((request) => this.#turns.want(request)).map(({ resource }) => resource));
+    const crossed = settled ? this.#settle(settled) : [];
+    if (settled) this.#withdraw(settled.stack);
+    const ours = new Set(wanted.map(({ resource }) => resource));
+    const others: Held[] = [];
+    for (const request of this.#due()) {
+      if (ours.has(request.resource)) now.add(request.resource);
+      else others.push(request);
     }
-  };
-
-  const readHeld = async (shard: number, { send, read }: Opening): Promise<void> => {
-    reading += 1;
-    try {
-      // Another replica may have received the announcement of a provider.
-      await providers.refresh();
-      const found = await held.find({ where: { shard } });
-      for (const { id: _, version: __, ...request } of found) turns.putBack(request);
-      await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));
-    } catch (error) {
-      context.log.warn({ err: error, shard }, 'held requests not read; retrying');
-      setTimeout(() => {
-        if (senders.get(shard) === send) void readHeld(shard, { send, read });
-      }, againMs).unref();
-    } finally {
-      reading -= 1;
-      release(due());
+    this.#release(others);
+    const kept = wanted.filter(({ resource }) => !now.has(resource));
+    if (kept.length > 0) {
+      await this.#options.held.bulk(
+        kept.map((request) => ({ kind: 'put', document: { id: request.resource, ...request } })),
+      );
+      await faultPoint('scheduling.held');
+      // This process may have lost and regained the shard meanwhile, and read the held requests without these.
+      for (const request of kept) {
+        const known = this.#turns.sent(request.resource) || this.#turns.waits(request.resource);
+        if (!known && this.#senders.has(request.shard)) this.#turns.putBack(request);
+      }
     }
-  };
+    await this.#remove(crossed.filter((id) => !ours.has(id)));
+    return now;
+  }
 
-  const remove = async (resources: readonly string[]): Promise<void> => {
-    if (resources.length > 0) await held.bulk(resources.map((id) => ({ kind: 'remove', id })));
-  };
+  /** Counts the requests in flight of a stack that was just read. */
+  count({
+    stack,
+    resources,
+    shard,
+  }: {
+    stack: StackDocument;
+    resources: readonly ResourceDocument[];
+    shard: number;
+  }): void {
+    if (!this.#senders.has(shard)) return;
+    for (const resource of resources) {
+      const wanted = this.wantedOf({ stack, resource, shard });
+      if (wanted) this.#turns.count({ ...wanted, cause: { id: '', correlationid: '' } });
+    }
+  }
 
-  const settle = ({ resources, removed }: Settled): string[] => {
-    const freed = resources.filter(({ id, request }) => turns.settle(id, isSent(request) ? request.fence : null));
-    const gone = removed.filter(({ id }) => turns.settle(id, null));
-    return [...freed, ...gone].map(({ id }) => id);
-  };
+  /** Removes held requests that were sent, or that their stack no longer wants. */
+  async crossOut(requests: readonly Held[], unwanted: readonly Held[]): Promise<void> {
+    for (const request of unwanted) this.#turns.drop(request);
+    // Keep the document when a newer request of the same resource waits, because both have the same id.
+    const done = [...requests, ...unwanted].map(({ resource }) => resource);
+    await this.#remove(done.filter((resource) => !this.#turns.waits(resource)));
+    this.#release(this.#due());
+  }
 
-  /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
-  const withdraw = (stack: StackDocument): void => {
-    const overtaken = turns.waitingOf(stack).filter((request) => isSuperseded(request, stack));
-    for (const request of overtaken) turns.drop(request);
-    release(overtaken);
-  };
+  /** Starts to count for a shard that this process now owns. `read` reads a stack, which counts its requests in flight. */
+  open(shard: number, how: Opening): void {
+    this.#senders.set(shard, how.send);
+    this.#share();
+    void this.#readHeld(shard, how);
+  }
 
-  const wantedOf: Limiter['wantedOf'] = ({ stack, resource, shard }) => {
-    const queue = isNested(resource) ? undefined : providers.queueOf(resource.type);
+  close(shard: number): void {
+    if (!this.#senders.delete(shard)) return;
+    this.#turns.forgetShard(shard);
+    this.#share();
+  }
+
+  /** The numbers of requests in flight while a request is held back; undefined when it is not held back. */
+  async heldBehind({
+    id,
+    request,
+  }: ResourceDocument): Promise<{ project: number; provider: number; queue: string; here: boolean } | undefined> {
+    const found = await this.#options.held.get(id);
+    if (!found || found.fence !== request?.fence || this.#turns.sent(id)) return undefined;
+    return { ...this.#turns.inFlight(found), queue: found.queue, here: this.#senders.has(found.shard) };
+  }
+
+  stop(): void {
+    clearTimeout(this.#again);
+    this.#senders.clear();
+  }
+
+  /** The request in the form that the gate keeps; undefined when it is not counted. */
+  wantedOf({ stack, resource, shard }: CountedRequest): Omit<Held, 'cause'> | undefined {
+    const queue = isNested(resource) ? undefined : this.#options.providers.queueOf(resource.type);
     const { request } = resource;
     if (queue === undefined || queue === requestsQueue('scheduling') || !isSent(request)) return undefined;
     const urgent = request.action === 'delete';
     const { project, id } = stack;
     const { fence, traversal } = request;
     return { resource: resource.id, fence, traversal, stack: id, project, queue, shard, urgent };
-  };
+  }
 
-  return {
-    wantedOf,
-    async pass({ wanted, settled }) {
-      // Only the owner of the shard counts. Any other process sends at once.
-      if (wanted.some(({ shard }) => !senders.has(shard))) return new Set(wanted.map(({ resource }) => resource));
-      const now = new Set(wanted.filter((request) => turns.want(request)).map(({ resource }) => resource));
-      const crossed = settled ? settle(settled) : [];
-      if (settled) withdraw(settled.stack);
-      const ours = new Set(wanted.map(({ resource }) => resource));
-      const others: Held[] = [];
-      for (const request of due()) {
-        if (ours.has(request.resource)) now.add(request.resource);
-        else others.push(request);
-      }
-      release(others);
-      const kept = wanted.filter(({ resource }) => !now.has(resource));
-      if (kept.length > 0) {
-        await held.bulk(kept.map((request) => ({ kind: 'put', document: { id: request.resource, ...request } })));
-        await faultPoint('scheduling.held');
-        // This process may have lost and regained the shard meanwhile, and read the held requests without these.
-        for (const request of kept) {
-          const known = turns.sent(request.resource) || turns.waits(request.resource);
-          if (!known && senders.has(request.shard)) turns.putBack(request);
-        }
-      }
-      await remove(crossed.filter((id) => !ours.has(id)));
-      return now;
-    },
-    count({ stack, resources, shard }) {
-      if (!senders.has(shard)) return;
-      for (const resource of resources) {
-        const wanted = wantedOf({ stack, resource, shard });
-        if (wanted) turns.count({ ...wanted, cause: { id: '', correlationid: '' } });
-      }
-    },
-    async crossOut(requests, unwanted) {
-      for (const request of unwanted) turns.drop(request);
-      // Keep the document when a newer request of the same resource waits, because both have the same id.
-      const done = [...requests, ...unwanted].map(({ resource }) => resource);
-      await remove(done.filter((resource) => !turns.waits(resource)));
-      release(due());
-    },
-    open(shard, how) {
-      senders.set(shard, how.send);
-      share();
-      void readHeld(shard, how);
-    },
-    close(shard) {
-      if (!senders.delete(shard)) return;
-      turns.forgetShard(shard);
-      share();
-    },
-    async heldBehind({ id, request }) {
-      const found = await held.get(id);
-      if (!found || found.fence !== request?.fence || turns.sent(id)) return undefined;
-      return { ...turns.inFlight(found), queue: found.queue, here: senders.has(found.shard) };
-    },
-    stop() {
-      clearTimeout(again);
-      senders.clear();
-    },
-  };
+  /** Admits no request until all requests in flight are counted. */
+  #due(): Held[] {
+    return this.#reading > 0 ? [] : this.#turns.next();
+  }
+
+  #share(): void {
+    const part = (limit: number): number =>
+      Math.max(1, Math.floor((limit * Math.max(1, this.#senders.size)) / this.#options.shards.count));
+    this.#turns.limits = { project: part(this.#options.limits.project), provider: part(this.#options.limits.provider) };
+  }
+
+  #later(): void {
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined;
+      this.#release(this.#due());
+    }, againMs).unref();
+  }
+
+  #release(requests: readonly Held[]): void {
+    for (const [stack, ofStack] of Map.groupBy(requests, (request) => request.stack)) {
+      const shard = ofStack[0]?.shard ?? 0;
+      const sent = this.#senders.get(shard)?.(stack, ofStack);
+      // Without a sender this process lost the shard; the new owner reads the held requests.
+      sent?.catch((error: unknown) => {
+        this.#options.context.log.warn(
+          { err: error, stack, shard },
+          'held requests not sent; they wait for another turn',
+        );
+        for (const request of ofStack) if (this.#senders.has(shard)) this.#turns.putBack(request);
+        this.#later();
+      });
+    }
+  }
+
+  async #readHeld(shard: number, { send, read }: Opening): Promise<void> {
+    this.#reading += 1;
+    try {
+      // Another replica may have received the announcement of a provider.
+      await this.#options.providers.refresh();
+      const found = await this.#options.held.find({ where: { shard } });
+      for (const { id: _, version: __, ...request } of found) this.#turns.putBack(request);
+      await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));
+    } catch (error) {
+      this.#options.context.log.warn({ err: error, shard }, 'held requests not read; retrying');
+      setTimeout(() => {
+        if (this.#senders.get(shard) === send) void this.#readHeld(shard, { send, read });
+      }, againMs).unref();
+    } finally {
+      this.#reading -= 1;
+      this.#release(this.#due());
+    }
+  }
+
+  async #remove(resources: readonly string[]): Promise<void> {
+    if (resources.length > 0) await this.#options.held.bulk(resources.map((id) => ({ kind: 'remove', id })));
+  }
+
+  #settle({ resources, removed }: Settled): string[] {
+    const freed = resources.filter(({ id, request }) => this.#turns.settle(id, isSent(request) ? request.fence : null));
+    const gone = removed.filter(({ id }) => this.#turns.settle(id, null));
+    return [...freed, ...gone].map(({ id }) => id);
+  }
+
+  /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
+  #withdraw(stack: StackDocument): void {
+    const overtaken = this.#turns.waitingOf(stack).filter((request) => isSuperseded(request, stack));
+    for (const request of overtaken) this.#turns.drop(request);
+    this.#release(overtaken);
+  }
 }
 
 /** Whether the stack no longer wants the request: it only waits for running requests, or has a newer traversal. */

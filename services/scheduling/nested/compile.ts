@@ -59,61 +59,13 @@ export function createChildCompiler({
   collections: SchedulingCollections;
   evaluation: Evaluation;
 }): ChildCompiler {
-  const { bus, mint, secrets } = context;
+  const { bus, mint } = context;
   const configurations = createConfigurations(collections, evaluation);
-
-  const groupParts = async (
-    parameters: CompileChild,
-  ): Promise<{ template: JsonObject; rolling: PlanRolling | undefined; members: GroupState }> => {
-    const { wanted, before, stack, existing, cause, size } = parameters;
-    const { type } = wanted;
-    const found = membersOf({
-      type,
-      properties: secrets.open<JsonObject>(wanted.properties),
-      reads: wanted.reads,
-      updatePolicy: secrets.open(wanted.facade.update_policy),
-      before: before?.members
-        ? { properties: secrets.open<JsonObject>(before.properties), state: before.members }
-        : undefined,
-      existing: existing
-        .filter(({ action }) => action !== 'DELETE')
-        .map((resource) => ({
-          name: resource.name,
-          reference: secrets.open(evaluation.referenceTo(resource, stack.project)),
-          created_at: resource.created_at,
-          failed: resource.status === 'FAILED',
-        })),
-      size,
-      configuration:
-        groupKind(type) === 'instances'
-          ? await configurations.find({
-              properties: wanted.properties,
-              project: stack.project,
-              stack: parameters.parentStack,
-              named: parameters.configuration,
-            })
-          : null,
-      reference: stack.name,
-      withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
-      limit: evaluation.sizes.stack,
-      newName: (count) => memberName(derivedId(`${cause.id} member\n${count}`)),
-    });
-    const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });
-    return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
-  };
-
-  /** Starts a cooldown, as in Heat, when a scaling group is created and when its own properties change its size. */
-  const cooled = (state: GroupState, { wanted, before, size }: CompileChild): GroupState => {
-    const kind = groupKind(wanted.type);
-    if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
-    if (before?.members && before.members.names.length === state.names.length) return state;
-    const { cooldown, Cooldown } = wanted.properties;
-    return { ...state, cooldown: { ...state.cooldown, seconds: Number(cooldown ?? Cooldown ?? 0) } };
-  };
 
   return async (parameters) => {
     const { wanted, stack, cause, resource, revision } = parameters;
-    const group = wanted.kind === 'group' ? await groupParts(parameters) : undefined;
+    const group =
+      wanted.kind === 'group' ? await groupParts({ context, configurations, evaluation }, parameters) : undefined;
     const answer: CompileAnswer = await bus.request({
       queue: requestsQueue('templating'),
       call: templateCompileNested,
@@ -142,6 +94,64 @@ export function createChildCompiler({
     });
     return { target: targetOf(answer, revision), kept: { ...wanted, members: group?.members ?? null } };
   };
+}
+
+interface GroupTools {
+  readonly context: ServiceContext;
+  readonly configurations: ReturnType<typeof createConfigurations>;
+  readonly evaluation: Evaluation;
+}
+
+/** The template of a group, from the members that it has and those that it needs. */
+async function groupParts(
+  { context, configurations, evaluation }: GroupTools,
+  parameters: CompileChild,
+): Promise<{ template: JsonObject; rolling: PlanRolling | undefined; members: GroupState }> {
+  const { secrets } = context;
+  const { wanted, before, stack, existing, cause, size } = parameters;
+  const { type } = wanted;
+  const found = membersOf({
+    type,
+    properties: secrets.open<JsonObject>(wanted.properties),
+    reads: wanted.reads,
+    updatePolicy: secrets.open(wanted.facade.update_policy),
+    before: before?.members
+      ? { properties: secrets.open<JsonObject>(before.properties), state: before.members }
+      : undefined,
+    existing: existing
+      .filter(({ action }) => action !== 'DELETE')
+      .map((resource) => ({
+        name: resource.name,
+        reference: secrets.open(evaluation.referenceTo(resource, stack.project)),
+        created_at: resource.created_at,
+        failed: resource.status === 'FAILED',
+      })),
+    size,
+    configuration:
+      groupKind(type) === 'instances'
+        ? await configurations.find({
+            properties: wanted.properties,
+            project: stack.project,
+            stack: parameters.parentStack,
+            named: parameters.configuration,
+          })
+        : null,
+    reference: stack.name,
+    withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
+    limit: evaluation.sizes.stack,
+    newName: (count) => memberName(derivedId(`${cause.id} member\n${count}`)),
+  });
+  const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });
+  return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
+}
+
+/** Starts a cooldown, as in Heat, when a scaling group is created and when its own properties change its size. */
+function cooled(state: GroupState, { wanted, before, size }: CompileChild): GroupState {
+  const kind = groupKind(wanted.type);
+  if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
+  if (before?.members && before.members.names.length === state.names.length) return state;
+  const { cooldown, Cooldown } = wanted.properties;
+  return { ...state, cooldown: { ...state.cooldown, seconds: Number(cooldown ?? Cooldown ?? 0) } };
 }
 
 /** A meaningless name of twelve letters and digits. */

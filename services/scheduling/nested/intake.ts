@@ -54,163 +54,113 @@ const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map(
 export const isNestedRequest = ({ type }: Envelope): boolean => actions.has(type);
 const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME', snapshot: 'SNAPSHOT' } as const;
 
-export interface NestedIntake {
-  /** Inserts the document of a new nested stack, or the mark of N3 for a deletion. Answers a refusal itself. */
-  admit(message: Envelope): Promise<void>;
-  /** Returns undefined when the message is already answered, or needs no answer. */
-  toInput(message: Envelope, state: State): Promise<Input | undefined>;
+interface IntakeOptions {
+  readonly context: ServiceContext;
+  readonly collections: SchedulingCollections;
+  readonly plans: Plans;
+  readonly contents: Contents;
+  readonly compile: ChildCompiler;
+  readonly quotas: Quotas;
 }
 
-export function createIntake(parts: {
-  context: ServiceContext;
-  collections: SchedulingCollections;
-  plans: Plans;
-  contents: Contents;
-  compile: ChildCompiler;
-  quotas: Quotas;
-}): NestedIntake {
-  const { context, collections, plans, contents, compile, quotas } = parts;
-  const { stacks } = collections;
+export class NestedIntake {
+  readonly #options: IntakeOptions;
 
-  const respond = (message: Envelope, response: ResourceResponse): Promise<void> =>
-    reply(context, message, { response });
-  const responseTo = (
-    message: Envelope,
-    how: Pick<ResourceResponse, 'status'> & Partial<ResourceResponse>,
-  ): ResourceResponse => {
-    const data = message.data as ResourceRequest;
-    const action = actions.get(message.type) ?? 'create';
-    return { resource_id: data.resource.id, stack_id: data.stack.id, action, fence: data.fence, ...how };
-  };
-  const refuse = (message: Envelope, error: AnnealError): Promise<void> =>
-    respond(message, responseTo(message, { status: 'failed', error: toFailure(error) }));
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
 
-  const insert = async (
-    message: Envelope,
-    more: { target: StackDocument['target']; kept: StoredNestedRequest | null; deleted?: true },
-  ) => {
+  /** Inserts the document of a new nested stack, or the mark of N3 for a deletion. Answers a refusal itself. */
+  async admit(message: Envelope): Promise<void> {
     const data = message.data as ResourceRequest;
-    const { nested, resource } = data;
-    const isOwn = isRoot(data);
-    const now = context.now();
+    const action = actions.get(message.type);
+    if (await this.#options.collections.stacks.get(data.resource.id)) return;
+    if (action === 'delete') {
+      await this.#insert(message, { target: await this.#emptyTarget(), kept: null, deleted: true });
+      return;
+    }
+    // Accept an update too, because it may succeed after the creation was refused.
+    if ((action !== 'create' && action !== 'update') || !data.nested) {
+      const text = `The Stack (${data.resource.physical_name}) could not be found.`;
+      await this.#refuse(message, new AnnealError('NotFound', text));
+      return;
+    }
+    try {
+      const refusal = await this.#insertCompiled(message, data.nested);
+      if (refusal) await this.#refuse(message, refusal);
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      await this.#refuse(message, error);
+    }
+  }
+
+  /** Compiles the target of a new nested stack and inserts its document. Returns the refusal, if any. */
+  async #insertCompiled(message: Envelope, nested: NestedRequest): Promise<AnnealError | undefined> {
+    const { compile, contents, plans, quotas } = this.#options;
+    const data = message.data as ResourceRequest;
     const project = message.project ?? '';
-    const { version: _, ...document } = newStack({
-      id: resource.id,
-      name: resource.physical_name,
-      live_name: more.deleted ? resource.id : liveName(project, resource.physical_name),
-      project,
-      owner: nested?.owner ?? '',
-      created_at: now.toISOString(),
-      timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
-      on_failure: 'keep',
-      tags: [],
-      target: more.target,
-      parent: linkOf(message, now),
-      root: isOwn || !nested ? resource.id : nested.root,
-      depth: isOwn || !nested ? 0 : nested.depth,
-      group: more.kept && toKept(more.kept),
-      adopt: adoptedOf(data),
+    const wanted = keptOf(data, nested);
+    const { target, kept } = await compile({
+      wanted,
+      before: adoptedGroup(wanted, adoptedOf(data)),
+      stack: {
+        id: data.resource.id,
+        name: data.resource.physical_name,
+        project,
+        root: nested.root,
+        depth: nested.depth,
+      },
+      resource: data.resource.name,
+      parentStack: data.stack.id,
+      revision: nested.revision,
+      existing: [],
+      previousPlan: undefined,
+      deadline: data.deadline,
+      cause: message,
     });
-    await insertOnce(stacks, {
-      ...document,
-      ...(more.deleted && {
-        action: 'DELETE',
-        status: 'COMPLETE',
-        reason: 'Deleted before it was created',
-        deleted_at: now.toISOString(),
-      }),
-    });
-  };
+    const added = Object.keys((await plans.get(target.plan)).resources).length;
+    const own = isRoot(data) ? 1 : 0;
+    const bytes = await contents.bytesOf(target, nested.depth);
+    return quotas.within({ project, stacks: own, resources: added, bytes }, () =>
+      this.#insert(message, { target, kept }),
+    );
+  }
 
-  const emptyTarget = async (): Promise<StackDocument['target']> => {
-    const hash = await context.store.blobs.put(JSON.stringify(emptyPlan()));
-    const nothing = await context.store.blobs.put('{}');
-    return { revision: '', plan: hash, template: nothing, environment: nothing, files: nothing, description: '' };
-  };
+  /** Returns undefined when the message is already answered, or needs no answer. */
+  async toInput(message: Envelope, state: State): Promise<Input | undefined> {
+    const { context, plans } = this.#options;
+    const data = message.data as ResourceRequest;
+    const { id } = message;
+    const { stack } = state;
+    const parent = linkOf(message, context.now());
+    const action = actions.get(message.type) ?? 'create';
+    if (stack.deleted_at !== null) {
+      // Already deleted: report success to a deletion.
+      const isGone = action === 'delete';
+      const error = { code: 'NotFound', message: `The Stack (${stack.name}) was deleted.` };
+      // A client deleted the nested stack directly, so nothing is left to update.
+      const gone = { status: 'failed', error, replace: true } as const;
+      await this.#respond(message, responseTo(message, isGone ? { status: 'complete' } : gone));
+      return undefined;
+    }
+    const isNew = stack.traversal === '';
+    switch (action) {
+      case 'create':
+        return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
+      case 'update':
+        if (isNew) return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
+        return this.#toUpdate(message, state, parent);
+      case 'delete':
+        return { kind: 'delete', id, abandon: data.abandon, parent };
+      case 'cancel':
+        return { kind: 'cancel', id, parent };
+      default:
+        return { kind: 'visit', id, action: visits[action], parent };
+    }
+  }
 
-  return {
-    async admit(message) {
-      const data = message.data as ResourceRequest;
-      const action = actions.get(message.type);
-      if (await stacks.get(data.resource.id)) return;
-      if (action === 'delete') {
-        await insert(message, { target: await emptyTarget(), kept: null, deleted: true });
-        return;
-      }
-      // Accept an update too, because it may succeed after the creation was refused.
-      if ((action !== 'create' && action !== 'update') || !data.nested) {
-        await refuse(
-          message,
-          new AnnealError('NotFound', `The Stack (${data.resource.physical_name}) could not be found.`),
-        );
-        return;
-      }
-      try {
-        const wanted = keptOf(data, data.nested);
-        const { target, kept } = await compile({
-          wanted,
-          before: adoptedGroup(wanted, adoptedOf(data)),
-          stack: {
-            id: data.resource.id,
-            name: data.resource.physical_name,
-            project: message.project ?? '',
-            root: data.nested.root,
-            depth: data.nested.depth,
-          },
-          resource: data.resource.name,
-          parentStack: data.stack.id,
-          revision: data.nested.revision,
-          existing: [],
-          previousPlan: undefined,
-          deadline: data.deadline,
-          cause: message,
-        });
-        const added = Object.keys((await plans.get(target.plan)).resources).length;
-        const project = message.project ?? '';
-        const own = isRoot(data) ? 1 : 0;
-        const bytes = await contents.bytesOf(target, data.nested.depth);
-        const refusal = await quotas.within({ project, stacks: own, resources: added, bytes }, () =>
-          insert(message, { target, kept }),
-        );
-        if (refusal) await refuse(message, refusal);
-      } catch (error) {
-        if (!isFinal(error)) throw error;
-        await refuse(message, error);
-      }
-    },
-    async toInput(message, state) {
-      const data = message.data as ResourceRequest;
-      const { id } = message;
-      const { stack } = state;
-      const parent = linkOf(message, context.now());
-      const action = actions.get(message.type) ?? 'create';
-      if (stack.deleted_at !== null) {
-        // Already deleted: report success to a deletion.
-        const isGone = action === 'delete';
-        const error = { code: 'NotFound', message: `The Stack (${stack.name}) was deleted.` };
-        // A client deleted the nested stack directly, so nothing is left to update.
-        const gone = { status: 'failed', error, replace: true } as const;
-        await respond(message, responseTo(message, isGone ? { status: 'complete' } : gone));
-        return undefined;
-      }
-      const isNew = stack.traversal === '';
-      switch (action) {
-        case 'create':
-          return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
-        case 'update':
-          if (isNew) return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
-          return toUpdate(message, state, parent);
-        case 'delete':
-          return { kind: 'delete', id, abandon: data.abandon, parent };
-        case 'cancel':
-          return { kind: 'cancel', id, parent };
-        default:
-          return { kind: 'visit', id, action: visits[action], parent };
-      }
-    },
-  };
-
-  async function toUpdate(message: Envelope, state: State, parent: ParentLink): Promise<Input | undefined> {
+  async #toUpdate(message: Envelope, state: State, parent: ParentLink): Promise<Input | undefined> {
+    const { compile, plans } = this.#options;
     const data = message.data as ResourceRequest;
     const { stack } = state;
     if (!data.nested || parent.fence < (stack.parent?.fence ?? 0)) return undefined;
@@ -242,10 +192,70 @@ export function createIntake(parts: {
       };
     } catch (error) {
       if (!isFinal(error)) throw error;
-      await refuse(message, error);
+      await this.#refuse(message, error);
       return undefined;
     }
   }
+  #respond(message: Envelope, response: ResourceResponse): Promise<void> {
+    return reply(this.#options.context, message, { response });
+  }
+
+  #refuse(message: Envelope, error: AnnealError): Promise<void> {
+    return this.#respond(message, responseTo(message, { status: 'failed', error: toFailure(error) }));
+  }
+
+  async #insert(
+    message: Envelope,
+    more: { target: StackDocument['target']; kept: StoredNestedRequest | null; deleted?: true },
+  ) {
+    const data = message.data as ResourceRequest;
+    const { nested, resource } = data;
+    const isOwn = isRoot(data);
+    const now = this.#options.context.now();
+    const project = message.project ?? '';
+    const { version: _, ...document } = newStack({
+      id: resource.id,
+      name: resource.physical_name,
+      live_name: more.deleted ? resource.id : liveName(project, resource.physical_name),
+      project,
+      owner: nested?.owner ?? '',
+      created_at: now.toISOString(),
+      timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
+      on_failure: 'keep',
+      tags: [],
+      target: more.target,
+      parent: linkOf(message, now),
+      root: isOwn || !nested ? resource.id : nested.root,
+      depth: isOwn || !nested ? 0 : nested.depth,
+      group: more.kept && toKept(more.kept),
+      adopt: adoptedOf(data),
+    });
+    await insertOnce(this.#options.collections.stacks, {
+      ...document,
+      ...(more.deleted && {
+        action: 'DELETE',
+        status: 'COMPLETE',
+        reason: 'Deleted before it was created',
+        deleted_at: now.toISOString(),
+      }),
+    });
+  }
+
+  async #emptyTarget(): Promise<StackDocument['target']> {
+    const { blobs } = this.#options.context.store;
+    const hash = await blobs.put(JSON.stringify(emptyPlan()));
+    const nothing = await blobs.put('{}');
+    return { revision: '', plan: hash, template: nothing, environment: nothing, files: nothing, description: '' };
+  }
+}
+
+function responseTo(
+  message: Envelope,
+  how: Pick<ResourceResponse, 'status'> & Partial<ResourceResponse>,
+): ResourceResponse {
+  const data = message.data as ResourceRequest;
+  const action = actions.get(message.type) ?? 'create';
+  return { resource_id: data.resource.id, stack_id: data.stack.id, action, fence: data.fence, ...how };
 }
 
 /** The resources of the abandoned nested stack that this stack adopts; null when it adopts none. */

@@ -16,18 +16,11 @@ import { draftOf, responseTo, type Received, type Result } from '@anneal/provide
 import type { Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { grantOf, grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import { grantOfUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { WorkDocument } from './document.ts';
+import { handleAttributes } from './handle-attributes.ts';
 import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, type Signals } from './signals.ts';
-
-export interface WaitConditions {
-  serves(type: string): boolean;
-  decide(received: Received<WorkDocument>): Promise<Decision<WorkDocument>>;
-  work(document: WorkDocument, request: ResourceRequest): Promise<Decision<WorkDocument>>;
-  /** Takes a signal to a handle, and wakes the conditions that wait for it. */
-  signal(message: Envelope<ResourceRequest>): Promise<void>;
-}
 
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);
 
@@ -37,72 +30,49 @@ const read = (properties: JsonObject, name: 'handle' | 'timeout' | 'count'): Jso
 /** The number of signals that complete a condition. */
 export const countOf = (data: ResourceRequest): number => Number(read(data.properties, 'count') ?? 1);
 
-export function createWaitConditions(parameters: {
-  context: ServiceContext;
-  work: Collection<WorkDocument>;
+interface Options {
+  readonly context: ServiceContext;
+  readonly work: Collection<WorkDocument>;
   /** The size limit for all signals of a handle together. */
-  limit: SizeLimit;
-  wake: (id: string) => Promise<void>;
-}): WaitConditions {
-  const { context, work, limit, wake } = parameters;
-  const { secrets, now, gatewayUrl, region } = context;
+  readonly limit: SizeLimit;
+  readonly wake: (id: string) => Promise<void>;
+}
 
-  const decideHandle = ({ action, message, known }: Received<WorkDocument>): Decision<WorkDocument> => {
+export class WaitConditions {
+  readonly #options: Options;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  serves(type: string): boolean {
+    return handleTypes.has(type) || conditionTypes.has(type);
+  }
+
+  async decide(received: Received<WorkDocument>): Promise<Decision<WorkDocument>> {
+    const isHandle = handleTypes.has(received.message.data.resource.type);
+    return isHandle ? this.#decideHandle(received) : this.#decideCondition(received);
+  }
+
+  /** Takes a signal to a handle, and wakes the conditions that wait for it. */
+  async signal(message: Envelope<ResourceRequest>): Promise<void> {
+    const response = responseTo('signal', message.data, await this.#takeSignal(message));
+    await reply(this.#options.context, message, { response });
+  }
+
+  #decideHandle({ action, message, known }: Received<WorkDocument>): Decision<WorkDocument> {
     if (action !== 'create' && action !== 'update') return { kind: 'complete', change: { due_at: null } };
     const silent = message.data.properties['signal_transport'] === 'NO_SIGNAL';
     return {
       kind: 'complete',
       physical_id: message.data.resource.id,
-      attributes: attributesOf(message),
+      attributes: handleAttributes(this.#options.context, message),
       change: { due_at: null, signals: known?.signals ?? {}, silent },
     };
-  };
+  }
 
-  const attributesOf = (message: Envelope<ResourceRequest>): JsonObject => {
-    const { data } = message;
-    const grant = grantOf(message);
-    const sealed = (values: JsonObject): JsonObject =>
-      Object.fromEntries(
-        Object.entries(values).map(([name, value]) => [name, value === null ? null : secrets.seal(value)]),
-      );
-    const url = (as: 'signal' | 'waitcondition'): string => signedSignalUrl(gatewayUrl, { secrets, grant, as });
-    if (data.resource.type !== 'OS::Heat::WaitConditionHandle') return sealed({ url: url('waitcondition') });
-    const token = signalToken(secrets, grant);
-    const endpoint = signalEndpoint(gatewayUrl, grant);
-    const credentials = {
-      auth_url: `${gatewayUrl}/identity/v3`,
-      username: data.resource.id,
-      user_id: data.resource.id,
-      password: token,
-      project_id: grant.project,
-      region_name: region,
-    };
-    const none = { token: null, endpoint: null, curl_cli: null, signal: null };
-    switch (data.properties['signal_transport'] ?? 'TOKEN_SIGNAL') {
-      case 'TOKEN_SIGNAL': {
-        const headers = [`X-Auth-Token: ${token}`, 'Content-Type: application/json', 'Accept: application/json'];
-        const curl = `curl -i -X POST ${headers.map((header) => `-H '${header}'`).join(' ')} ${endpoint}`;
-        return sealed({ token, endpoint, curl_cli: curl, signal: JSON.stringify({ token, endpoint }) });
-      }
-      case 'CFN_SIGNAL':
-        return sealed({ ...none, endpoint: url('signal'), signal: JSON.stringify({ alarm_url: url('signal') }) });
-      // A URL of the gateway that needs no login replaces the temporary URL of an object store.
-      case 'TEMP_URL_SIGNAL':
-        return sealed({
-          ...none,
-          endpoint: url('waitcondition'),
-          signal: JSON.stringify({ object_url: url('waitcondition') }),
-        });
-      case 'HEAT_SIGNAL':
-        return sealed({ ...none, endpoint, signal: JSON.stringify(credentials) });
-      case 'ZAQAR_SIGNAL':
-        return sealed({ ...none, signal: JSON.stringify({ ...credentials, queue_id: data.resource.id }) });
-      default:
-        return none;
-    }
-  };
-
-  const takeSignal = async (message: Envelope<ResourceRequest>): Promise<Result> => {
+  async #takeSignal(message: Envelope<ResourceRequest>): Promise<Result> {
+    const { limit, wake, work } = this.#options;
     const { data } = message;
     if (!handleTypes.has(data.resource.type)) return { kind: 'complete' };
     const handle = await work.get(data.resource.id);
@@ -119,23 +89,20 @@ export function createWaitConditions(parameters: {
       const text = `Cannot signal the handle ${data.resource.name}: with this signal it would store ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`;
       return { kind: 'failed', error: { code: 'TooLarge', message: text } };
     }
-    await keepSignals(handle, added.signals);
+    await this.#keepSignals(handle, added.signals);
     await faultPoint('scheduling.provider.signalled');
     for (const { id, request } of await work.find({ where: { handle: handle.id } })) if (request) await wake(id);
     const { status, reason } = added.signal;
     return { kind: 'complete', message: `Signal: status:${status} reason:${reason}` };
-  };
+  }
 
-  const keepSignals = async (handle: WorkDocument, signals: Signals): Promise<void> => {
-    if (await work.replace({ ...draftOf(handle), signals }, handle.version)) return;
+  async #keepSignals(handle: WorkDocument, signals: Signals): Promise<void> {
+    if (await this.#options.work.replace({ ...draftOf(handle), signals }, handle.version)) return;
     throw new AnnealError('Unavailable', `Another writer changed the handle ${handle.id}; it is read again.`);
-  };
+  }
 
-  const decideCondition = async ({
-    action,
-    message,
-    known,
-  }: Received<WorkDocument>): Promise<Decision<WorkDocument>> => {
+  async #decideCondition({ action, message, known }: Received<WorkDocument>): Promise<Decision<WorkDocument>> {
+    const { now, secrets } = this.#options.context;
     const { data } = message;
     // The deletion clears the handle, so it is work.
     if (action === 'delete' && known?.handle !== undefined) return { kind: 'waiting', ms: 0 };
@@ -144,7 +111,7 @@ export function createWaitConditions(parameters: {
     const text = typeof reference === 'string' ? reference : '';
     const grant = grantOfUrl(secrets, text);
     const handleId = grant?.resource_id ?? text;
-    const handle = await work.get(handleId);
+    const handle = await this.#options.work.get(handleId);
     if (!handle?.signals || (grant && grant.stack_id !== data.stack.id)) {
       const why = grant && handle ? 'is the handle of another stack' : 'is no wait condition handle';
       const error = { code: 'InvalidRequest', message: `The handle of ${data.resource.name} ${why}: ${handleId}` };
@@ -152,43 +119,34 @@ export function createWaitConditions(parameters: {
     }
     const due = now().getTime() + Number(read(data.properties, 'timeout') ?? 0) * 1000;
     return { kind: 'waiting', ms: 0, change: { due_at: new Date(due).toISOString(), handle: handleId } };
-  };
+  }
 
   /** Judges a condition by the signals of its handle and its timeout; clears the handle of a deleted one. */
-  const workOnCondition = async (document: WorkDocument, data: ResourceRequest): Promise<Decision<WorkDocument>> => {
-    const handle = document.handle === undefined ? undefined : await work.get(document.handle);
+  async work(document: WorkDocument, data: ResourceRequest): Promise<Decision<WorkDocument>> {
+    const handle = document.handle === undefined ? undefined : await this.#options.work.get(document.handle);
     if (document.action === 'delete') {
-      if (handle) await keepSignals(handle, {});
+      if (handle) await this.#keepSignals(handle, {});
       return { kind: 'complete' };
     }
     const signals = handle?.signals ?? {};
     const count = countOf(data);
     const verdict = handle?.silent === true ? ({ ok: true } as const) : judgeSignals(signals, { count });
-    if (verdict?.ok) return { ...doneWith(data, signals), change: { due_at: null } };
+    if (verdict?.ok) return { ...this.#doneWith(data, signals), change: { due_at: null } };
     if (verdict) return { kind: 'failed', error: verdict.failure, change: { due_at: null } };
-    const left = Date.parse(document.due_at ?? '') - now().getTime();
+    const left = Date.parse(document.due_at ?? '') - this.#options.context.now().getTime();
     if (left > 0) return { kind: 'waiting', ms: left };
     return { kind: 'failed', error: timeoutOf(signals, { count }), change: { due_at: null } };
-  };
+  }
 
-  const doneWith = (data: ResourceRequest, signals: Signals): Result => ({
-    kind: 'complete',
-    physical_id: data.resource.id,
-    attributes: {
-      [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(
-        secrets.open<Json>(signals as unknown as Json) as unknown as Signals,
-      ),
-    },
-  });
-
-  return {
-    serves: (type) => handleTypes.has(type) || conditionTypes.has(type),
-    decide: async (received) =>
-      handleTypes.has(received.message.data.resource.type) ? decideHandle(received) : decideCondition(received),
-    work: workOnCondition,
-    async signal(message) {
-      const response = responseTo('signal', message.data, await takeSignal(message));
-      await reply(context, message, { response });
-    },
-  };
+  #doneWith(data: ResourceRequest, signals: Signals): Result {
+    return {
+      kind: 'complete',
+      physical_id: data.resource.id,
+      attributes: {
+        [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(
+          this.#options.context.secrets.open<Json>(signals as unknown as Json) as unknown as Signals,
+        ),
+      },
+    };
+  }
 }

@@ -11,7 +11,7 @@ import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
 import { createScaling } from './scaling.ts';
-import { createWaitConditions } from './wait-condition.ts';
+import { WaitConditions } from './wait-condition.ts';
 
 export interface Worker {
   /** Processes a request of any action. */
@@ -37,7 +37,7 @@ export function createWorker(parameters: {
   const { context, work, timers, limit } = parameters;
   const { now, secrets } = context;
   const scaling = createScaling({ context, stacks: parameters.stacks });
-  const waitConditions = createWaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
+  const waitConditions = new WaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
 
   const decide = ({ action, message: { data } }: Received<WorkDocument>): Decision<WorkDocument> => {
     const behaviour = behaviourOf(data.resource.type);

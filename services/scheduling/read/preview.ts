@@ -60,67 +60,86 @@ interface Below {
 /** More levels than stacks may have. */
 const deepest = 6;
 
-export function createPreview(parts: {
-  context: ServiceContext;
-  collections: SchedulingCollections;
-  plans: Plans;
-  evaluation: Evaluation;
-  compile: ChildCompiler;
-  find: (which: { project: string; stack: string }) => Promise<StackDocument>;
-}): (question: Question) => Promise<Answer> {
-  const { context, collections, plans, evaluation, compile, find } = parts;
-  const { stacks, resources } = collections;
-  const mask = (row: PlannedChange): PlannedChange => ({
-    ...row,
-    properties: row.properties.map((property) => context.secrets.mask(property as never) as typeof property),
-  });
+interface PreviewOptions {
+  readonly context: ServiceContext;
+  readonly collections: SchedulingCollections;
+  readonly plans: Plans;
+  readonly evaluation: Evaluation;
+  readonly compile: ChildCompiler;
+  readonly find: (which: { project: string; stack: string }) => Promise<StackDocument>;
+}
 
-  const visit = async (at: At): Promise<PlannedTree[]> => {
+export class StackPreview {
+  readonly #options: PreviewOptions;
+  readonly #collections: SchedulingCollections;
+
+  constructor(options: PreviewOptions) {
+    this.#options = options;
+    this.#collections = options.collections;
+  }
+
+  async of(question: Question): Promise<Answer> {
+    const target = targetOf(question, 'preview');
+    const { project } = question;
+    const existing = question.id === undefined ? undefined : await this.#options.find({ project, stack: question.id });
+    const stack = existing ?? newStackLike(undefined, { id: '', name: 'preview', target, project });
+    const [plan, held] = await Promise.all([
+      this.#options.plans.get(target.plan),
+      existing ? this.#collections.resources.find({ where: { stack_id: existing.id } }) : [],
+    ]);
+    const trees = await this.#visit({ stack, plan, target, resources: held, prefix: '' });
+    return {
+      hash: planHash(existing, target),
+      changes: await mapInSlices(inOrder(trees), (row) => masked(this.#options.context.secrets, row)),
+    };
+  }
+
+  async #visit(at: At): Promise<PlannedTree[]> {
     const { stack, plan, around } = at;
-    const tools = evaluation.previewTools({ plan, stack });
+    const tools = this.#options.evaluation.previewTools({ plan, stack });
     const byName = new Map<string, PreviewRow>();
     const pace = new Pace();
     for (const row of previewStack({ plan, resources: at.resources, tools, ...(around && { around }) })) {
       if (row) byName.set(row.name, row);
       if (pace.isOver) await pace.turn();
     }
-    return treesOf([...byName.values()], at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
-  };
+    return treesOf([...byName.values()], at.prefix, (row, prefix) => this.#below({ ...at, prefix }, row, byName));
+  }
 
   /** The rows of a nested stack that stays unchanged, or whose change cannot be predicted. */
-  const asItIs = async (id: string, prefix: string, judgement?: Judgement): Promise<PlannedTree[]> => {
+  async #asItIs(id: string, prefix: string, judgement?: Judgement): Promise<PlannedTree[]> {
     if (prefix.split('.resources.').length > deepest) return [];
-    const held = await resources.find({ where: { stack_id: id } });
+    const held = await this.#collections.resources.find({ where: { stack_id: id } });
     return treesOf(unchangedStack(held, judgement), prefix, async ({ existing }, inner) => ({
-      inner: existing && isNested(existing) ? await asItIs(existing.id, inner, judgement) : [],
+      inner: existing && isNested(existing) ? await this.#asItIs(existing.id, inner, judgement) : [],
     }));
-  };
+  }
 
-  const below = async (at: At, row: PreviewRow, beside: ReadonlyMap<string, PreviewRow>): Promise<Below> => {
+  async #below(at: At, row: PreviewRow, beside: ReadonlyMap<string, PreviewRow>): Promise<Below> {
     const { existing, planned, change } = row;
     const { prefix } = at;
     if (prefix.split('.resources.').length > deepest) return { inner: [] };
-    const child = existing && isNested(existing) ? await stacks.get(existing.id) : undefined;
-    if (child && change === 'unchanged') return { inner: await asItIs(child.id, prefix) };
-    const held = child ? await resources.find({ where: { stack_id: child.id } }) : [];
+    const child = existing && isNested(existing) ? await this.#collections.stacks.get(existing.id) : undefined;
+    if (child && change === 'unchanged') return { inner: await this.#asItIs(child.id, prefix) };
+    const held = child ? await this.#collections.resources.find({ where: { stack_id: child.id } }) : [];
     if (child && change === 'delete') {
       const nothing = { stack: child, plan: emptyPlan(), target: child.target, resources: held, prefix };
-      return { inner: await visit(nothing) };
+      return { inner: await this.#visit(nothing) };
     }
     if (!planned?.nested) return { inner: [] };
     const predicted = predictionOf(row);
     if (!predicted) {
       const because = 'its contents are known after apply';
-      const inner = child ? await asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
+      const inner = child ? await this.#asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
       return { inner, because };
     }
     const isReplaced = change === 'replace' || change === 'maybe replace';
     try {
       const before = child && change !== 'replace' ? { child, held } : undefined;
-      const compiled = await compileChild(at, { planned, predicted, before, beside });
-      const inner = await visit({
+      const compiled = await this.#compileChild(at, { planned, predicted, before, beside });
+      const inner = await this.#visit({
         stack: compiled.stack,
-        plan: await plans.get(compiled.target.plan),
+        plan: await this.#options.plans.get(compiled.target.plan),
         target: compiled.target,
         resources: held,
         prefix,
@@ -131,13 +150,13 @@ export function createPreview(parts: {
       if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
       // Show the rest of the plan in spite of the refusal.
       return {
-        inner: child ? await asItIs(child.id, prefix) : [],
+        inner: child ? await this.#asItIs(child.id, prefix) : [],
         because: `it would be refused: ${error.message}`,
       };
     }
-  };
+  }
 
-  const compileChild = async (
+  async #compileChild(
     { stack, plan, target }: At,
     about: {
       planned: PlanResource;
@@ -145,7 +164,8 @@ export function createPreview(parts: {
       before: { child: StackDocument; held: readonly ResourceDocument[] } | undefined;
       beside: ReadonlyMap<string, PreviewRow>;
     },
-  ): Promise<{ stack: StackDocument; target: Target }> => {
+  ): Promise<{ stack: StackDocument; target: Target }> {
+    const { compile, context, evaluation } = this.#options;
     const { planned, predicted, before, beside } = about;
     const nested = planned.nested as NonNullable<PlanResource['nested']>;
     const wanted: StoredNestedRequest = {
@@ -187,21 +207,13 @@ export function createPreview(parts: {
     });
     const made = newStackLike(stack, { id, name, target: compiled.target });
     return { stack: before?.child ?? made, target: compiled.target };
-  };
-
-  return async (question) => {
-    const target = targetOf(question, 'preview');
-    const { project } = question;
-    const existing = question.id === undefined ? undefined : await find({ project, stack: question.id });
-    const stack = existing ?? newStackLike(undefined, { id: '', name: 'preview', target, project });
-    const [plan, held] = await Promise.all([
-      plans.get(target.plan),
-      existing ? resources.find({ where: { stack_id: existing.id } }) : [],
-    ]);
-    const trees = await visit({ stack, plan, target, resources: held, prefix: '' });
-    return { hash: planHash(existing, target), changes: await mapInSlices(inOrder(trees), mask) };
-  };
+  }
 }
+
+const masked = (secrets: ServiceContext['secrets'], row: PlannedChange): PlannedChange => ({
+  ...row,
+  properties: row.properties.map((property) => secrets.mask(property as never) as typeof property),
+});
 
 async function treesOf(
   rows: readonly PreviewRow[],

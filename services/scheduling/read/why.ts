@@ -14,64 +14,93 @@ import type { Limiter } from '../limiter/limiter.ts';
 import type { WaitLookup } from '../provider/waiting.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
 import type { StackReading } from './reading.ts';
-import type { Shards } from '../shard/shards.ts';
+import type { Shards } from '../shards/shards.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
 type Link = Why['chain'][number];
 type End = Omit<Why, 'chain'>;
 
-export function createWhy(parameters: {
-  context: ServiceContext;
-  collections: SchedulingCollections;
-  providers: ProviderDirectory;
-  reading: StackReading;
-  gate: Limiter;
-  waiting: WaitLookup;
-  shards: Shards;
-}): (question: Question) => Promise<Why> {
-  const { context, collections, providers, reading, gate, waiting, shards } = parameters;
-  const { bus } = context;
+interface Shared {
+  readonly context: ServiceContext;
+  readonly collections: SchedulingCollections;
+  readonly providers: ProviderDirectory;
+  readonly reading: StackReading;
+  readonly gate: Limiter;
+  readonly waiting: WaitLookup;
+  readonly shards: Shards;
+}
 
-  const resourcesOf = (stack: StackDocument) => collections.resources.find({ where: { stack_id: stack.id } });
+export function createWhy(shared: Shared): (question: Question) => Promise<Why> {
+  const { collections, reading } = shared;
+  return async ({ project, stack: which, resource: name }) => {
+    const stack = await reading.find({ project, stack: which });
+    const explanation = new Explanation(shared);
+    if (name === undefined) return { ...(await explanation.ofStack(stack)), chain: explanation.chain };
+    const resources = await collections.resources.find({ where: { stack_id: stack.id } });
+    const resource = representative(resources.filter((one) => one.name === name));
+    if (!resource) {
+      throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
+    }
+    return { ...(await explanation.ofResource(stack, resource)), chain: explanation.chain };
+  };
+}
 
-  async function ofStack(stack: StackDocument, chain: Link[]): Promise<End> {
+/** One answer: each method adds what it passes to the chain, and returns what is at the end. */
+class Explanation {
+  readonly chain: Link[] = [];
+  readonly #shared: Shared;
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
+  async ofStack(stack: StackDocument): Promise<End> {
     const state = `${stack.action}_${stack.status}`;
-    chain.push({
+    this.chain.push({
       object: `stack ${stack.name}`,
       state: stack.phase === 'paused' ? `${state}, paused` : state,
       reason: stack.reason,
       since: stack.updated_at ?? stack.created_at,
     });
-    const name = nameOf(stack);
-    if (stack.phase === 'paused') {
-      const failed = stack.failures[0];
-      // To skip a failure inside a nested stack, skip the resource of this stack that contains it.
-      const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
-      return {
-        summary: `Stack ${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}; it waits for an operator command.`,
-        exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, ...cancelOf(stack, name)],
-      };
-    }
+    if (stack.phase === 'paused') return this.#ofPaused(stack);
     if (stack.status === 'COMPLETE') return { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] };
-    if (stack.status === 'FAILED') {
-      const [failed] = stack.failures;
-      if (failed) chain.push(linkOfFailure(failed, stack.updated_at));
-      const letter = failed && linkOfDeath(failed.failure);
-      if (letter) chain.push(letter);
-      return {
-        summary: `Stack ${stack.name} has failed and waits for an operator command: ${stack.reason}`,
-        exits: [
-          ...(failed ? exitsOfDeath(failed.failure) : []),
-          `anneal stack failures ${name}`,
-          `anneal stack retry ${name}`,
-          `anneal stack rollback ${name}`,
-          `anneal stack update ${name}`,
-          `anneal stack delete ${name}`,
-        ],
-      };
-    }
-    const pending = (await resourcesOf(stack))
+    return stack.status === 'FAILED' ? this.#ofFailed(stack) : this.#ofInProgress(stack);
+  }
+
+  #ofPaused(stack: StackDocument): End {
+    const name = nameOf(stack);
+    const failed = stack.failures[0];
+    // To skip a failure inside a nested stack, skip the resource of this stack that contains it.
+    const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
+    return {
+      summary: `Stack ${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}; it waits for an operator command.`,
+      exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, ...cancelOf(stack, name)],
+    };
+  }
+
+  #ofFailed(stack: StackDocument): End {
+    const name = nameOf(stack);
+    const [failed] = stack.failures;
+    if (failed) this.chain.push(linkOfFailure(failed, stack.updated_at));
+    const letter = failed && linkOfDeath(failed.failure);
+    if (letter) this.chain.push(letter);
+    return {
+      summary: `Stack ${stack.name} has failed and waits for an operator command: ${stack.reason}`,
+      exits: [
+        ...(failed ? exitsOfDeath(failed.failure) : []),
+        `anneal stack failures ${name}`,
+        `anneal stack retry ${name}`,
+        `anneal stack rollback ${name}`,
+        `anneal stack update ${name}`,
+        `anneal stack delete ${name}`,
+      ],
+    };
+  }
+
+  async #ofInProgress(stack: StackDocument): Promise<End> {
+    const resources = await this.#shared.collections.resources.find({ where: { stack_id: stack.id } });
+    const pending = resources
       .filter(({ hook, request }) => hook !== null || request !== null)
       .toSorted((a, b) => Number(b.hook !== null) - Number(a.hook !== null) || sinceOf(a).localeCompare(sinceOf(b)));
     const [first] = pending;
@@ -79,11 +108,11 @@ export function createWhy(parameters: {
     if (!first && pause !== null) {
       return {
         summary: `Stack ${stack.name} pauses between two batches of its members until ${pause}.`,
-        exits: await cancelAround(stack),
+        exits: await this.#cancelAround(stack),
       };
     }
-    if (!first) return ofShard(stack, chain);
-    const end = await ofResource(stack, first, chain);
+    if (!first) return this.#ofShard(stack);
+    const end = await this.ofResource(stack, first);
     const others = pending.length - 1;
     return others === 0
       ? end
@@ -91,9 +120,9 @@ export function createWhy(parameters: {
   }
 
   /** Explains a stack with nothing in flight: a message must be on its way to the stack. */
-  async function ofShard(stack: StackDocument, chain: Link[]): Promise<End> {
-    const queue = shards.queueOf(stack.id);
-    const { depth, consumers } = await measured(queue, chain);
+  async #ofShard(stack: StackDocument): Promise<End> {
+    const queue = this.#shared.shards.queueOf(stack.id);
+    const { depth, consumers } = await this.#measured(queue);
     const summary =
       consumers === 0
         ? `Stack ${stack.name} waits for messages in ${queue}, but no scheduling service consumes from it.`
@@ -103,104 +132,114 @@ export function createWhy(parameters: {
     return { summary, exits: ['anneal service list', `anneal queue messages ${queue}`] };
   }
 
-  async function ofResource(stack: StackDocument, resource: ResourceDocument, chain: Link[]): Promise<End> {
-    const name = nameOf(stack);
-    chain.push({
+  async ofResource(stack: StackDocument, resource: ResourceDocument): Promise<End> {
+    this.chain.push({
       object: `resource ${resource.name} (${resource.type})`,
       state: `${resource.action}_${resource.status}`,
       reason: resource.reason,
       since: sinceOf(resource),
     });
-    const { hook } = resource;
-    if (hook) {
-      const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
-      chain.push({ object: `hook ${hook.name}`, state: 'waiting', reason: `waits${until}`, since: hook.since });
-      return {
-        summary: `${resource.name} is held at hook "${hook.name}" until ${hook.kind === 'hook' ? 'an operator clears' : 'a listener completes'} it.`,
-        exits:
-          hook.kind === 'hook'
-            ? [`anneal hook clear ${name} ${resource.name} ${hook.name}`]
-            : [`anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`],
-      };
-    }
-    if (!resource.request) {
-      const failure = resource.failure;
-      const letter = failure && linkOfDeath(failure);
-      if (letter) chain.push(letter);
-      return failure
-        ? {
-            summary: `${resource.name} has failed: ${failure.message.split('\n', 1)[0] ?? ''}`,
-            exits: [
-              ...exitsOfDeath(failure),
-              `anneal resource show ${name} ${resource.name}`,
-              `anneal stack retry ${name}`,
-            ],
-          }
-        : (ofContext(resource) ?? {
-            summary: `${resource.name} is idle: it is ${resource.action}_${resource.status}.`,
-            exits: [],
-          });
-    }
+    if (resource.hook) return this.#ofHook(stack, resource, resource.hook);
+    if (!resource.request) return this.#ofIdle(stack, resource);
     if (isNested(resource)) {
-      const child = await collections.stacks.get(resource.id);
-      if (child) return ofStack(child, chain);
+      const child = await this.#shared.collections.stacks.get(resource.id);
+      if (child) return this.ofStack(child);
     }
-    return ofRequest(stack, resource, chain);
+    return this.#ofRequest(stack, resource);
+  }
+
+  #ofHook(stack: StackDocument, resource: ResourceDocument, hook: NonNullable<ResourceDocument['hook']>): End {
+    const name = nameOf(stack);
+    const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
+    this.chain.push({ object: `hook ${hook.name}`, state: 'waiting', reason: `waits${until}`, since: hook.since });
+    return {
+      summary: `${resource.name} is held at hook "${hook.name}" until ${hook.kind === 'hook' ? 'an operator clears' : 'a listener completes'} it.`,
+      exits:
+        hook.kind === 'hook'
+          ? [`anneal hook clear ${name} ${resource.name} ${hook.name}`]
+          : [`anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`],
+    };
+  }
+
+  /** Explains a resource that has no request in flight. */
+  #ofIdle(stack: StackDocument, resource: ResourceDocument): End {
+    const { failure } = resource;
+    if (!failure) {
+      const summary = `${resource.name} is idle: it is ${resource.action}_${resource.status}.`;
+      return ofContext(resource) ?? { summary, exits: [] };
+    }
+    const name = nameOf(stack);
+    const letter = linkOfDeath(failure);
+    if (letter) this.chain.push(letter);
+    return {
+      summary: `${resource.name} has failed: ${failure.message.split('\n', 1)[0] ?? ''}`,
+      exits: [...exitsOfDeath(failure), `anneal resource show ${name} ${resource.name}`, `anneal stack retry ${name}`],
+    };
   }
 
   /** The command that cancels the root stack, because only its action can be cancelled; none while it is idle. */
-  async function cancelAround({ root: id }: StackDocument): Promise<string[]> {
-    const root = await collections.stacks.get(id);
+  async #cancelAround({ root: id }: StackDocument): Promise<string[]> {
+    const root = await this.#shared.collections.stacks.get(id);
     return root?.status === 'IN_PROGRESS' ? cancelOf(root, root.name) : [];
   }
 
-  async function ofRequest(stack: StackDocument, resource: ResourceDocument, chain: Link[]): Promise<End> {
+  async #ofRequest(stack: StackDocument, resource: ResourceDocument): Promise<End> {
+    const { providers, shards, waiting } = this.#shared;
     const wait = await waiting({ stack, resource });
     if (wait) {
       const { object, state, reason, summary, exits } = wait;
-      chain.push({ object, state, reason, since: sinceOf(resource) });
-      return { summary, exits: [...exits, ...(await cancelAround(stack))] };
+      this.chain.push({ object, state, reason, since: sinceOf(resource) });
+      return { summary, exits: [...exits, ...(await this.#cancelAround(stack))] };
     }
     await providers.refresh();
     const queue = isNested(resource) ? shards.queueOf(resource.id) : providers.queueOf(resource.type);
-    const verb = resource.request?.action ?? 'work';
     if (queue === undefined) {
       return {
-        summary: `The request to ${verb} ${resource.name} waits for a provider: none has announced ${resource.type}.`,
-        exits: ['start its provider', ...(await cancelAround(stack))],
+        summary: `The request to ${verbOf(resource)} ${resource.name} waits for a provider: none has announced ${resource.type}.`,
+        exits: ['start its provider', ...(await this.#cancelAround(stack))],
       };
     }
-    const held = await gate.heldBehind(resource);
-    const { depth, consumers } = await measured(queue, chain);
-    if (held) {
-      const counted = held.here
-        ? `: ${held.project} requests of project ${stack.project} are in flight, and ${held.provider} of all projects in ${queue}`
-        : '';
-      return {
-        summary: `The request to ${verb} ${resource.name} waits for its turn${counted}.`,
-        exits: [
-          `anneal queue messages ${queue}`,
-          'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
-          ...(await cancelAround(stack)),
-        ],
-      };
-    }
-    const dead = (await deadLetters(queue)).find(({ bytes }) => bytes.includes(resource.id));
+    return (await this.#ofHeldRequest(stack, resource, queue)) ?? this.#ofSentRequest(stack, resource, queue);
+  }
+
+  /** Explains a request that waits for its turn, before it is sent. Undefined when it is sent. */
+  async #ofHeldRequest(stack: StackDocument, resource: ResourceDocument, queue: string): Promise<End | undefined> {
+    const held = await this.#shared.gate.heldBehind(resource);
+    if (!held) return undefined;
+    await this.#measured(queue);
+    const counted = held.here
+      ? `: ${held.project} requests of project ${stack.project} are in flight, and ${held.provider} of all projects in ${queue}`
+      : '';
+    return {
+      summary: `The request to ${verbOf(resource)} ${resource.name} waits for its turn${counted}.`,
+      exits: [
+        `anneal queue messages ${queue}`,
+        'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
+        ...(await this.#cancelAround(stack)),
+      ],
+    };
+  }
+
+  /** Explains a request that its provider has, or that is on its way to the provider. */
+  async #ofSentRequest(stack: StackDocument, resource: ResourceDocument, queue: string): Promise<End> {
+    const { depth, consumers } = await this.#measured(queue);
+    const request = `The request to ${verbOf(resource)} ${resource.name}`;
+    const dead = (await this.#deadLetters(queue)).find(({ bytes }) => bytes.includes(resource.id));
     if (dead) {
-      chain.push({
+      this.chain.push({
         object: `dead letter ${dead.id}`,
         state: `dead after ${dead.attempts} attempts`,
         reason: dead.failure.message,
         since: dead.diedAt,
       });
       return {
-        summary: `The request to ${verb} ${resource.name} is a dead letter: ${dead.failure.message}`,
+        summary: `${request} is a dead letter: ${dead.failure.message}`,
         exits: [`anneal dead-letter show ${dead.id}`, `anneal dead-letter replay ${dead.id}`],
       };
     }
     if (consumers === 0) {
       return {
-        summary: `The request to ${verb} ${resource.name} waits in ${queue}: the service that consumes from it is down.`,
+        summary: `${request} waits in ${queue}: the service that consumes from it is down.`,
         exits: ['anneal service list'],
       };
     }
@@ -208,38 +247,31 @@ export function createWhy(parameters: {
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
       summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
-      exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await cancelAround(stack))],
+      exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
     };
   }
 
-  async function measured(queue: string, chain: Link[]): Promise<{ depth: number; consumers: number }> {
+  async #measured(queue: string): Promise<{ depth: number; consumers: number }> {
+    const { bus, now } = this.#shared.context;
     try {
       const { depth, inFlight, consumers, oldestAgeMs } = await bus.queues.measure(queue);
-      const since = oldestAgeMs === null ? null : new Date(context.now().getTime() - oldestAgeMs).toISOString();
+      const since = oldestAgeMs === null ? null : new Date(now().getTime() - oldestAgeMs).toISOString();
       const state = `${depth} waiting, ${inFlight} in flight`;
-      chain.push({ object: `queue ${queue}`, state, reason: `${consumers} consumers`, since });
+      this.chain.push({ object: `queue ${queue}`, state, reason: `${consumers} consumers`, since });
       return { depth, consumers };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      chain.push({ object: `queue ${queue}`, state: 'depth unknown', reason, since: null });
+      this.chain.push({ object: `queue ${queue}`, state: 'depth unknown', reason, since: null });
       return { depth: 0, consumers: 1 };
     }
   }
 
-  const deadLetters = (queue: string): Promise<DeadLetter[]> =>
-    bus.deadLetters.list({ queue, limit: 100 }).catch(() => []);
-
-  return async ({ project, stack: which, resource: name }) => {
-    const stack = await reading.find({ project, stack: which });
-    const chain: Link[] = [];
-    if (name === undefined) return { ...(await ofStack(stack, chain)), chain };
-    const resource = representative((await resourcesOf(stack)).filter((one) => one.name === name));
-    if (!resource) {
-      throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
-    }
-    return { ...(await ofResource(stack, resource, chain)), chain };
-  };
+  #deadLetters(queue: string): Promise<DeadLetter[]> {
+    return this.#shared.context.bus.deadLetters.list({ queue, limit: 100 }).catch(() => []);
+  }
 }
+
+const verbOf = ({ request }: ResourceDocument): string => request?.action ?? 'work';
 
 /** The name of a stack in a command; the id for a nested stack. */
 const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);

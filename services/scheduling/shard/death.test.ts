@@ -20,7 +20,7 @@ import {
 } from '@anneal/contracts/scheduling.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { shardOf } from './shard-of.ts';
+import { shardOf } from '../shards/shard-of.ts';
 import {
   literal,
   openHarness,

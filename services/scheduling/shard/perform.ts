@@ -23,7 +23,7 @@ import { publicForm } from '../events/public-event.ts';
 import type { ProviderDirectory } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { routeTimer } from './routing.ts';
-import type { Shards } from './shards.ts';
+import type { Shards } from '../shards/shards.ts';
 import { keepSnapshot, removeSnapshots } from '../read/snapshots.ts';
 
 export interface PerformContext {

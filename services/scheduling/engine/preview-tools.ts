@@ -1,0 +1,53 @@
+/** The tools that foresee an update: they resolve properties as far as the values are known. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
+import { unknown } from '@anneal/hot/evaluate.ts';
+import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import { opened } from '@anneal/hot/groups/open.ts';
+import { resolveProperties } from '@anneal/hot/resources/properties.ts';
+import { scopeOf, type ScopeTools } from './scope.ts';
+import type { Peer, Sealing } from './sealing.ts';
+
+/** The work that a preview of a stack may take, and the additional work for each of its resources. */
+const [workOfPreview, workAResource] = [500_000, 200];
+
+export function createPreviewTools(
+  tools: ScopeTools & Sealing & Pick<PreviewTools, 'compare' | 'replaceFailed'>,
+  { plan, stack }: { plan: Plan; stack: StackDocument },
+): PreviewTools {
+  // A preview is refused when it takes more work, because no worker continues it.
+  const work = new EvaluationWork(workOfPreview + workAResource * Object.keys(plan.resources).length);
+  return {
+    compare: tools.compare,
+    replaceFailed: tools.replaceFailed,
+    replaces(resource, property) {
+      const type = tools.types.ofPlanned(resource);
+      if (type.open_properties) return false;
+      return !(Object.hasOwn(type.properties, property) && type.properties[property]?.update_allowed === true);
+    },
+    resolve(resource, peer) {
+      const whole: Peer = (name) => peer(name)?.resource;
+      const scope = { ...scopeOf(tools, { plan, stack, peer: whole }), work };
+      const shows = (name: string): boolean => peer(name)?.attributes === true;
+      const resolved = resolveProperties({
+        resource,
+        type: tools.types.ofPlanned(resource),
+        scope: {
+          ...scope,
+          attribute: (name) => (shows(name) ? scope.attribute(name) : undefined),
+          read: (name, attribute, path) => (shows(name) ? scope.read?.(name, attribute, path) : unknown),
+        },
+      });
+      const seal = (properties: JsonObject): JsonObject =>
+        tools.sealProperties(resource, properties, { plan, peer: whole });
+      const open = Object.entries(resolved.all).map(([name, value]): [string, Json] => [name, opened(value)]);
+      return {
+        properties: seal(resolved.properties),
+        unknown: resolved.unknown,
+        open: seal(Object.fromEntries(open)),
+      };
+    },
+  };
+}

@@ -1,0 +1,260 @@
+/**
+ * StackSteps the stacks of one shard: takes the arrivals for a stack, steps the core, records, carries out, answers.
+ *
+ * H1 One step of a stack runs at a time; the next begins when the record of the last is closed. A step changes a bounded
+ *    number of documents, so that it does not keep the event loop; the shell repeats it until nothing is ready.
+ * H2 Everything that is sent, written or answered is in a record first, and a message is only acknowledged after its
+ *    record and after those of the steps that continue it.
+ * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
+ */
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import {
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackSignal,
+  stackUpdate,
+} from '@anneal/contracts/scheduling.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
+import { step } from '@anneal/convergence/step.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import { admit, refuseGrowth } from './admit.ts';
+import { inputOfDeath } from './death.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
+import { letGo } from '../garbage.ts';
+import { takeTurns } from '../limiter/release.ts';
+import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
+import { appendRecord, closeRecord, recordOf, type Cause } from './journal.ts';
+import { LoadedStacks, type LoadedStack, type LoadOptions } from './loaded-stacks.ts';
+import { performRecord, sendRequests } from './perform.ts';
+import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
+import { withSizes, type Contents } from '../engine/contents.ts';
+import type { Quotas } from '../engine/quota.ts';
+import { recheck, routeOf, type StackRoute } from './routing.ts';
+import { toInput, type Arrival, type ToInput } from './arrival.ts';
+import { stackView } from '../read/views.ts';
+
+export interface StackStepOptions extends LoadOptions {
+  readonly intake: NestedIntake;
+  readonly contents: Contents;
+  readonly quotas: Quotas;
+  readonly adjust: ToInput['adjust'];
+  readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
+  readonly heavy: Heavy;
+  readonly routeMs: number;
+}
+
+/** The values that all tries of one step share, so that each try computes the same as the last one. */
+type Moment = Pick<Parameters<Evaluation['toolsAt']>[0], 'now' | 'answered'>;
+
+/** The errors of refused messages, by message id. */
+type Refusals = Map<string, AnnealError>;
+
+export class StackSteps {
+  readonly loaded: LoadedStacks;
+  readonly #options: StackStepOptions;
+
+  constructor(options: StackStepOptions) {
+    this.#options = options;
+    this.loaded = new LoadedStacks(options);
+  }
+
+  /** Resolves when the arrivals are recorded, carried out and answered. Never call it for a stack that is in a step (H1). */
+  async take(stackId: string, arrivals: readonly Arrival[]): Promise<void> {
+    let isPartial = await this.#atOneMoment(stackId, (moment) => this.#begin(stackId, arrivals, moment));
+    while (isPartial) {
+      // Other stacks and other clients have their turn between two steps.
+      await new Promise((resolve) => setImmediate(resolve));
+      isPartial = await this.#atOneMoment(stackId, (moment) => this.#continue(stackId, arrivals, moment));
+    }
+  }
+
+  #atOneMoment<T>(stackId: string, work: (moment: Moment) => Promise<T>): Promise<T> {
+    // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
+    // times.
+    const moment = { now: this.#options.context.now().getTime(), answered: new Map() };
+    return this.#options.heavy.trying(async () => {
+      try {
+        return await work(moment);
+      } catch (error) {
+        // The state in memory may contain a step that was not recorded.
+        this.loaded.discard(stackId);
+        throw error;
+      }
+    });
+  }
+
+  /** Takes the arrivals in one step. True when the step is partial. */
+  async #begin(stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> {
+    const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    const refusals = await this.#admit(messages);
+    // A refused creation has no stack to load.
+    const stack = refusals.size === arrivals.length ? undefined : await this.loaded.load(stackId);
+    const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
+    if (turns.length > 0) {
+      await takeTurns(this.#options, { state: stack?.state, requests: turns, shard: this.#options.shard });
+    }
+    if (!stack) {
+      const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
+      await Promise.all(
+        messages.map((message) => this.#reply(message, { error: refusals.get(message.id) ?? missing })),
+      );
+      return false;
+    }
+    const inputs = await this.#inputsOf(stack, { messages, refusals, now: moment.now });
+    for (const arrival of arrivals) {
+      const input = arrival.kind === 'died' ? inputOfDeath(arrival.died, stack.state) : undefined;
+      if (input) inputs.push(input);
+    }
+    const outcome = await this.#step(stack, { arrivals, inputs, moment });
+    for (const [id, error] of outcome.refusals) refusals.set(id, error);
+    await faultPoint('scheduling.closed');
+    await this.#answer(stack, { messages, refusals, now: moment.now });
+    await faultPoint('scheduling.replied');
+    return outcome.isPartial;
+  }
+
+  /** Continues after a partial step, without input. True when this step is partial, too. */
+  async #continue(stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> {
+    const stack = await this.loaded.load(stackId);
+    if (!stack) return false;
+    const { isPartial } = await this.#step(stack, { arrivals, inputs: [], moment });
+    await faultPoint('scheduling.proceeded');
+    return isPartial;
+  }
+
+  /** Inserts the documents of new stacks, so that they can be loaded. */
+  async #admit(messages: readonly Envelope[]): Promise<Refusals> {
+    const { collections, contents, context, intake, plans, quotas } = this.#options;
+    const refusals: Refusals = new Map();
+    for (const message of messages) {
+      if (isNestedRequest(message)) await intake.admit(message);
+      if (message.type !== stackCreate.type) continue;
+      const tools = { now: context.now, plans, contents, quotas };
+      const refusal = await admit(collections, tools, message as Envelope<never>);
+      if (refusal) refusals.set(message.id, refusal);
+    }
+    return refusals;
+  }
+
+  /** The inputs of the core; adds the messages that are refused to the refusals. */
+  async #inputsOf(
+    stack: LoadedStack,
+    { messages, refusals, now }: { messages: readonly Envelope[]; refusals: Refusals; now: number },
+  ): Promise<Input[]> {
+    const inputs: Input[] = [];
+    for (const message of messages) {
+      if (refusals.has(message.id)) continue;
+      try {
+        const input = await this.#inputOf(stack, message, now);
+        if (input) inputs.push(input);
+      } catch (error) {
+        if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+        refusals.set(message.id, error);
+      }
+    }
+    return inputs;
+  }
+
+  async #inputOf(stack: LoadedStack, message: Envelope, now: number): Promise<Input | undefined> {
+    const { state } = stack;
+    if (message.type === stackUpdate.type) {
+      const tooMany = await refuseGrowth(this.#options, message as Envelope<never>, state);
+      if (tooMany) throw tooMany;
+    }
+    const route = routeOf(message);
+    if (route) {
+      const send = (waiting: StackRoute): Promise<void> => this.#sendAgain(stack, waiting, message);
+      return recheck(route, { ...this.#options, message, state, now, send });
+    }
+    const { adjust, collections, context, intake, plans, providers } = this.#options;
+    const { snapshots } = collections;
+    return toInput({ message, state, plans, snapshots, intake, adjust, now, providers, secrets: context.secrets });
+  }
+
+  /** StackSteps, records and carries out. */
+  async #step(
+    stack: LoadedStack,
+    { arrivals, inputs, moment }: { arrivals: readonly Arrival[]; inputs: readonly Input[]; moment: Moment },
+  ): Promise<Outcome> {
+    const { collections, contents, shard, toolsAt } = this.#options;
+    const { journal, state } = stack;
+    const before = state.stack;
+    const tools = toolsAt(moment);
+    const outcome = step(state, inputs, tools);
+    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
+    const { changes } = outcome;
+    if (!changes.dirty) return outcome;
+    state.stack = changes.stack = await withSizes(before, state, contents);
+    const record = recordOf(changes, {
+      time: new Date(moment.now).toISOString(),
+      inputs: inputs.map(({ id }) => id),
+      let_go: letGo(before, changes.stack),
+      cause: causeOf(arrivals, changes.stack),
+    });
+    const appended = await appendRecord(collections.journal, journal, { stackId: before.id, shard, record });
+    if (!appended) throw new AnnealError('Unavailable', `Another writer changed stack ${before.id}; reading it again.`);
+    await performRecord(this.#options, { record, shard, stored: state.resources });
+    stack.journal = await closeRecord(collections.journal, appended);
+    if (!stack.journal) this.loaded.discard(before.id);
+    return outcome;
+  }
+
+  #sendAgain({ state }: LoadedStack, route: StackRoute, { id, correlationid }: Envelope): Promise<void> {
+    return sendRequests(this.#options, {
+      stack: state.stack,
+      shard: this.#options.shard,
+      effects: [{ kind: 'request', ...route }],
+      cause: { id, correlationid },
+      resourceOf: (resource) => state.resources.get(resource),
+    });
+  }
+
+  /** Answers each question with the stack as it is after the step, or with its refusal. */
+  async #answer(
+    { state: { stack } }: LoadedStack,
+    { messages, refusals, now }: { messages: readonly Envelope[]; refusals: Refusals; now: number },
+  ): Promise<void> {
+    if (!messages.some(isQuestion)) return;
+    const view = stackView({ stack, plan: await this.#options.plans.of(stack), now });
+    await Promise.all(
+      messages.map((message) => {
+        const error = refusals.get(message.id);
+        const value = aboutResource.has(message.type) ? {} : (view as unknown as Json);
+        return this.#reply(message, error ? { error } : { value });
+      }),
+    );
+  }
+
+  async #reply(question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> {
+    if (!isQuestion(question)) return;
+    const { bus, mint } = this.#options.context;
+    const data =
+      'error' in result
+        ? ({ ok: false, failure: toFailure(result.error) } as const)
+        : ({ ok: true, value: result.value } as const);
+    await bus.reply({
+      to: question,
+      message: mint({ type: answerType(question.type), data: answerSchema }, { data, cause: question }),
+    });
+  }
+}
+
+/** The first message that arrived. A step that continues the work of another process has none. */
+function causeOf(arrivals: readonly Arrival[], { traversal }: StackDocument): Cause {
+  const [first] = arrivals.flatMap((arrival): Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>[] => {
+    if (arrival.kind === 'message') return [arrival.message];
+    return arrival.kind === 'died' ? [arrival.died.message] : [];
+  });
+  if (!first) return { id: traversal, correlationid: traversal };
+  const { id, correlationid, traceparent } = first;
+  return { id, correlationid, ...(traceparent !== undefined && { traceparent }) };
+}
+
+const aboutResource = new Set([stackSignal.type, resourceAct.type]);
+const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackAct.type, ...aboutResource]);
+const isQuestion = (message: Envelope): boolean => questions.has(message.type);
