@@ -71,9 +71,10 @@ export interface Actions {
   adopt(parameters: { name: string; data: JsonObject } & StackOptions): Promise<StackRef>;
 }
 
+const service = 'orchestration';
+const encoded = encodeURIComponent;
+
 export function actionsOf(connection: GatewayConnection, stacks: Stacks): Actions {
-  const service = 'orchestration';
-  const encoded = encodeURIComponent;
   const at = async (stack: string): Promise<string> => stackUrlPath(await stacks.find({ stack }));
 
   return {
@@ -130,6 +131,31 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
       const { plan, warnings } = read(planSchema.pick({ warnings: true }).extend({ plan: planSchema }), answer, what);
       return { ...plan, ...(warnings && { warnings }) };
     },
+    ...snapshotActions(connection, at),
+    async export({ stack }) {
+      const what = `export the stack ${stack}`;
+      return read(jsonObject, await connection.json({ service, path: `${await at(stack)}/export`, what }), what);
+    },
+    async abandon({ stack }) {
+      const what = `abandon the stack ${stack}`;
+      const path = `${await at(stack)}/abandon`;
+      return read(jsonObject, await connection.json({ service, path, method: 'DELETE', what }), what);
+    },
+    async adopt({ name, data, ...options }) {
+      const what = `adopt the stack ${name}`;
+      const body = { stack_name: name, adopt_stack_data: JSON.stringify(data), ...optionsBody(options) };
+      const answer = await connection.json({ service, path: '/stacks', method: 'POST', body, what });
+      return { id: read(z.object({ stack: z.object({ id: z.string() }) }), answer, what).stack.id, name };
+    },
+  };
+}
+
+/** `at` finds the path of a stack. */
+function snapshotActions(
+  connection: GatewayConnection,
+  at: (stack: string) => Promise<string>,
+): Pick<Actions, 'snapshots' | 'snapshot' | 'showSnapshot' | 'deleteSnapshot'> {
+  return {
     async snapshots({ stack }) {
       const what = `list the snapshots of ${stack}`;
       const body = await connection.json({ service, path: `${await at(stack)}/snapshots`, what });
@@ -154,21 +180,6 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
         method: 'DELETE',
         what,
       });
-    },
-    async export({ stack }) {
-      const what = `export the stack ${stack}`;
-      return read(jsonObject, await connection.json({ service, path: `${await at(stack)}/export`, what }), what);
-    },
-    async abandon({ stack }) {
-      const what = `abandon the stack ${stack}`;
-      const path = `${await at(stack)}/abandon`;
-      return read(jsonObject, await connection.json({ service, path, method: 'DELETE', what }), what);
-    },
-    async adopt({ name, data, ...options }) {
-      const what = `adopt the stack ${name}`;
-      const body = { stack_name: name, adopt_stack_data: JSON.stringify(data), ...optionsBody(options) };
-      const answer = await connection.json({ service, path: '/stacks', method: 'POST', body, what });
-      return { id: read(z.object({ stack: z.object({ id: z.string() }) }), answer, what).stack.id, name };
     },
   };
 }

@@ -120,9 +120,9 @@ export const optionsBody = ({
 /** The canonical path of a stack, below the service's address. */
 export const stackUrlPath = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
 
-export function stacksOf(connection: GatewayConnection): Stacks {
-  const service = 'orchestration';
+const service = 'orchestration';
 
+export function stacksOf(connection: GatewayConnection): Stacks {
   // Heat redirects a name to the canonical path with 302. `fetch` would follow a POST or PUT with a GET, so the client
   // finds the canonical path first and uses it for everything else.
   const find: Stacks['find'] = async ({ stack, signal }) => {
@@ -154,6 +154,35 @@ export function stacksOf(connection: GatewayConnection): Stacks {
   return {
     find,
     show,
+    ...changesOf(connection, find),
+    ...listsOf(connection, find),
+    resource: showResource,
+    async outputs({ stack }) {
+      return (await show({ stack })).outputs ?? [];
+    },
+    async output({ stack, key }) {
+      const what = `show the output ${key} of ${stack}`;
+      const ref = await find({ stack });
+      const path = `${stackUrlPath(ref)}/outputs/${encodeURIComponent(key)}`;
+      return read(z.object({ output: outputSchema }), await connection.json({ service, path, what }), what).output;
+    },
+    async validate({ bundle, parameters }) {
+      const what = 'validate the template';
+      const body = await connection.json({
+        service,
+        path: '/validate',
+        method: 'POST',
+        body: { ...bundleBody(bundle), ...(parameters && { parameters }) },
+        what,
+      });
+      return read(z.record(z.string(), z.unknown()), body, what);
+    },
+  };
+}
+
+/** `find` finds the canonical path of a stack. */
+function changesOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'create' | 'update' | 'delete'> {
+  return {
     async create({ name, bundle, ...options }) {
       const what = `create the stack ${name}`;
       const body = await connection.json({
@@ -193,6 +222,11 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       await connection.call({ service, path: stackUrlPath(ref), method: 'DELETE', what: `delete the stack ${stack}` });
       return ref;
     },
+  };
+}
+
+function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'list' | 'resources' | 'events'> {
+  return {
     async list({ limit, marker, deleted, nested, status, signal } = {}) {
       const what = 'list the stacks';
       const body = await connection.json({
@@ -222,7 +256,6 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       });
       return readList(resourceSchema, 'resources', body, what);
     },
-    resource: showResource,
     async events({ stack, resource, limit, marker, descending }) {
       const what = `list the events of ${stack}`;
       const ref = await find({ stack });
@@ -233,26 +266,6 @@ export function stacksOf(connection: GatewayConnection): Stacks {
         what,
       });
       return readList(stackEventRowSchema, 'events', body, what);
-    },
-    async outputs({ stack }) {
-      return (await show({ stack })).outputs ?? [];
-    },
-    async output({ stack, key }) {
-      const what = `show the output ${key} of ${stack}`;
-      const ref = await find({ stack });
-      const path = `${stackUrlPath(ref)}/outputs/${encodeURIComponent(key)}`;
-      return read(z.object({ output: outputSchema }), await connection.json({ service, path, what }), what).output;
-    },
-    async validate({ bundle, parameters }) {
-      const what = 'validate the template';
-      const body = await connection.json({
-        service,
-        path: '/validate',
-        method: 'POST',
-        body: { ...bundleBody(bundle), ...(parameters && { parameters }) },
-        what,
-      });
-      return read(z.record(z.string(), z.unknown()), body, what);
     },
   };
 }

@@ -23,8 +23,19 @@ const errorText = ({ last_error: error }: NodeRepresentation): string => {
 };
 
 export function addNodeCommands(program: Command, context: CliContext): void {
-  const { output } = context;
   const node = program.command('node').description('enrol, inspect and control nodes (bare-metal machines)');
+  addNodeList(node, context);
+  addNodeShow(node, context);
+  addNodeEnrol(node, context);
+  addNodeSet(node, context);
+  addNodeRemove(node, context);
+  addNodePower(node, context);
+  addNodeProvide(node, context);
+  addNodeMaintenance(node, context);
+}
+
+function addNodeList(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('list')
     .description('list nodes')
@@ -47,6 +58,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
         },
       });
     });
+}
+
+function addNodeShow(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('show <node>')
     .description('show a node: states, inventory, last error')
@@ -56,6 +71,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       const shown = await (await context.client()).nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
+}
+
+function addNodeEnrol(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('enrol <name>')
     .description('enrol a machine by its BMC address')
@@ -93,6 +112,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       });
       output.one(options.output, enrolled, () => nodeFields(enrolled, context));
     });
+}
+
+function addNodeSet(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('set <node>')
     .description("change a node's BMC access, name or resource class")
@@ -131,6 +154,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       const changed = await client.nodes.set({ node: name, fields: Object.fromEntries(fields) });
       output.one(options.output, changed, () => nodeFields(changed, context));
     });
+}
+
+function addNodeRemove(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('remove <node>')
     .description('remove a node that has no server; the machine itself is not changed')
@@ -139,6 +166,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       await (await context.client()).nodes.remove({ node: name });
       output.line(`Removed ${name}.`);
     });
+}
+
+function addNodePower(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('power <node>')
     .description('show or change the power state of a node')
@@ -156,6 +187,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       else if (target_power_state === null) output.line(`${name}: ${paintStatus(power_state, output.colors)}`);
       else output.line(`${name}: ${paintStatus(power_state, output.colors)}, changing to ${target_power_state}`);
     });
+}
+
+function addNodeProvide(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('provide <node>')
     .description("change a node's provision state (default: make it available)")
@@ -168,6 +203,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       const shown = await client.nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
+}
+
+function addNodeMaintenance(node: Command, context: CliContext): void {
+  const { output } = context;
   node
     .command('maintenance <node>')
     .description('turn maintenance of a node on or off')

@@ -10,8 +10,17 @@ import { formatDuration } from '../print/time.ts';
 import { exampleText, formatOption, wholeNumber } from './options.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
-  const { output } = context;
   const resource = program.command('resource').description('inspect stack resources and act on them');
+  addResourceList(resource, context);
+  addResourceShow(resource, context);
+  addResourceMark(resource, context, true);
+  addResourceMark(resource, context, false);
+  addResourceSkip(resource, context);
+  addResourceSignal(resource, context);
+}
+
+function addResourceList(resource: Command, context: CliContext): void {
+  const { output } = context;
   resource
     .command('list <stack>')
     .description('list the resources of a stack')
@@ -35,6 +44,10 @@ export function addResourceCommands(program: Command, context: CliContext): void
         },
       });
     });
+}
+
+function addResourceShow(resource: Command, context: CliContext): void {
+  const { output } = context;
   resource
     .command('show <stack> <resource>')
     .description('show a resource: state, attributes, reason of a failure')
@@ -65,20 +78,10 @@ export function addResourceCommands(program: Command, context: CliContext): void
         for (const line of describeFailure(shown.failure, { colors: output.colors })) output.line(line);
       }
     });
-  const mark = (name: string, unhealthy: boolean, description: string): void => {
-    resource
-      .command(`${name} <stack> <resource>`)
-      .description(description)
-      .option('--reason <text>', 'why', '')
-      .addHelpText('after', exampleText(`resource ${name} web server --reason "disk errors"`))
-      .action(async (stack, given, { reason }) => {
-        const client = await context.client();
-        await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
-        output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
-      });
-  };
-  mark('mark-unhealthy', true, 'mark a resource as broken; the next update replaces it');
-  mark('mark-healthy', false, 'clear the unhealthy mark');
+}
+
+function addResourceSkip(resource: Command, context: CliContext): void {
+  const { output } = context;
   resource
     .command('skip <stack> <resource>')
     .description('accept a failed resource as it is, so that its dependents continue')
@@ -87,6 +90,10 @@ export function addResourceCommands(program: Command, context: CliContext): void
       await (await context.client()).actions.actOn({ stack, resource: given, action: { kind: 'skip' } });
       output.line(`Skipped ${given} of ${stack}.`);
     });
+}
+
+function addResourceSignal(resource: Command, context: CliContext): void {
+  const { output } = context;
   resource
     .command('signal <stack> <resource>')
     .description('send a signal to a resource')
@@ -99,6 +106,22 @@ export function addResourceCommands(program: Command, context: CliContext): void
       const signal = data === undefined ? null : readJson(data);
       await (await context.client()).actions.signal({ stack, resource: given, signal });
       output.line(`Signalled ${given} of ${stack}.`);
+    });
+}
+
+/** The command that marks a resource as unhealthy, and the one that clears the mark. */
+function addResourceMark(resource: Command, context: CliContext, unhealthy: boolean): void {
+  const name = unhealthy ? 'mark-unhealthy' : 'mark-healthy';
+  const description = unhealthy ? 'mark a resource as broken; the next update replaces it' : 'clear the unhealthy mark';
+  resource
+    .command(`${name} <stack> <resource>`)
+    .description(description)
+    .option('--reason <text>', 'why', '')
+    .addHelpText('after', exampleText(`resource ${name} web server --reason "disk errors"`))
+    .action(async (stack, given, { reason }) => {
+      const client = await context.client();
+      await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
+      context.output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
     });
 }
 

@@ -160,6 +160,13 @@ function addDelete(stack: Command, context: CliContext): void {
 }
 
 function addReaders(stack: Command, context: CliContext): void {
+  addStackList(stack, context);
+  addStackShow(stack, context);
+  addStackEvents(stack, context);
+  addStackFailures(stack, context);
+}
+
+function addStackList(stack: Command, context: CliContext): void {
   const { output } = context;
   stack
     .command('list')
@@ -189,6 +196,10 @@ function addReaders(stack: Command, context: CliContext): void {
         },
       });
     });
+}
+
+function addStackShow(stack: Command, context: CliContext): void {
+  const { output } = context;
   stack
     .command('show <stack>')
     .description('show a stack: state, parameters, outputs')
@@ -198,6 +209,10 @@ function addReaders(stack: Command, context: CliContext): void {
       const shown = await (await context.client()).stacks.show({ stack: name });
       output.one(format, shown, () => stackFields(shown, context));
     });
+}
+
+function addStackEvents(stack: Command, context: CliContext): void {
+  const { output } = context;
   stack
     .command('events <stack>')
     .description('list the events of a stack, oldest first')
@@ -237,6 +252,10 @@ function addReaders(stack: Command, context: CliContext): void {
         },
       });
     });
+}
+
+function addStackFailures(stack: Command, context: CliContext): void {
+  const { output } = context;
   stack
     .command('failures <stack>')
     .description('show why a stack failed, root cause first, with script output')

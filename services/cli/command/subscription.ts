@@ -8,20 +8,16 @@ import { collect, exampleText, formatOption } from './options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
-  const { output } = context;
   const noun = program.command('subscription').description('manage event subscriptions (webhooks)');
-  const fields = (shown: SubscriptionView): (readonly [string, string | number | null])[] => [
-    ['name', shown.name],
-    ['id', shown.id],
-    ['url', shown.url],
-    ['types', shown.types.join(', ')],
-    ['status', paintStatus(shown.status, output.colors)],
-    ['backlog', shown.backlog],
-    ['dropped', droppedText(shown)],
-    ['last success', shown.last_success_at],
-    ['last failure', shown.last_failure_at],
-    ['last error', shown.last_error],
-  ];
+  addSubscriptionCreate(noun, context);
+  addSubscriptionList(noun, context);
+  addSubscriptionShow(noun, context);
+  addSubscriptionDelete(noun, context);
+  addSubscriptionDeliveries(noun, context);
+}
+
+function addSubscriptionCreate(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('create <url>')
     .description('send events to a URL, signed as Standard Webhooks define')
@@ -37,8 +33,15 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
         await context.client()
       ).subscriptions.create({ name, url, types: type.length > 0 ? type : ['#'], subjectPrefix, secret, after });
       if (made.gap) output.note(gapText(made.gap));
-      output.one(format, made, () => [...fields(made.subscription), ['secret', `${made.secret}  (shown only now)`]]);
+      output.one(format, made, () => [
+        ...fieldsOf(made.subscription, context),
+        ['secret', `${made.secret}  (shown only now)`],
+      ]);
     });
+}
+
+function addSubscriptionList(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('list')
     .description('list subscriptions')
@@ -60,6 +63,10 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
         },
       });
     });
+}
+
+function addSubscriptionShow(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('show <id>')
     .description('show a subscription and the state of its deliveries')
@@ -67,8 +74,12 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     .addHelpText('after', exampleText('subscription show 0198…'))
     .action(async (id, { output: format }) => {
       const shown = await (await context.client()).subscriptions.show({ id });
-      output.one(format, shown, () => fields(shown));
+      output.one(format, shown, () => fieldsOf(shown, context));
     });
+}
+
+function addSubscriptionDelete(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('delete <ids...>')
     .description('delete subscriptions')
@@ -80,6 +91,10 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
         output.line(`Deleted ${id}.`);
       }
     });
+}
+
+function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('deliveries <id>')
     .description('list the latest deliveries of a subscription, or send one again')
@@ -104,6 +119,19 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
       });
     });
 }
+
+const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [string, string | number | null])[] => [
+  ['name', shown.name],
+  ['id', shown.id],
+  ['url', shown.url],
+  ['types', shown.types.join(', ')],
+  ['status', paintStatus(shown.status, output.colors)],
+  ['backlog', shown.backlog],
+  ['dropped', droppedText(shown)],
+  ['last success', shown.last_success_at],
+  ['last failure', shown.last_failure_at],
+  ['last error', shown.last_error],
+];
 
 function droppedText({ dropped }: SubscriptionView): string {
   if (!dropped) return '0';

@@ -27,19 +27,33 @@ export function addTemplateCommands(program: Command, context: CliContext): void
   const noun = program
     .command('template')
     .description('check, render and format templates without a server (validate uses one if it is available)');
+  addTemplateValidate(noun, context);
+  addTemplateRender(noun, context);
+  addTemplateShow(noun, context);
+  addTemplatePlan(noun, context);
+  addTemplateGraph(noun, context);
+  addTemplateFormat(noun, context);
+  addTemplateFunctions(noun, context);
+  addTemplateVersions(noun, context);
+  addTemplateSchema(noun, context);
+}
+
+/** A command whose options are the inputs of a template. */
+const withInputs = <const Usage extends string>(noun: Command, name: Usage, description: string) =>
+  noun
+    .command(name)
+    .description(description)
+    .option('-e, --environment <file>', 'environment file; may be repeated', collect, [])
+    .option('-P, --parameter <name=json>', 'value of a parameter; may be repeated', collect, [])
+    .option('--files <file>', 'JSON file with the contents of the files that the template refers to, by name')
+    .option('--stack-name <name>', 'value of OS::stack_name', 'stack')
+    .option('--max-depth <levels>', 'maximum number of levels of nested stacks', wholeNumber, defaultDepth);
+const strictly = () =>
+  new Option('--strict', 'also refuse what Heat ignores: paths that do not exist, nulls that become empty strings');
+
+function addTemplateValidate(noun: Command, context: CliContext): void {
   const { output } = context;
-  const withInputs = <const Usage extends string>(name: Usage, description: string) =>
-    noun
-      .command(name)
-      .description(description)
-      .option('-e, --environment <file>', 'environment file; may be repeated', collect, [])
-      .option('-P, --parameter <name=json>', 'value of a parameter; may be repeated', collect, [])
-      .option('--files <file>', 'JSON file with the contents of the files that the template refers to, by name')
-      .option('--stack-name <name>', 'value of OS::stack_name', 'stack')
-      .option('--max-depth <levels>', 'maximum number of levels of nested stacks', wholeNumber, defaultDepth);
-  const strictly = () =>
-    new Option('--strict', 'also refuse what Heat ignores: paths that do not exist, nulls that become empty strings');
-  withInputs('validate <file>', 'check a template and report every mistake with its line and column')
+  withInputs(noun, 'validate <file>', 'check a template and report every mistake with its line and column')
     .addOption(strictly())
     .option('--offline', 'do not ask a server for its resource types')
     .addOption(formatOption())
@@ -72,7 +86,10 @@ export function addTemplateCommands(program: Command, context: CliContext): void
         },
       });
     });
-  withInputs('render [file]', 'evaluate a template: resources, properties, conditions and outputs')
+}
+
+function addTemplateRender(noun: Command, context: CliContext): void {
+  withInputs(noun, 'render [file]', 'evaluate a template: resources, properties, conditions and outputs')
     .addOption(strictly())
     .option(
       '--attributes <file>',
@@ -86,22 +103,34 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .addHelpText('after', exampleText('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
     .addHelpText('after', `\nA value that is not known yet is shown as {"${unknownMark}": true}.\n`)
     .action((file, options) => renderTemplate(file, options, context));
-  withInputs('show <file>', 'list the parameters, resources and outputs of a template')
+}
+
+function addTemplateShow(noun: Command, context: CliContext): void {
+  withInputs(noun, 'show <file>', 'list the parameters, resources and outputs of a template')
     .addOption(formatOption())
     .addHelpText('after', exampleText('template show web.yaml'))
     .action((file, options) => showTemplate(file, options, context));
-  withInputs('plan <file>', 'show the order in which resources would be created, and which of them in parallel')
+}
+
+function addTemplatePlan(noun: Command, context: CliContext): void {
+  withInputs(noun, 'plan <file>', 'show the order in which resources would be created, and which of them in parallel')
     .addOption(strictly())
     .addOption(formatOption())
     .addHelpText('after', exampleText('template plan web.yaml', 'template plan web.yaml -o json'))
     .action((file, options) => planTemplate(file, options, context));
-  withInputs('graph <file>', 'draw the dependency graph')
+}
+
+function addTemplateGraph(noun: Command, context: CliContext): void {
+  withInputs(noun, 'graph <file>', 'draw the dependency graph')
     .addOption(
       new Option('--format <format>', 'output format').choices(['mermaid', 'svg'] as const).default('mermaid' as const),
     )
     .option('--out <file>', 'write to this file instead of standard output')
     .addHelpText('after', exampleText('template graph web.yaml', 'template graph web.yaml --format svg --out web.svg'))
     .action((file, options) => graphTemplate(file, options, context));
+}
+
+function addTemplateFormat(noun: Command, context: CliContext): void {
   noun
     .command('format <file>')
     .description('format a template; comments are kept')
@@ -109,6 +138,9 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .option('--check', 'change nothing; fail if the file is not formatted')
     .addHelpText('after', exampleText('template format --write web.yaml'))
     .action((file, options) => formatTemplate(file, options, context));
+}
+
+function addTemplateFunctions(noun: Command, context: CliContext): void {
   noun
     .command('functions [name]')
     .description(
@@ -121,12 +153,18 @@ export function addTemplateCommands(program: Command, context: CliContext): void
       exampleText('template functions', 'template functions str_replace', 'template functions --yaql'),
     )
     .action((name, options) => listFunctions(name, options, context));
+}
+
+function addTemplateVersions(noun: Command, context: CliContext): void {
   noun
     .command('versions')
     .description('list the versions of the template language, and what each adds and refuses')
     .addOption(formatOption())
     .addHelpText('after', exampleText('template versions'))
     .action((options) => listVersions(options.output, context));
+}
+
+function addTemplateSchema(noun: Command, context: CliContext): void {
   noun
     .command('schema')
     .description('print a JSON Schema of templates, so that editors complete types, properties and functions')
