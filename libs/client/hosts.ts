@@ -5,18 +5,30 @@ import {
   type DeploymentView,
   type HostView,
 } from '@anneal/contracts/configuration.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 
 export interface HostCalls {
-  list(parameters?: { signal?: AbortSignal }): Promise<HostView[]>;
+  /** All hosts, or those for which the expression `where` is true. */
+  list(parameters?: { where?: string | undefined; signal?: AbortSignal }): Promise<HostView[]>;
   show(parameters: { host: string }): Promise<HostView>;
   /** Creates a new token; the one before is invalid from then on. */
   renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
 }
 export interface Deployments {
-  list(parameters?: { host?: string | undefined; stack?: string | undefined }): Promise<DeploymentView[]>;
+  /** Stores a config under an id of the caller. A repeat changes nothing. */
+  storeConfig(parameters: { id: string; name: string; config: string; options: JsonObject }): Promise<void>;
+  /** Runs a stored config on hosts, at most 100 at a time. A repeat runs nothing twice. `seconds` limits each. */
+  run(parameters: { config: string; hosts: readonly string[]; seconds: number }): Promise<DeploymentView[]>;
+  /** Deletes a deployment without a stack. */
+  delete(parameters: { deployment: string }): Promise<void>;
+  list(parameters?: {
+    host?: string | undefined;
+    stack?: string | undefined;
+    config?: string | undefined;
+  }): Promise<DeploymentView[]>;
   show(parameters: { deployment: string }): Promise<DeploymentView>;
 }
 
@@ -24,9 +36,10 @@ const service = 'api';
 
 export function hostsOf(connection: GatewayConnection): HostCalls {
   return {
-    async list({ signal } = {}) {
+    async list({ where, signal } = {}) {
       const what = 'list the hosts';
-      return readList(hostViewSchema, 'hosts', await connection.json({ service, path: '/hosts', what, signal }), what);
+      const body = await connection.json({ service, path: '/hosts', query: { where }, what, signal });
+      return readList(hostViewSchema, 'hosts', body, what);
     },
     async show({ host }) {
       const what = `show the host ${host}`;
@@ -44,10 +57,22 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
 
 export function deploymentsOf(connection: GatewayConnection): Deployments {
   return {
-    async list({ host, stack } = {}) {
+    async list({ host, stack, config } = {}) {
       const what = 'list the deployments';
-      const body = await connection.json({ service, path: '/deployments', query: { host, stack }, what });
+      const body = await connection.json({ service, path: '/deployments', query: { host, stack, config }, what });
       return readList(deploymentViewSchema, 'deployments', body, what);
+    },
+    async storeConfig(body) {
+      await connection.call({ service, path: '/configs', method: 'POST', body, what: 'store the config' });
+    },
+    async run(body) {
+      const what = `run the config on ${body.hosts.length} hosts`;
+      const answer = await connection.json({ service, path: '/deployments', method: 'POST', body, what });
+      return readList(deploymentViewSchema, 'deployments', answer, what);
+    },
+    async delete({ deployment }) {
+      const path = `/deployments/${encodeURIComponent(deployment)}`;
+      await connection.call({ service, path, method: 'DELETE', what: `delete the deployment ${deployment}` });
     },
     async show({ deployment }) {
       const what = `show the deployment ${deployment}`;

@@ -65,7 +65,12 @@ export const hostDelete = call('host.delete', 'Delete a host, its queues and its
   answer: z.object({}),
 });
 export const hostList = call('host.list', 'List the hosts of a project.', {
-  question: z.object({ project: z.string().optional() }),
+  question: z.object({
+    project: z.string().optional(),
+    where: z.string().optional().meta({
+      description: 'Only hosts for which this YAQL expression is true: `facts.rack == "a" and status = up`.',
+    }),
+  }),
   answer: z.object({ hosts: z.array(hostViewSchema) }),
 });
 export const hostShow = call('host.show', 'Read a host by id or name.', {
@@ -358,6 +363,13 @@ export const deploymentViewSchema = z.object({
   config_id: z.string().optional().meta({
     description: 'The stored config that it runs. Absent for a deployment of a stack, whose config has its own id.',
   }),
+  answer_state: z
+    .enum(['answered', 'failed', 'refused', 'started', 'not taken', 'polled before', 'never polled', 'none'])
+    .optional()
+    .meta({
+      description:
+        'How far the host came. `answered`: exit status 0. `failed`: another one. `refused`: its report was not valid. `started`: it took or started the config and has not answered. `not taken`: it asks for work and has not taken this config. `polled before`: it has not asked since the config was queued. `never polled`: it never asked. `none`: nothing was sent.',
+    }),
   given_values: jsonObject.optional().meta({
     description: 'The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.',
   }),
@@ -365,7 +377,12 @@ export const deploymentViewSchema = z.object({
 export type DeploymentView = z.infer<typeof deploymentViewSchema>;
 
 export const deploymentList = call('deployment.list', 'List deployments by host or stack.', {
-  question: z.object({ project: z.string(), host: z.string().optional(), stack_id: z.string().optional() }),
+  question: z.object({
+    project: z.string(),
+    host: z.string().optional(),
+    stack_id: z.string().optional(),
+    config: z.string().optional().meta({ description: 'Only deployments that clients made of this config.' }),
+  }),
   answer: z.object({ deployments: z.array(deploymentViewSchema) }),
 });
 export const deploymentShow = call(

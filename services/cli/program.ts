@@ -14,6 +14,7 @@ import { addOutputCommands } from './command/output.ts';
 import { addProviderCommands } from './command/provider.ts';
 import { addQueueCommands } from './command/queue.ts';
 import { addResourceCommands } from './command/resource.ts';
+import { addRunCommand } from './command/run.ts';
 import { addServeCommand } from './command/serve.ts';
 import { addSnapshotCommands } from './command/snapshot.ts';
 import { addStackCommands } from './command/stack.ts';
@@ -62,6 +63,7 @@ export function buildProgram(
   addNodeCommands(program, context);
   addHostCommands(program, context);
   addContextCommands(program, context);
+  addRunCommand(program, context);
   addQueueCommands(program, context);
   addProviderCommands(program, context);
   addDeadLetterCommands(program, context);

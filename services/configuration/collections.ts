@@ -100,6 +100,8 @@ export interface DeploymentState {
   /** A client that only pops its queue (os-collect-config) received it, so later messages to that client repeat it. */
   readonly collected?: boolean;
   readonly failure: Failure | null;
+  /** How far the host had come when the run ended without its answer. */
+  readonly no_answer?: NonNullable<DeploymentView['answer_state']>;
 }
 
 export interface ConfigurationResource extends WithOutbox {

@@ -1,4 +1,5 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
+import { setImmediate } from 'node:timers/promises';
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
   contextList,
@@ -27,6 +28,7 @@ import { listContexts, showContext } from './contexts/view.ts';
 import { deploymentRoutes } from './deployments/calls.ts';
 import { fire } from './deployments/due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './hosts/host.ts';
+import { compileSelection } from './hosts/select.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
@@ -210,7 +212,14 @@ function hostRoutes(context: Context) {
           ? { where: { status: { in: ['expected', 'up', 'silent', 'deleting'] } } }
           : { where: { project: data.project }, orderBy: ['name', 'created_at'] },
       );
-      return { hosts: await Promise.all(hosts.map((host) => viewHost(context, host))) };
+      const isWanted = data.where === undefined ? () => true : compileSelection(data.where);
+      const wanted = [];
+      for (const [index, host] of hosts.entries()) {
+        if (isWanted(host)) wanted.push(host);
+        // Let other work run, because a project may have 100,000 hosts.
+        if (data.where !== undefined && index % 100 === 99) await setImmediate();
+      }
+      return { hosts: await Promise.all(wanted.map((host) => viewHost(context, host))) };
     }),
     answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
     answer(service, hostAuthenticate, async ({ data }) => {

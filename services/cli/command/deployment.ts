@@ -18,15 +18,16 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
     .description('list deployments')
     .option('--host <host>', 'only deployments on this host')
     .option('--stack <stack>', 'only deployments of this stack')
+    .option('--config <config>', 'only deployments of this config, such as that of `anneal run`')
     .addOption(formatOption())
     .addHelpText(
       'after',
       exampleText('deployment list', 'deployment list --stack web', 'deployment list --host web-serv1 -o json'),
     )
-    .action(async ({ host, stack, output: format }) => {
+    .action(async ({ host, stack, config, output: format }) => {
       const client = await context.client();
       const stackId = stack === undefined ? undefined : (await client.stacks.find({ stack })).id;
-      const rows = await client.deployments.list({ host, stack: stackId });
+      const rows = await client.deployments.list({ host, stack: stackId, config });
       output.list(format, {
         rows,
         none: 'No deployments.',
@@ -37,6 +38,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
           action: (row) => row.action,
           status: (row, colors) => paintStatus(row.status, colors),
           exit: (row) => row.status_code,
+          answer: (row) => row.answer_state ?? '',
           time: (row) => took(row.started_at, row.finished_at, context.now()),
         },
       });
@@ -58,6 +60,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
         ['tool', shown.group],
         ['action', shown.action],
         ['status', paintStatus(shown.status, output.colors)],
+        ['answer', shown.answer_state ?? null],
         ['reason', shown.reason],
         ['exit status', shown.status_code],
         ['started', shown.started_at],

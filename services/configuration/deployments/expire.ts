@@ -6,6 +6,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
 import { firstMessage } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
+import { answerStateOf } from './answer-state.ts';
 import { byRun, finishRun, offer, type RunContext } from './run.ts';
 import { timerOf } from './run-timer.ts';
 import { answerDueAt, queueMs } from './time-limit.ts';
@@ -36,6 +37,7 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
     const situation = await look(context, current, runId);
     const why = situation ? reasonOf(context, situation) : 'the host received no request';
     const host = situation?.host;
+    const no_answer = answerStateOf(current, { host, taken: situation?.message?.taken_at !== undefined });
     const error = new AnnealError(
       host?.first_seen_at == null && current.waiting_for.length === 0 ? 'HostSilent' : 'DeadlineExceeded',
       `Deployment ${current.name} failed: ${why}.`,
@@ -47,10 +49,11 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
           deployment: current.name,
           action: current.action,
           status_code: null,
+          no_answer,
         },
       },
     );
-    return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+    return { status: 'FAILED', reason: error.message, failure: toFailure(error), change: { no_answer } };
   });
 }
 
@@ -75,8 +78,7 @@ function dueOf({ deployment, request, message, isFirst }: Situation, now: number
 function reasonOf(context: RunContext, situation: Situation): string {
   const { deployment, request, host, message, isFirst } = situation;
   const where = `host ${deployment.host_name}`;
-  const heard =
-    host?.last_seen_at == null ? `${where} has never asked for work` : `it was last seen at ${host.last_seen_at}`;
+  const heard = heardOf(where, deployment, host);
   const over = `when the time limit of the action of its stack (${request.deadline}) ended`;
   if (deployment.waiting_for.length > 0) return `it still waited for ${deployment.waiting_for.join(', ')} ${over}`;
   const ran = request.timeout === undefined ? '' : ` within ${request.timeout} s (options.timeout)`;
@@ -96,4 +98,12 @@ function reasonOf(context: RunContext, situation: Situation): string {
   const within =
     Date.parse(request.deadline) <= context.queues.now() ? over : `within ${limit} s (options.queue_timeout)`;
   return `${where} has not taken the request ${within}; ${heard}`;
+}
+
+/** The last contact, and whether it was before the config was queued. */
+function heardOf(where: string, { queued_at }: DeploymentState, host: HostDocument | undefined): string {
+  const seen = host?.last_seen_at ?? null;
+  if (seen === null) return `${where} has never asked for work`;
+  const before = queued_at !== null && seen < queued_at ? `, before this config was queued at ${queued_at}` : '';
+  return `it was last seen at ${seen}${before}`;
 }

@@ -294,5 +294,11 @@ async function existing(
   throw new AnnealError('NotFound', `There is no deployment ${id} in this project.`);
 }
 
-const shown = ({ service }: Context, document: ConfigurationResource, state: DeploymentState): DeploymentView =>
-  viewDeployment(service.secrets, document, state);
+async function shown(
+  { service, collections }: Context,
+  document: ConfigurationResource,
+  deployment: DeploymentState,
+): Promise<DeploymentView> {
+  const host = await collections.hosts.get(deployment.host_id);
+  return viewDeployment(service.secrets, { ...document, deployment }, host);
+}

@@ -3,16 +3,18 @@ import type { DeploymentView, HostMetadata } from '@anneal/contracts/configurati
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import type { ConfigurationCollections, DeploymentState, ConfigurationResource } from '../collections.ts';
+import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from '../configs/view.ts';
 import { findHost } from '../queues/names.ts';
+import { answerStateOf } from './answer-state.ts';
 import { shownStdout } from './quoted.ts';
 
 export function viewDeployment(
   secrets: Secrets,
-  document: ConfigurationResource,
-  state: DeploymentState,
+  document: ConfigurationResource & { readonly deployment: DeploymentState },
+  host: HostDocument | undefined,
 ): DeploymentView {
+  const state = document.deployment;
   return {
     id: document.id,
     name: state.name,
@@ -44,6 +46,7 @@ export function viewDeployment(
     version: document.version,
     conditions: [readiness(state)],
     ...(document.config_id !== undefined && { config_id: document.config_id }),
+    answer_state: answerStateOf(state, { host }),
     given_values: secrets.mask(state.input_values),
   };
 }
@@ -61,22 +64,40 @@ function readiness(state: DeploymentState): Condition {
 
 export async function listDeployments(
   { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
-  { project, host, stack_id }: { project: string; host?: string | undefined; stack_id?: string | undefined },
+  {
+    project,
+    host,
+    stack_id,
+    config,
+  }: { project: string; host?: string | undefined; stack_id?: string | undefined; config?: string | undefined },
 ): Promise<DeploymentView[]> {
   const hostId = host === undefined ? undefined : ((await findHost(collections, { project, host }))?.id ?? host);
   const kind = 'deployment';
-  const found = await collections.resources.find({
-    where:
-      hostId !== undefined
-        ? { project, kind, host_id: hostId }
-        : stack_id !== undefined
-          ? { project, kind, stack_id }
-          : { project, kind },
-  });
-  return found
+  const narrowed =
+    config !== undefined
+      ? { config_id: config }
+      : hostId !== undefined
+        ? { kind, host_id: hostId }
+        : { kind, ...(stack_id !== undefined && { stack_id }) };
+  const found = await collections.resources.find({ where: { project, ...narrowed } });
+  const wanted = found.filter(
+    (document) =>
+      document.removed_at === null &&
+      (stack_id === undefined || document.stack_id === stack_id) &&
+      (hostId === undefined || document.host_id === hostId),
+  );
+  const ids = new Set(wanted.flatMap(({ host_id }) => host_id ?? []));
+  const hosts = new Map((await collections.hosts.getMany([...ids])).map((each) => [each.id, each]));
+  return wanted
     .flatMap((document) =>
-      document.deployment && document.removed_at === null && (stack_id === undefined || document.stack_id === stack_id)
-        ? [viewDeployment(secrets, document, document.deployment)]
+      document.deployment
+        ? [
+            viewDeployment(
+              secrets,
+              { ...document, deployment: document.deployment },
+              hosts.get(document.deployment.host_id),
+            ),
+          ]
         : [],
     )
     .toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
@@ -118,5 +139,6 @@ export async function showDeployment(
   if (!document?.deployment || document.project !== project || isGone) {
     throw new AnnealError('NotFound', `There is no deployment ${deployment} in this project.`);
   }
-  return viewDeployment(secrets, document, document.deployment);
+  const host = await collections.hosts.get(document.deployment.host_id);
+  return viewDeployment(secrets, { ...document, deployment: document.deployment }, host);
 }

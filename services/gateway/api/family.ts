@@ -9,6 +9,7 @@ import { describe, serveEndpoint, type Endpoint } from './endpoint.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
+import { deploymentEndpoints } from './deployment-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
@@ -32,6 +33,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...stackEndpoints(options),
   ...hostEndpoints(options),
   ...contextEndpoints(options),
+  ...deploymentEndpoints(options),
   ...queueEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),

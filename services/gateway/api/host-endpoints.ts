@@ -1,13 +1,5 @@
-/** Hosts and deployments. */
-import {
-  deploymentList,
-  deploymentShow,
-  deploymentViewSchema,
-  hostList,
-  hostShow,
-  hostTokenRenew,
-  hostViewSchema,
-} from '@anneal/contracts/configuration.ts';
+/** Hosts. */
+import { hostList, hostShow, hostTokenRenew, hostViewSchema } from '@anneal/contracts/configuration.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -18,11 +10,12 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/hosts',
-      summary: 'List the hosts of the project.',
+      summary: 'List the hosts of the project, or those for which an expression is true.',
+      query: z.object({ where: z.string().optional() }),
       answer: z.object({ hosts: z.array(hostViewSchema) }),
-      handle: ({ request }) => {
+      handle: ({ request, query: { where } }) => {
         const project = projectOf(request);
-        return ask('configuration', hostList, { project, data: { project } });
+        return ask('configuration', hostList, { project, data: { project, ...(where !== undefined && { where }) } });
       },
     }),
     endpoint({
@@ -43,33 +36,6 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       handle: ({ request, params }) => {
         const project = projectOf(request);
         return ask('configuration', hostTokenRenew, { project, data: { project, host: params['host'] ?? '' } });
-      },
-    }),
-    endpoint({
-      method: 'GET',
-      path: '/deployments',
-      summary: 'List the deployments of the project, of a host or of a stack.',
-      query: z.object({ host: z.string().optional(), stack: z.string().optional() }),
-      answer: z.object({ deployments: z.array(deploymentViewSchema) }),
-      handle: ({ request, query: { host, stack } }) => {
-        const project = projectOf(request);
-        return ask('configuration', deploymentList, {
-          project,
-          data: { project, ...(host !== undefined && { host }), ...(stack !== undefined && { stack_id: stack }) },
-        });
-      },
-    }),
-    endpoint({
-      method: 'GET',
-      path: '/deployments/{deployment}',
-      summary: 'Show a deployment: its config, inputs, outputs, and the output of its script.',
-      answer: deploymentViewSchema,
-      handle: ({ request, params }) => {
-        const project = projectOf(request);
-        return ask('configuration', deploymentShow, {
-          project,
-          data: { project, deployment: params['deployment'] ?? '' },
-        });
       },
     }),
   ];

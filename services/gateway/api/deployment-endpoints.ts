@@ -1,0 +1,117 @@
+/** Configs and deployments. */
+import {
+  configCreate,
+  configViewSchema,
+  deploymentCreate,
+  deploymentDelete,
+  deploymentList,
+  deploymentShow,
+  deploymentViewSchema,
+} from '@anneal/contracts/configuration.ts';
+import { json, jsonObject } from '@anneal/contracts/json.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { projectOf } from '../identity/caller.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+const newConfig = z.object({
+  id: z.uuid().meta({ description: 'Chosen by the client, so that it can repeat the request.' }),
+  name: z.string().max(255),
+  group: z.string().default('script'),
+  config: json,
+  options: jsonObject.default({}),
+});
+const newDeployments = z.object({
+  config: z.string(),
+  hosts: z.array(z.string().min(1)).min(1).max(100).meta({ description: 'Ids of hosts.' }),
+  seconds: z.number().int().positive().max(2_592_000).optional().meta({
+    description: 'Time limit of each deployment, waiting included. Absent: one day.',
+  }),
+});
+
+export const deploymentEndpoints = ({ ask }: { ask: Ask }): Endpoint[] => [...reads(ask), ...writes(ask)];
+
+function writes(ask: Ask): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/configs',
+      summary: 'Store a config that deployments can run. A repeat with the same id changes nothing.',
+      status: 201,
+      body: newConfig,
+      answer: configViewSchema,
+      handle: ({ request, body }) => {
+        const project = projectOf(request);
+        return ask('configuration', configCreate, { project, data: { ...body, project, inputs: [], outputs: [] } });
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/deployments',
+      summary: 'Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment.',
+      status: 201,
+      body: newDeployments,
+      answer: z.object({ deployments: z.array(deploymentViewSchema) }),
+      handle: async ({ request, body: { config, hosts, seconds } }) => {
+        const project = projectOf(request);
+        const deployments = await Promise.all(
+          hosts.map((host) => {
+            const id = derivedId(`deployment:${project}:${config}:${host}`);
+            const limit = seconds === undefined ? {} : { seconds };
+            const data = { id, project, host, config, input_values: {}, action: 'CREATE' as const, ...limit };
+            return ask('configuration', deploymentCreate, { project, data });
+          }),
+        );
+        return { deployments };
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/deployments/{deployment}',
+      summary: 'Delete a deployment without a stack; a request that the host has not taken is withdrawn.',
+      handle: async ({ request, params }) => {
+        const project = projectOf(request);
+        const data = { project, deployment: params['deployment'] ?? '' };
+        await ask('configuration', deploymentDelete, { project, data });
+      },
+    }),
+  ];
+}
+
+function reads(ask: Ask): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/deployments',
+      summary: 'List the deployments of the project, of a host, of a stack, or of a config without a stack.',
+      query: z.object({ host: z.string().optional(), stack: z.string().optional(), config: z.string().optional() }),
+      answer: z.object({ deployments: z.array(deploymentViewSchema) }),
+      handle: ({ request, query: { host, stack, config } }) => {
+        const project = projectOf(request);
+        return ask('configuration', deploymentList, {
+          project,
+          data: {
+            project,
+            ...(host !== undefined && { host }),
+            ...(stack !== undefined && { stack_id: stack }),
+            ...(config !== undefined && { config }),
+          },
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/deployments/{deployment}',
+      summary: 'Show a deployment: its config, inputs, outputs, and the output of its script.',
+      answer: deploymentViewSchema,
+      handle: ({ request, params }) => {
+        const project = projectOf(request);
+        return ask('configuration', deploymentShow, {
+          project,
+          data: { project, deployment: params['deployment'] ?? '' },
+        });
+      },
+    }),
+  ];
+}
