@@ -10,11 +10,13 @@ import type { Channel, Message } from 'amqplib';
 export class Acks {
   readonly #channel: Pick<Channel, 'ack'>;
   readonly #oldestInHand: () => Message | undefined;
+  readonly #onAck: () => void;
   #done: Message[] = [];
 
-  constructor(options: { channel: Pick<Channel, 'ack'>; oldestInHand: () => Message | undefined }) {
+  constructor(options: { channel: Pick<Channel, 'ack'>; oldestInHand: () => Message | undefined; onAck?: () => void }) {
     this.#channel = options.channel;
     this.#oldestInHand = options.oldestInHand;
+    this.#onAck = options.onAck ?? (() => undefined);
   }
 
   /** Called when the message is no longer in hand. */
@@ -37,6 +39,7 @@ export class Acks {
     try {
       if (last) this.#channel.ack(last, done.length > single.length + 1);
       for (const message of single) this.#channel.ack(message);
+      this.#onAck();
     } catch {
       // The channel has ended: the broker delivers the messages again.
     }

@@ -8,8 +8,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
-import { corkWrites } from './write-coalescing.ts';
 import type { BrokerEndpoint } from './url.ts';
+import { WriteBatch } from './write-batch.ts';
 
 export interface ConnectionUser {
   up(model: ChannelModel): void;
@@ -33,6 +33,7 @@ export class RabbitConnection {
   readonly #users = new Set<ConnectionUser>();
   #turn = 0;
   #lastError = 'not connected yet';
+  #writes: WriteBatch | undefined;
   #closed = false;
   #wake: (() => void) | undefined;
 
@@ -91,6 +92,11 @@ export class RabbitConnection {
     this.#users.delete(user);
   }
 
+  /** Call it after a frame is given to a channel, in the same turn, so that it leaves with the others. */
+  gather(): void {
+    this.#writes?.add();
+  }
+
   /** The reason why nothing can be sent, or undefined. */
   get trouble(): string | undefined {
     if (!this.model) return `The connection to ${this.#endpoint.shown} is lost: ${this.#lastError}`;
@@ -114,7 +120,7 @@ export class RabbitConnection {
       await model.close().catch(() => undefined);
       return;
     }
-    corkWrites(model.connection);
+    this.#writes = new WriteBatch(model.connection);
     this.model = model;
     this.blocked = undefined;
     // The driver reports a closing twice: the error has the reason, the close is the end.

@@ -174,6 +174,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
         this.#acks = new Acks({
           channel: opened,
           oldestInHand: () => this.#held.values().next().value?.arrival.message,
+          onAck: () => connection.gather(),
         });
         opened.on('close', () => {
           if (this.#channel !== opened) return;

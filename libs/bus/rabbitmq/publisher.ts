@@ -212,6 +212,7 @@ export class RabbitPublisher implements ConnectionUser {
         this.#full = !channel.publish(exchange, key, content, options, (error: unknown) =>
           this.#confirmed(channel, number, error),
         );
+        this.#connection.gather();
       } catch {
         // The channel has ended without a report yet; unconfirmed letters go to the next channel.
         this.#full = true;
