@@ -1,6 +1,7 @@
 /**
  * `anneal provider check` over a real RabbitMQ: the example in Python keeps the guarantees, and the check detects a copy
- * without its fence. Skipped when RabbitMQ, Python or PyPI is not available.
+ * without its fence. Over a real NATS: a provider that is built with the kit keeps all of them. Skipped when the broker,
+ * Python or PyPI is not available.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,9 +10,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Verdict } from '@anneal/provider/conformance/check.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import type { BackendServer, MissingBackend } from '../backends/backend.ts';
+import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { repository } from '../e2e/server.ts';
 import { example, installPython } from './python.ts';
+
+interface Checked {
+  readonly status: number;
+  readonly verdicts: Verdict[];
+  readonly text: string;
+}
+
+const newPrefix = (): string => `check${randomBytes(4).toString('hex')}`;
+const withPrefix = (url: string, prefix: string): string => `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}`;
+
+/** Runs the command, which starts the provider and kills it in the middle of a request. */
+function runCheck({
+  bus,
+  type,
+  samples,
+  command,
+}: {
+  bus: string;
+  type: string;
+  samples: readonly string[];
+  command: readonly string[];
+}): Promise<Checked> {
+  const words = ['provider', 'check', '--bus', bus, '--type', type, '-o', 'json', ...samples, '--', ...command];
+  const main = join(repository, 'services', 'cli', 'main.ts');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...words], (error, stdout, stderr) => {
+      const status = error ? Number(error.code) : 0;
+      resolve({ status, verdicts: stdout === '' ? [] : (JSON.parse(stdout) as Verdict[]), text: stderr });
+    });
+  });
+}
+
+const brokenIn = (verdicts: readonly Verdict[]): string[] =>
+  verdicts.filter(({ verdict }) => verdict === 'broken').map(({ id, reason }) => `${id}: ${reason}`);
 
 describe('anneal provider check', () => {
   let folder: string;
@@ -42,24 +79,13 @@ describe('anneal provider check', () => {
     expect(missing).toBeUndefined();
   };
 
-  /** Runs the command with a separate provider and prefix. */
-  const check = async (program: string): Promise<{ status: number; verdicts: Verdict[]; text: string }> => {
-    const prefix = `check${randomBytes(4).toString('hex')}.`;
-    const bus = `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}`;
-    const words = ['provider', 'check', '--bus', bus, '--type', 'Example::File', '-o', 'json'];
+  /** Checks the example, or a copy of it, with a separate prefix. */
+  const check = (program: string): Promise<Checked> => {
+    const prefix = `${newPrefix()}.`;
     const samples = ['--properties', '{"name":"{id}","content":"a"}', '--changed', '{"content":"b"}'];
-    const files = join(folder, prefix);
-    const command = ['--', python, program, '--bus', url, '--prefix', prefix, '--folder', files];
-    const main = join(repository, 'services', 'cli', 'main.ts');
-    return new Promise((resolve) => {
-      execFile(process.execPath, [main, ...words, ...samples, ...command], (error, stdout, stderr) => {
-        const status = error ? Number(error.code) : 0;
-        resolve({ status, verdicts: stdout === '' ? [] : (JSON.parse(stdout) as Verdict[]), text: stderr });
-      });
-    });
+    const command = [python, program, '--bus', url, '--prefix', prefix, '--folder', join(folder, prefix)];
+    return runCheck({ bus: withPrefix(url, prefix), type: 'Example::File', samples, command });
   };
-  const brokenIn = (verdicts: readonly Verdict[]): string[] =>
-    verdicts.filter(({ verdict }) => verdict === 'broken').map(({ id, reason }) => `${id}: ${reason}`);
 
   it('confirms that the example in Python keeps every guarantee, also when it is killed', async (context) => {
     need(context);
@@ -82,5 +108,38 @@ describe('anneal provider check', () => {
     expect(status).toBe(1);
     expect(brokenIn(verdicts)).toEqual([expect.stringMatching(/^G4: .*fence 3/)]);
     expect(text).toContain('G4');
+  });
+});
+
+describe('anneal provider check on NATS', () => {
+  let folder: string;
+  let server: BackendServer | MissingBackend;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'anneal-check-'));
+    server = await findNats();
+  }, 240_000);
+  afterAll(async () => {
+    if (!('missing' in server)) await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('confirms that a provider that is built with the kit keeps every guarantee, also when it is killed', async (context) => {
+    if ('missing' in server) {
+      if (process.env['CI'] !== 'true') context.skip(server.missing);
+      throw new Error(server.missing);
+    }
+    const bus = withPrefix(server.url, newPrefix());
+    const program = join(import.meta.dirname, 'note-provider.ts');
+    const { status, verdicts, text } = await runCheck({
+      bus,
+      type: 'Example::Note',
+      samples: ['--properties', '{"text":"a"}', '--changed', '{"text":"b"}', '--endless', '{"wait":true}'],
+      command: [process.execPath, program, bus, `sqlite:${join(folder, 'store.db')}`],
+    });
+    expect(brokenIn(verdicts), text).toEqual([]);
+    expect(status, text).toBe(0);
+    const kept = verdicts.filter(({ verdict }) => verdict === 'kept').map(({ id }) => id);
+    expect(kept).toEqual(['G0', 'G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7', 'G8', 'G9', 'G10']);
   });
 });
