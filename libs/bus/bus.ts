@@ -16,6 +16,7 @@ import { failedAnswer, Questions } from './questions.ts';
 /** A question costs its service several round trips to a database, which may be slow. */
 const defaultTimeoutMs = 30_000;
 
+/** The bus of the port on a broker. */
 export function createBus(options: {
   broker: Broker;
   store: Store;

@@ -67,6 +67,7 @@ export interface ClaimChecks {
   stop(): Promise<void>;
 }
 
+/** How long data in the store is kept after its message is settled, in milliseconds. */
 export const defaultKeepMs = 3_600_000;
 /** How many times `keepMs` a message may wait before its queue is looked at. */
 const overdueAfter = 24;
@@ -188,6 +189,7 @@ function createSweep({
   };
 }
 
+/** The records of data in the store (K1 to K6). Opens its collections at the first large message. */
 export function createClaimChecks(options: Options): ClaimChecks {
   const { store, log, keepMs = defaultKeepMs, now = Date.now } = options;
   const records = createRecords(store);

@@ -12,6 +12,7 @@ import type { ClaimChecks, Destination } from './claim-checks.ts';
 import type { z } from 'zod';
 import type { Packet } from './broker.ts';
 
+/** Larger data goes into the store, in bytes of JSON. */
 export const claimCheckBytes = 256 * 1024;
 /** A refused message may be wrong in every field; a dead letter shows enough mistakes to correct the sender. */
 const mistakesShown = 20;
@@ -32,6 +33,7 @@ export interface Codec {
   glance(bytes: string | Uint8Array): Envelope | undefined;
 }
 
+/** Encodes and decodes messages. Data over 256 KiB goes into the store. */
 export function createCodec(options: {
   registry: ReadonlyMap<string, Definition>;
   blobs: Blobs;

@@ -22,6 +22,7 @@ import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { ConsumeOptions, Handler } from './port.ts';
 
+/** The messages that a consumer handles at once, unless it asks for another number. */
 export const defaultConcurrency = 16;
 const defaultMaxAttempts = 8;
 const errorTextKept = 1000;
@@ -40,6 +41,7 @@ export type NotifyRequester = (death: {
 /** The decision about a message, before its death is reported. */
 type Decision = Exclude<ConsumerVerdict, { kind: 'dead' }> | Omit<Extract<ConsumerVerdict, { kind: 'dead' }>, 'id'>;
 
+/** Runs the handler of one consumer and settles its messages by the kind of the error. */
 export class BusConsumer {
   readonly onActive: ConsumeOptions['onActive'];
   readonly #intake: BrokerIntake;

@@ -12,6 +12,7 @@ import type { Codec } from './codec.ts';
 import type { NotifyRequester } from './consumer.ts';
 import type { ConsumeOptions, Death } from './port.ts';
 
+/** Ends messages for good: notifies the requester, then stores the dead letter. */
 export function createDeaths(options: {
   broker: Broker;
   codec: Codec;

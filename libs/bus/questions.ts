@@ -8,6 +8,7 @@ interface Waiting {
   readonly settle: (answer: Envelope | { readonly error: unknown }) => void;
 }
 
+/** Holds the questions of this process. A late or second answer is ignored. */
 export class Questions {
   readonly #waiting = new Map<string, Set<Waiting>>();
 

@@ -74,6 +74,7 @@ export interface Actions {
 const service = 'orchestration';
 const encoded = encodeURIComponent;
 
+/** The calls for actions on stacks. Each throws the gateway's AnnealError. */
 export function actionsOf(connection: GatewayConnection, stacks: Stacks): Actions {
   const at = async (stack: string): Promise<string> => stackUrlPath(await stacks.find({ stack }));
 

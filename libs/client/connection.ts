@@ -75,6 +75,10 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 /** The gateway's root, from the address of its identity API. */
 export const gatewayRoot = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
 
+/**
+ * Logs in. The connection renews its token by itself.
+ * @throws AnnealError Unauthorized for wrong credentials, Unavailable when the gateway does not answer
+ */
 export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<GatewayConnection> {
   if (holdsCredentials(login.authUrl)) {
     const message = 'The address of the server must not contain a user or password: use OS_USERNAME and OS_PASSWORD.';

@@ -3,6 +3,7 @@ import { contextViewSchema, type ContextView } from '@anneal/contracts/context.t
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 
+/** The contexts of the project, and the wait for their next version. */
 export interface ContextCalls {
   list(parameters?: { stack?: string | undefined; signal?: AbortSignal }): Promise<ContextView[]>;
   /** By id, or by name where the name is unique. */
@@ -15,6 +16,7 @@ const service = 'api';
 /** Seconds for which one call waits for a change. */
 const waitSeconds = 30;
 
+/** The calls for contexts. Each throws the gateway's AnnealError. */
 export function contextsOf(connection: GatewayConnection): ContextCalls {
   const pathOf = (context: string): string => `/contexts/${encodeURIComponent(context)}`;
   return {

@@ -52,6 +52,7 @@ export interface SubscriptionCalls {
 
 const service = 'api';
 
+/** The calls for events. Each throws the gateway's AnnealError. */
 export function eventsOf(connection: GatewayConnection): Events {
   const query = ({ types, subjectPrefix }: Filter): Record<string, string | undefined> => ({
     types: types?.join(','),
@@ -85,6 +86,7 @@ export function eventsOf(connection: GatewayConnection): Events {
   };
 }
 
+/** The calls for subscriptions. Each throws the gateway's AnnealError. */
 export function subscriptionsOf(connection: GatewayConnection): SubscriptionCalls {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   return {

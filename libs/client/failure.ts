@@ -53,6 +53,7 @@ export async function failureOf(response: Response, what: string): Promise<Annea
   return readFailure({ status: response.status, body: parsed ?? body, what });
 }
 
+/** The error that the answer reports. `what` completes "Could not …" when the answer has no text. */
 export function readFailure(input: { status: number; body: unknown; what: string }): AnnealError {
   const { status, body, what } = input;
   const byStatus = codesByStatus[status] ?? 'Defect';

@@ -34,6 +34,7 @@ export interface Deployments {
 
 const service = 'api';
 
+/** The calls for hosts. Each throws the gateway's AnnealError. */
 export function hostsOf(connection: GatewayConnection): HostCalls {
   return {
     async list({ where, signal } = {}) {
@@ -55,6 +56,7 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
   };
 }
 
+/** The calls for deployments. Each throws the gateway's AnnealError. */
 export function deploymentsOf(connection: GatewayConnection): Deployments {
   return {
     async list({ host, stack, config } = {}) {

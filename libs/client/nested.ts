@@ -33,7 +33,9 @@ export async function locate(
   return { ...at, resource: names.at(-1) ?? path };
 }
 
+/** The id of the stack of the resource, from its links. */
 export const stackIdOf = (resource: Resource): string | undefined => idIn(resource, 'stack');
+/** The id of the nested stack that the resource is, from its links. */
 export const nestedIdOf = (resource: Resource): string | undefined => idIn(resource, 'nested');
 
 function idIn({ links }: Resource, rel: string): string | undefined {

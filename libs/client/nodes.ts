@@ -34,6 +34,7 @@ export interface NodeCalls {
 
 const pageSize = 1000;
 
+/** The calls for nodes. Each throws the gateway's AnnealError. */
 export function nodesOf(connection: GatewayConnection): NodeCalls {
   const service = 'baremetal';
   // The states and fields that this client reads exist since this microversion.

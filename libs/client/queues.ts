@@ -37,6 +37,7 @@ export interface DeadLetterCalls {
 
 const service = 'api';
 
+/** The calls for queues. Each throws the gateway's AnnealError. */
 export function queuesOf(connection: GatewayConnection): QueueCalls {
   return {
     async list({ signal } = {}) {
@@ -78,6 +79,7 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
   };
 }
 
+/** The calls for dead letters. Each throws the gateway's AnnealError. */
 export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
   const pathOf = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`;
   return {

@@ -2,6 +2,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 
+/**
+ * The answer in its declared form.
+ * @throws AnnealError Defect that names the wrong places
+ */
 export function read<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

@@ -23,6 +23,7 @@ const condition = z.object({
 });
 const time = z.string().nullable().default(null);
 
+/** A stack in a list. */
 export const stackRowSchema = z.looseObject({
   id: z.string(),
   stack_name: z.string(),
@@ -34,6 +35,7 @@ export const stackRowSchema = z.looseObject({
 });
 export type StackRow = z.infer<typeof stackRowSchema>;
 
+/** An output of a stack. */
 export const outputSchema = z.looseObject({
   output_key: z.string(),
   description: z.string().nullable().default(''),
@@ -42,6 +44,7 @@ export const outputSchema = z.looseObject({
 });
 export type OutputRepresentation = z.infer<typeof outputSchema>;
 
+/** One stack with all its fields. */
 export const stackSchema = stackRowSchema.extend({
   description: z.string().nullable().default(''),
   parameters: jsonObject.default({}),
@@ -53,6 +56,7 @@ export const stackSchema = stackRowSchema.extend({
 });
 export type Stack = z.infer<typeof stackSchema>;
 
+/** A resource of a stack. */
 export const resourceSchema = z.looseObject({
   resource_name: z.string(),
   resource_type: z.string(),
@@ -74,6 +78,7 @@ export const resourceSchema = z.looseObject({
 });
 export type Resource = z.infer<typeof resourceSchema>;
 
+/** An event of a stack in a list. */
 export const stackEventRowSchema = z.looseObject({
   id: z.string(),
   event_time: z.string(),
@@ -84,6 +89,7 @@ export const stackEventRowSchema = z.looseObject({
 });
 export type StackEventRow = z.infer<typeof stackEventRowSchema>;
 
+/** A node. Absent fields are null. */
 export const nodeSchema = z.looseObject({
   uuid: z.string(),
   name: z.string().nullable().default(null),
@@ -100,6 +106,7 @@ export const nodeSchema = z.looseObject({
 });
 export type NodeRepresentation = z.infer<typeof nodeSchema>;
 
+/** A queue in a list, with its measures. */
 export const queueRowSchema = z.looseObject({
   name: z.string(),
   kind: z.string(),
@@ -120,8 +127,10 @@ export type DeadLetterRow = z.infer<typeof deadLetterSchema>;
 export const peekedSchema = z.looseObject({ id: z.string() });
 export type Peeked = z.infer<typeof peekedSchema>;
 
+/** The name and version of the gateway. */
 export const infoSchema = z.looseObject({ name: z.string().optional(), version: z.string().optional() });
 export type Info = z.infer<typeof infoSchema>;
 
+/** A service in a list. */
 export const serviceRowSchema = z.looseObject({ name: z.string() });
 export type ServiceRow = z.infer<typeof serviceRowSchema>;

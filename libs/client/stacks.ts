@@ -96,11 +96,13 @@ export interface Stacks {
   validate(parameters: { bundle: TemplateBundle } & Pick<StackOptions, 'parameters'>): Promise<Record<string, unknown>>;
 }
 
+/** The fields of a request that carry a template with its files and environments. */
 export const bundleBody = (bundle: TemplateBundle): Record<string, unknown> => ({
   template: bundle.template,
   files: bundle.files,
   ...(bundle.environmentFiles.length > 0 && { environment_files: bundle.environmentFiles }),
 });
+/** The fields of a request that carry the options. Absent options stay absent. */
 export const optionsBody = ({
   parameters,
   timeoutMinutes,
@@ -122,6 +124,7 @@ export const stackUrlPath = ({ id, name }: StackRef): string => `/stacks/${encod
 
 const service = 'orchestration';
 
+/** The calls for stacks. Each throws the gateway's AnnealError. */
 export function stacksOf(connection: GatewayConnection): Stacks {
   // Heat redirects a name to the canonical path with 302. `fetch` would follow a POST or PUT with a GET, so the client
   // finds the canonical path first and uses it for everything else.

@@ -34,6 +34,7 @@ export interface StreamParameters {
 const shortestWait = 100;
 const longestWait = 5000;
 
+/** Yields the events of a stream in order, each once. It reconnects after the last event until `signal` aborts. */
 export async function* followStream(parameters: StreamParameters): AsyncGenerator<StreamedEvent, void, undefined> {
   const { connection, path, query, what, signal, onOpen } = parameters;
   let last = parameters.after;

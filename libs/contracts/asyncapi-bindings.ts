@@ -33,6 +33,7 @@ export const servers: JsonObject = {
   },
 };
 
+/** The AMQP and NATS bindings of an address. */
 export function bindingsOf(route: BindingRoute, address: string): JsonObject {
   const bindingVersion = '0.3.0';
   return route === 'event'

@@ -154,6 +154,7 @@ function componentsOf(definitions: readonly Definition[]): JsonObject {
   };
 }
 
+/** The AsyncAPI document of all definitions. */
 export function asyncApi(options: {
   version: string;
   byFile: Readonly<Record<string, readonly Definition[]>>;

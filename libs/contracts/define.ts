@@ -19,14 +19,17 @@ export interface CallDefinition<Q = unknown, A = unknown> {
 
 export type Definition = MessageDefinition | CallDefinition;
 
+/** Defines a message to a queue. */
 export function message<T>(type: string, description: string, data: z.ZodType<T>): MessageDefinition<T> {
   return { kind: 'message', type, description, data };
 }
 
+/** Defines an event. Its type names a fact, in the past. */
 export function event<T>(type: string, description: string, data: z.ZodType<T>): MessageDefinition<T> {
   return { kind: 'event', type, description, data };
 }
 
+/** Defines a question and its answer. */
 export function call<Q, A>(
   type: string,
   description: string,

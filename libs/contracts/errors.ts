@@ -132,6 +132,7 @@ export const failureSchema = z.object({
 });
 export type Failure = z.infer<typeof failureSchema>;
 
+/** The only error between services. Its code decides kind and HTTP status; it survives a queue with its details. */
 export class AnnealError extends Error {
   override readonly name = 'AnnealError';
   readonly code: ErrorCode;
@@ -182,6 +183,7 @@ export function fromFailure(failure: Failure): AnnealError {
   });
 }
 
+/** Whether the table has the code. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorTable, code);
 }

@@ -8,6 +8,7 @@ import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Draft } from '@anneal/store/port.ts';
 import { responseMessage, type ProvidedDocument, type Received, type Request } from './document.ts';
 
+/** How a service takes the requests for the resources of one collection. */
 export interface Acceptance<D extends ProvidedDocument> {
   readonly context: { readonly bus: Bus; readonly mint: Mint };
   readonly collection: Collection<D>;

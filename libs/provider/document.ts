@@ -10,6 +10,7 @@ import {
 } from '@anneal/contracts/resource.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
 
+/** A request of the engine, with its envelope. */
 export type Request = Envelope<ResourceRequest>;
 
 /** The part of each provider's document that the kit reads and writes. Its id is that of the resource. */
@@ -30,6 +31,7 @@ export interface Received<D extends ProvidedDocument> {
   readonly known: D | undefined;
 }
 
+/** The request is done. */
 export interface Complete {
   readonly kind: 'complete';
   readonly physical_id?: string;
@@ -40,6 +42,7 @@ export interface Complete {
   readonly drift?: ResourceResponse['drift'];
 }
 
+/** The request failed, for good. */
 export interface Failed {
   readonly kind: 'failed';
   readonly error: Failure | Error;
@@ -48,6 +51,7 @@ export interface Failed {
   readonly drift?: ResourceResponse['drift'];
 }
 
+/** The end of a request. */
 export type Result = Complete | Failed;
 
 /** Converts a result to the response. Absent parts stay absent. */

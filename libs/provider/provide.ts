@@ -55,11 +55,13 @@ export interface Waiting {
   readonly error?: unknown;
 }
 
+/** The outcome of `decide` or of an attempt. */
 export type Decision<D extends WorkingDocument> = (Result | Waiting) & {
   /** Fields of the service's own, written in the same step. */
   readonly change?: Partial<Omit<Draft<D>, keyof WorkingDocument>>;
 };
 
+/** The part of a provider that its service writes: its documents, timers, decisions and work. */
 export interface ProviderOptions<D extends WorkingDocument> {
   readonly context: Pick<ServiceContext, 'bus' | 'mint' | 'now' | 'log'>;
   readonly collection: Collection<D>;
@@ -81,6 +83,7 @@ export interface ProviderOptions<D extends WorkingDocument> {
   readonly lateMs?: number;
 }
 
+/** Serves the requests for the resources of one collection, with P1 to P6. Every method is safe under redelivery. */
 export class Provider<D extends WorkingDocument> {
   readonly #options: ProviderOptions<D>;
   readonly #flights: SingleFlight;

@@ -28,6 +28,10 @@ const asked = {
 } as const;
 type AskedAction = keyof typeof asked;
 
+/**
+ * The routes of all actions. `take` gets requests and `signal` gets signals; the bus delivers again what they
+ * throw.
+ */
 export const providerRoutes = ({
   take,
   signal,
@@ -41,6 +45,10 @@ export const providerRoutes = ({
   on(resourceSignal, signal),
 ];
 
+/**
+ * Announces the types to templating and scheduling, durable on return. A repeat replaces the earlier announcement.
+ * @throws AnnealError Unavailable when the broker does not accept it
+ */
 export async function announceTypes(
   { bus, mint }: Pick<ServiceContext, 'bus' | 'mint'>,
   announcement: ProviderAnnouncement,

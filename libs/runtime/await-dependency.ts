@@ -11,6 +11,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 const firstWaitMs = 250;
 const longestWaitMs = 2_000;
 
+/** A database or broker that a process waits for. */
 export interface AwaitedDependency<T> {
   /** Its name in the log and in /health/ready, e.g. `the broker`. */
   readonly what: string;

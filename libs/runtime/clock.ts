@@ -26,6 +26,7 @@ export interface ClockRecord extends ClockReading {
   readonly skew: number;
 }
 
+/** The sources of a clock. */
 export interface ClockParts {
   readonly boot: string;
   readonly read: () => ClockReading;
@@ -45,6 +46,7 @@ const absorbedPerMs = 0.1;
 /** A process starts with the wall clock when it is further off than this: such a clock was wrong before. */
 const largestKeptMs = 24 * 3_600_000;
 
+/** The time of this process. It never runs backwards, also when the system clock is set. */
 export class Clock {
   readonly #parts: ClockParts;
   #last: ClockReading;

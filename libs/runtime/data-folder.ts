@@ -19,11 +19,13 @@ const known =
 /** Names that belong to file systems, not to programs. */
 const neutral: ReadonlySet<string> = new Set(['lost+found']);
 
+/** The data folder of a running server. */
 export interface DataFolder {
   /** Called when every file is open: from now on all of them must exist. */
   opened(): Promise<void>;
 }
 
+/** The folder, and the files that it must contain. */
 export interface DataFolderParameters {
   readonly folder: string;
   /**

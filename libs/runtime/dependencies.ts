@@ -14,6 +14,7 @@ const names: Readonly<Record<Part, string>> = { store: 'the database', bus: 'the
 /** One connection writes this process's sign of life, the other reads those of the other processes. */
 const presenceConnections = 2;
 
+/** The store and the broker of a process. An open call throws AnnealError Unavailable until its part is there. */
 export interface Dependencies {
   readonly checks: Readonly<Record<Part, () => Promise<void>>>;
   openStore(): Promise<Store>;
@@ -22,6 +23,7 @@ export interface Dependencies {
   openBus(options: Omit<OpenBusOptions, 'url'>): Promise<Bus>;
 }
 
+/** Begins to open the store and the broker. Returns at once; the checks report what is still missing. */
 export function createDependencies(options: {
   storeUrl: string;
   busUrl: string;

@@ -7,6 +7,7 @@ type Fault = () => Promise<void> | void;
 
 const armed = new Map<string, Fault>();
 
+/** Does nothing unless a test or `ANNEAL_FAULT` armed the point: then it throws, waits or kills the process. */
 export async function faultPoint(name: string): Promise<void> {
   if (armed.size === 0) return;
   await armed.get(name)?.();
@@ -18,6 +19,7 @@ export function armFault(name: string, fault: Fault): () => void {
   return () => armed.delete(name);
 }
 
+/** Disarms every point. */
 export const disarmFaults = (): void => armed.clear();
 
 /** @throws Error for a text that is not `<name>:<kill|throw>[:<nth>]`. */

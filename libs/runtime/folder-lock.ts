@@ -17,6 +17,7 @@ import { refuseForeign } from './data-folder.ts';
 const holderSchema = z.object({ pid: z.number().int().positive(), started: z.string(), url: z.string().optional() });
 type Holder = z.infer<typeof holderSchema>;
 
+/** The lock that this process holds. */
 export interface Lock {
   /** Records the server's address, for the error of a start that finds the folder locked. */
   announce(url: string): Promise<void>;
@@ -95,6 +96,10 @@ async function isAlive({ pid, started }: Holder): Promise<boolean> {
   return isRunning(pid) && (await startOf(pid)) === started;
 }
 
+/**
+ * Whether a process with this number runs. A process that has ended, but whose parent has not asked how, counts as
+ * ended.
+ */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

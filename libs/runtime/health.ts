@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { toFailure } from '@anneal/contracts/errors.ts';
 import type { Registry } from 'prom-client';
 
+/** A running server of health and metrics. */
 export interface HealthServer {
   readonly url: string;
   stop(): Promise<void>;
@@ -49,6 +50,10 @@ function teller(check: () => Promise<void>): () => Promise<string> {
   };
 }
 
+/**
+ * Serves health and metrics on a port of its own.
+ * @throws Error when the address is in use
+ */
 export async function serveHealth(options: {
   host: string;
   port: number;

@@ -9,6 +9,7 @@ import { activeTraceparent, traceHandling } from './trace.ts';
 /** Every host has its own queues; in metrics they are combined into two. */
 const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
 
+/** The metrics of the bus. */
 export const busMetrics = {
   sent: {
     name: 'anneal_messages_sent_total',
@@ -28,6 +29,7 @@ export const busMetrics = {
   },
 };
 
+/** A bus that counts and traces what passes, and that takes no work while the store is away. */
 export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate, 'guard'>): Bus {
   const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
   const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });

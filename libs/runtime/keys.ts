@@ -18,6 +18,10 @@ const parse = (text: string, from: string): Uint8Array[] =>
       return key;
     });
 
+/**
+ * Reads the keys: the first seals, all open. Two processes that start at once get the same new key.
+ * @throws AnnealError InvalidRequest for a text that is not a list of keys
+ */
 export async function loadKeys(options: { setting: string | undefined; dataDirectory: string }): Promise<Uint8Array[]> {
   if (options.setting !== undefined) return parse(options.setting, 'ANNEAL_KEYS');
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });

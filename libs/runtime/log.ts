@@ -4,6 +4,7 @@ import { PinoPretty } from 'pino-pretty';
 
 const secretNames = ['password', 'token', 'secret', 'authorization', 'x-auth-token', 'redfish_password', '$sealed'];
 
+/** The level, form and target of a log. */
 export interface LogOptions {
   level: string;
   format: 'json' | 'pretty';
@@ -11,6 +12,7 @@ export interface LogOptions {
   destination?: NodeJS.WritableStream;
 }
 
+/** A log that replaces secrets with `******`. */
 export function createLog({ level, format, destination = process.stderr }: LogOptions): Logger {
   const stream =
     format === 'pretty'

@@ -5,6 +5,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { Clock, type ClockRecord, type ClockReading } from './clock.ts';
 
+/** The clock of this machine, running. */
 export interface MachineClock {
   /** @see Clock.now */
   readonly now: () => Date;
@@ -14,6 +15,7 @@ export interface MachineClock {
   stop(): Promise<void>;
 }
 
+/** The metrics of the clock. */
 export const clockMetrics = {
   skew: {
     name: 'anneal_clock_skew_seconds',

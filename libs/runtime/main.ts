@@ -22,6 +22,7 @@ export const misconfiguredExitCode = 78;
 const isMisconfigured = (error: unknown): boolean =>
   error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unauthorized');
 
+/** Stops the services on SIGTERM or SIGINT. A second signal ends the process at once. */
 export function stopOnSignals(
   running: Pick<RunningServices, 'log' | 'stop'>,
   afterStop: () => Promise<void> = async () => {},

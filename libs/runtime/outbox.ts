@@ -19,12 +19,14 @@ export interface Outgoing {
   readonly message: Envelope;
 }
 
+/** A document that has messages to send. */
 export interface WithOutbox extends Document {
   readonly outbox: readonly Outgoing[];
   /** True while the outbox holds something; the index by which a restart finds it. */
   readonly unsent: boolean;
 }
 
+/** The bus of an outbox. */
 export interface Sender {
   readonly bus: Bus;
   /**

@@ -10,6 +10,7 @@ import { Gauge, type Registry } from 'prom-client';
 
 const labelNames = ['queue'] as const;
 
+/** The metrics of the queues. */
 export const queueMetrics = {
   depth: {
     name: 'anneal_queue_depth',

@@ -5,6 +5,7 @@
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { contentsOf, type Secrets } from './secrets.ts';
 
+/** Replaces each secret in output. */
 export const redaction = '******';
 /**
  * A shorter secret occurs in ordinary words, so its removal would destroy the text and show where it occurs. The

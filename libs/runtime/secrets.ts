@@ -23,6 +23,7 @@ import { gcmsiv } from '@noble/ciphers/aes.js';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
+/** Seals and opens values. The first key seals; each key opens what it sealed. */
 export interface Secrets {
   /** For creating the same secrets in a worker thread. */
   readonly keys: readonly Uint8Array[];

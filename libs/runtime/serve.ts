@@ -28,8 +28,10 @@ import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
 
+/** The variables of a process. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
+/** The services of this process. */
 export interface RunningServices {
   readonly log: Logger;
   readonly healthUrl: string;
@@ -39,6 +41,7 @@ export interface RunningServices {
   stop(): Promise<void>;
 }
 
+/** The services to start, and the dependencies to start them with. */
 export interface ServeOptions {
   services: readonly Service[];
   environment: ProcessEnvironment;

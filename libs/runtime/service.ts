@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client';
 import type { Secrets } from './secrets.ts';
 import type { SettingDefinitions, SettingsOf } from './settings.ts';
 
+/** The means that the runtime gives to a service. */
 export interface ServiceContext {
   readonly name: ServiceName;
   readonly bus: Bus;
@@ -27,6 +28,7 @@ export interface ServiceContext {
   readonly stopping: AbortSignal;
 }
 
+/** A service that accepts work. */
 export interface RunningService {
   /** Finishes the work in progress and gives the rest back. Called once. */
   stop(): Promise<void>;
@@ -34,6 +36,7 @@ export interface RunningService {
   check?(): Promise<void>;
 }
 
+/** A service: its name, its settings and its start. */
 export interface Service<D extends SettingDefinitions = SettingDefinitions> {
   readonly name: ServiceName;
   readonly settings: D;
@@ -41,6 +44,7 @@ export interface Service<D extends SettingDefinitions = SettingDefinitions> {
   start(context: ServiceContext, settings: SettingsOf<D>): Promise<RunningService>;
 }
 
+/** Keeps the type of the settings. Returns its argument. */
 export function defineService<D extends SettingDefinitions>(service: Service<D>): Service<D> {
   return service;
 }

@@ -7,6 +7,7 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
 import { nearestOf } from './nearest.ts';
 
+/** One setting: its variable, its form, its meaning and its cost. */
 export interface SettingDefinition<S extends z.ZodType = z.ZodType> {
   /** `ANNEAL_…` */
   readonly env: string;
@@ -19,9 +20,12 @@ export interface SettingDefinition<S extends z.ZodType = z.ZodType> {
   readonly secret?: boolean;
 }
 
+/** The settings of a service, by their names in the code. */
 export type SettingDefinitions = Readonly<Record<string, SettingDefinition>>;
+/** The values of settings. */
 export type SettingsOf<D extends SettingDefinitions> = { readonly [K in keyof D]: z.output<D[K]['schema']> };
 
+/** Keeps the type of each setting. Returns its argument. */
 export function defineSettings<D extends SettingDefinitions>(definitions: D): D {
   return definitions;
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { holdsCredentials } from '@anneal/contracts/provisioning.ts';
 import { defineSettings } from './settings.ts';
 
+/** The settings that every service has. */
 export const sharedSettings = defineSettings({
   dataDirectory: {
     env: 'ANNEAL_DATA',

@@ -15,6 +15,7 @@ const grantSchema = z.object({
   resource_id: z.string(),
   resource_name: z.string(),
 });
+/** The permission to signal one resource, which its signal URL carries. */
 export type SignalGrant = z.infer<typeof grantSchema>;
 
 /** The grant for the resource of a request to its provider. */

@@ -10,6 +10,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Handler } from '@anneal/bus/port.ts';
 import type { Blobs, Store } from '@anneal/store/port.ts';
 
+/** The gate before the handlers of a process. */
 export interface StoreGate {
   /** The handler, held back while the store is away. */
   guard(handler: Handler): Handler;
@@ -21,6 +22,7 @@ export interface StoreGate {
 
 const lookMs = 250;
 
+/** The gate before the handlers of a process (G1, G2). */
 export function createStoreGate(options: {
   store: Pick<Store, 'check' | 'blobs'>;
   log: { warn(facts: object, text: string): void; info(facts: object, text: string): void };

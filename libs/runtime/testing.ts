@@ -15,12 +15,14 @@ import { v7 } from 'uuid';
 import { createSecrets } from './secrets.ts';
 import type { ServiceContext } from './service.ts';
 
+/** The context of a service under test. */
 export interface TestContext extends ServiceContext {
   readonly directory: string;
   /** Closes everything that this context opened and removes its folder. */
   dispose(): Promise<void>;
 }
 
+/** The service under test, and what it shares with others. */
 export interface TestContextOptions {
   name: ServiceName;
   /** Shared with another context; then this one does not close them. */
@@ -32,6 +34,7 @@ export interface TestContextOptions {
   logLevel?: string;
 }
 
+/** A context on the embedded bus and store in a temporary folder. Dispose of it at the end of the test. */
 export async function createTestContext(options: TestContextOptions): Promise<TestContext> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'anneal-test-')));
   const newId = (): string => v7();

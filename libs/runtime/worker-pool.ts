@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
 import type { FromWorker, ToWorker } from './worker-thread.ts';
 
+/** The size and the limits of a pool. */
 export interface PoolOptions {
   /** The file that the workers run; it calls `serveJobs`. */
   readonly entry: URL;
@@ -26,12 +27,14 @@ export interface PoolOptions {
   readonly serve: (request: unknown) => Promise<unknown>;
 }
 
+/** A limit and its setting. */
 export interface WorkerLimit {
   readonly most: number;
   /** The name of the setting, for the refusal. */
   readonly setting: string;
 }
 
+/** A task for a worker, and its place among the others. */
 export interface Job {
   /** Jobs of one lane run in order; lanes take turns. */
   readonly lane: string;
@@ -43,6 +46,7 @@ export interface Job {
   readonly signal?: AbortSignal;
 }
 
+/** A pool that takes jobs until it is stopped. */
 export interface WorkerPool {
   /** @throws AnnealError TooLarge over a limit, LimitReached when the lane is full, or the error of the job. */
   run(job: Job): Promise<unknown>;
@@ -56,6 +60,7 @@ interface Waiting extends Job {
 
 const idleMs = 60_000;
 
+/** A pool of threads. It starts a thread when the first task needs it, and replaces a thread that ended. */
 export function createWorkerPool(options: PoolOptions): WorkerPool {
   const lanes = new Map<string, Waiting[]>();
   const idle: Member[] = [];

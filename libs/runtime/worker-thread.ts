@@ -4,11 +4,13 @@
 import { parentPort } from 'node:worker_threads';
 import { AnnealError, type Failure, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
 
+/** A message to a worker. */
 export type ToWorker =
   | { readonly kind: 'job'; readonly task: unknown }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'refusal'; readonly id: number; readonly failure: Failure };
 
+/** A message from a worker. */
 export type FromWorker =
   | { readonly kind: 'ready' }
   | { readonly kind: 'ask'; readonly id: number; readonly request: unknown }
@@ -18,6 +20,10 @@ export type FromWorker =
 /** Asks the service's thread. Array buffers in `moved` change hands instead of being copied. */
 export type AskService = (request: unknown, moved?: readonly ArrayBuffer[]) => Promise<unknown>;
 
+/**
+ * Serves the tasks of the pool. `make` runs once for each thread.
+ * @throws AnnealError Defect outside a worker thread
+ */
 export function serveJobs(make: (ask: AskService) => (task: unknown) => Promise<unknown>): void {
   const port = parentPort;
   if (!port) throw new AnnealError('Defect', 'This file must run in a worker thread.');

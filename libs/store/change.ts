@@ -14,6 +14,7 @@ import { DuplicateError, type Collection, type Document, type Draft } from './po
  */
 export type Source<T extends Document> = string | T | (() => Promise<T | undefined>);
 
+/** The outcome of a change. */
 export interface Changed<T extends Document> {
   /** The document as stored then. Undefined when it does not exist. */
   readonly document: T | undefined;

@@ -9,6 +9,7 @@ const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<S
   sqlite: async ({ url }) => (await import('./sqlite/store.ts')).openSqliteStore(url),
 };
 
+/** The place of the store. */
 export interface OpenStoreOptions {
   url: string;
   /** The largest number of connections to a database on a network; the URL's `maxPoolSize` overrides it. Default 20. */

@@ -16,24 +16,29 @@ export interface Document {
 /** A document as its writer passes it. */
 export type Draft<T extends Document> = Omit<T, 'version'>;
 
+/** An index of a collection. Every query names one. */
 export interface IndexDefinition {
   /** Paths into the document, in order; at most four. Values are strings, numbers, booleans or null (absent counts as null). */
   readonly fields: readonly string[];
   readonly unique?: boolean;
 }
 
+/** The name and indexes of a collection. A change of the indexes takes effect when the collection is next opened. */
 export interface CollectionDefinition {
   /** `<service>_<noun>`: a service owns its collections, and no other service reads them. */
   readonly name: string;
   readonly indexes: readonly IndexDefinition[];
 }
 
+/** A value that an index can hold. */
 export type IndexValue = string | number | boolean | null;
+/** A condition on the value of a field: equal, one of a list, or in a range. */
 export type FieldCondition =
   | IndexValue
   | { readonly in: readonly IndexValue[] }
   | { readonly gt?: IndexValue; readonly gte?: IndexValue; readonly lt?: IndexValue; readonly lte?: IndexValue };
 
+/** A query that an index serves (S4). Without `limit`, it returns every match. */
 export interface Query {
   /** All must hold. The fields, then those of `orderBy`, must be the beginning of one index (or `id` alone). */
   readonly where: Readonly<Record<string, FieldCondition>>;
@@ -42,6 +47,7 @@ export interface Query {
   readonly limit?: number;
 }
 
+/** One write among many. */
 export type BulkOperation<T extends Document> =
   /** Inserts, or replaces the document of that id. */
   | { readonly kind: 'put'; readonly document: Draft<T> }
@@ -49,8 +55,10 @@ export type BulkOperation<T extends Document> =
   | { readonly kind: 'replace'; readonly document: Draft<T>; readonly version: number }
   | { readonly kind: 'remove'; readonly id: string; readonly version?: number };
 
+/** `stale`: the version has changed. `absent`: there is no document to replace or remove. */
 export type BulkOutcome = 'done' | 'duplicate' | 'stale' | 'absent';
 
+/** The id or a unique index exists already. It is not an AnnealError, because only the caller knows what it means. */
 export class DuplicateError extends Error {
   override readonly name = 'DuplicateError';
   readonly collection: string;
@@ -64,6 +72,7 @@ export class DuplicateError extends Error {
   }
 }
 
+/** The documents of one kind. Every method throws AnnealError Unavailable when the database stays away. */
 export interface Collection<T extends Document> {
   /** @throws DuplicateError when the id or a unique index is taken. */
   insert(document: Draft<T>): Promise<T>;
@@ -91,6 +100,7 @@ export interface Blobs {
   remove(hashes: readonly string[], putBefore: number): Promise<number>;
 }
 
+/** One database. */
 export interface Store {
   /** Opens a collection and creates its indexes. Repeats are harmless. */
   collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>>;

@@ -10,6 +10,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { DueTimes } from './due-times.ts';
 import type { BulkOperation, Collection, Store } from './port.ts';
 
+/** A durable timer. Setting one with the same id replaces it. */
 export interface Timer {
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -17,12 +18,14 @@ export interface Timer {
   readonly data: Json;
 }
 
+/** The timers of one service. Both writes are durable on return, and repeats are harmless. */
 export interface Timers {
   set(timers: readonly Timer[]): Promise<void>;
   cancel(ids: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** Where the timers are, and what to do when one is due. */
 export interface TimerOptions {
   store: Store;
   /** The collection that holds them, e.g. `scheduling_timers`. */
@@ -49,6 +52,7 @@ interface TimerDocument {
 const batch = 200;
 const slowestRetryMs = 30_000;
 
+/** Opens the timers of a collection and begins to fire those that are due (T1 to T3). */
 export async function createTimers(options: TimerOptions): Promise<Timers> {
   const collection = await options.store.collection<TimerDocument>({
     name: options.collection,

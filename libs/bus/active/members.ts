@@ -39,6 +39,7 @@ export interface MembersOptions {
   readonly log: BusLog;
 }
 
+/** The processes on one broker, and this process among them. */
 export class BusMembers {
   readonly id: string;
   readonly store: Store;

@@ -62,6 +62,10 @@ export const soleOwner: Ownership = {
   close: () => Promise.resolve(),
 };
 
+/**
+ * The owners of queues with a single active consumer, recorded in the store. A lost race is repeated by the next
+ * round.
+ */
 export class Owners implements Ownership {
   readonly #records: Collection<OwnerDocument>;
   readonly #members: BusMembers;

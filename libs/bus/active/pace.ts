@@ -1,6 +1,7 @@
 /** How long a store takes to answer. Follows a slow answer at once, and forgets it over the next ten answers. */
 const kept = 0.8;
 
+/** Measures how long the store takes to answer a renewal, in milliseconds. */
 export class RenewalPace {
   #ms = 0;
 

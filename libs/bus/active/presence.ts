@@ -36,6 +36,7 @@ export interface MemberDocument {
 /** How long the others wait for a renewal before they replace a process whose store takes `latencyMs` to answer. */
 export const waitFor = (latencyMs: number): number => deadMs + missedAnswers * latencyMs;
 
+/** Renews the document of this process (P1 to P3). */
 export class Presence {
   readonly consumers = new Map<string, number>();
   readonly wants = new Set<string>();

@@ -21,6 +21,7 @@ export interface Assignment {
   readonly settled: boolean;
 }
 
+/** The queues that this process should claim, give and keep. */
 export function assignmentOf({ me, members, owners }: OwnershipMap): Assignment {
   const claim: string[] = [];
   const give: string[] = [];

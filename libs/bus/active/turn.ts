@@ -16,6 +16,7 @@ export interface TurnConsumer {
 const yieldMs = 1_000;
 const againMs = 250;
 
+/** Runs the consumers of one queue while this process owns it. */
 export class Turn implements Contender {
   readonly #queue: string;
   readonly #ownership: Ownership;

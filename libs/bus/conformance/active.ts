@@ -32,6 +32,7 @@ interface Process {
   readonly changes: () => number;
 }
 
+/** Registers the tests of single active consumers for an adapter. */
 export function activeConformance(name: string, harness: BusHarness): void {
   describe(`the one active consumer on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;

@@ -12,6 +12,7 @@ const soon = { timeout: 30_000, interval: 5 };
 const keepMs = 3_600_000;
 const large = 'x'.repeat(300_000);
 
+/** Registers the tests of large messages for an adapter. */
 export function claimCheckConformance(name: string, harness: BusHarness): void {
   describe(`claim checks on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;

@@ -28,6 +28,7 @@ const q = 'test.q';
 const soon = { timeout: 30_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
+/** Registers the tests of B1 to B7 for an adapter. */
 export function busConformance(name: string, harness: BusHarness): void {
   claimCheckConformance(name, harness);
   describe(`a bus on ${name}`, () => {

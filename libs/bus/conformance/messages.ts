@@ -6,23 +6,30 @@ import { requestDied } from '@anneal/contracts/resource.ts';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
+/** The message that most tests send. */
 export const work = message('test.work', 'Something to do.', z.object({ n: z.number(), text: z.string().optional() }));
+/** The question that the tests ask. */
 export const sum = call('test.sum', 'A short question.', {
   question: z.object({ a: z.number(), b: z.number() }),
   answer: z.object({ sum: z.number() }),
 });
+/** The event that most tests publish. */
 export const happened = event(
   'test.thing.happened',
   'Something happened.',
   z.object({ n: z.number(), text: z.string().optional() }),
 );
+/** An event with another topic, of four words. */
 export const otherFailed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
 
+/** The messages that a bus of a test accepts. */
 export const testRegistry: ReadonlyMap<string, Definition> = new Map(
   ([work, sum, happened, otherFailed, requestDied] as Definition[]).map((definition) => [definition.type, definition]),
 );
 
+/** Makes the messages of the tests, with a new id each. */
 export const mintTestMessage = createMint({ source: 'anneal/test', newId: randomUUID, now: () => new Date() });
+/** A log that writes nothing. */
 export const silent = {
   debug: () => undefined,
   info: () => undefined,

@@ -12,6 +12,7 @@ import type { Bus } from '../port.ts';
 
 const about = { source: 'anneal/test', newId: randomUUID, now: () => new Date(), log: silent };
 
+/** Opens a bus with the messages of the tests. */
 export const openTestBus = (parameters: { url: string; store: Store; source?: string }): Promise<Bus> =>
   openBus({ ...about, registry: testRegistry, ...parameters });
 

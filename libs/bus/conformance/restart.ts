@@ -21,6 +21,7 @@ const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) =>
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
 const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 1));
 
+/** Registers the tests with a broker that is killed and started again. */
 export function busRestartConformance(name: string, harness: BusHarness, broker: BrokerOfOurs): void {
   describe(`a bus on ${name} whose broker is killed and started again`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;

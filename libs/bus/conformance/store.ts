@@ -7,6 +7,7 @@ export interface StoreTrouble {
   lateMs: number;
 }
 
+/** A store that fails or answers late while a test wants it. */
 export function mayMisbehave(store: Store): { store: Store; trouble: StoreTrouble } {
   const trouble: StoreTrouble = { away: false, lateMs: 0 };
   const call = async (run: () => unknown): Promise<unknown> => {

@@ -4,6 +4,7 @@ import type { Document } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BusHarness } from './conformance.ts';
 
+/** Registers the tests of V1 to V3 for an adapter. */
 export function topologyConformance(name: string, harness: BusHarness): void {
   describe(`the topology on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;

@@ -7,6 +7,7 @@ interface Entry<T> {
 /** Node treats a longer delay as no delay. */
 const longestDelayMs = 2 ** 31 - 1;
 
+/** Reports entries when they are due, in milliseconds of the given clock. */
 export class Alarm<T> {
   readonly #heap: Entry<T>[] = [];
   readonly #now: () => number;

@@ -40,6 +40,7 @@ export interface Tick {
 
 const failedCommitWaitMs = 200;
 
+/** The broker inside this process. */
 export class EmbeddedBroker implements Broker {
   readonly inbox = `anneal.replies.${randomUUID()}`;
   readonly queues: Broker['queues'];

@@ -72,6 +72,7 @@ const layout = 1;
 /** A predecessor that was just killed may hold the lock for a moment. */
 const lockPatienceMs = 1000;
 
+/** The tables of the broker. All writes of a tick share one transaction. */
 export class Database {
   readonly #db: DatabaseSync;
   readonly #reclaimer: Reclaimer;

@@ -16,6 +16,7 @@ interface DeadRow {
   readonly bytes: string | Uint8Array;
 }
 
+/** The dead letters in the tables of the broker. */
 export function createDeadLetters({ database, lanes, inTick, append }: Tick): DeadLetters {
   const find = (id: string): DeadRow | undefined =>
     database.get('SELECT * FROM dead WHERE id = ?', id) as DeadRow | undefined;

@@ -6,6 +6,7 @@ import type { LaneItem, Lane, TakenItem } from './lane.ts';
 const pageRows = 256;
 const unread = 'seq, subject, sent_at, attempts, due';
 
+/** Fills the lanes and serves their consumers. */
 export class Feed {
   readonly #database: Database;
   readonly #now: () => Date;

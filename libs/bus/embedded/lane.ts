@@ -42,6 +42,7 @@ export interface TakenItem {
 
 const memoryLimit = 10_000;
 
+/** One queue in memory: who gets which item next. It holds each item until it is settled. */
 export class Lane {
   readonly name: string;
   /** The id of its row. Undefined for a listener without a group, which has no row. */

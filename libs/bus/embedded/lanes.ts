@@ -5,6 +5,10 @@ import { matcherOf, type Matcher } from '../pattern.ts';
 import type { Database, StoredQueue } from './database.ts';
 import { Lane } from './lane.ts';
 
+/**
+ * Finds and opens lanes.
+ * @throws AnnealError InvalidRequest for a queue without a name
+ */
 export class Lanes {
   readonly #database: Database;
   readonly #byName = new Map<string, Lane>();

@@ -5,6 +5,7 @@ import type { QueueMeasure } from '../port.ts';
 import type { Tick } from './broker.ts';
 import type { Lane } from './lane.ts';
 
+/** The operators' view of the queues. */
 export function createEmbeddedQueues({ database, lanes, now, inTick }: Tick): Broker['queues'] {
   const measureOf = (lane: Lane): QueueMeasure => {
     const id = lane.id ?? 0;

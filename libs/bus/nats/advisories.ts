@@ -38,6 +38,7 @@ const removedBefore = 'Unacknowledged message was deleted';
 
 type AdvisoryParts = ConsumptionParts & { readonly publisher: NatsPublisher };
 
+/** Begins to handle the advisories. Processes on one broker share them (V1, V2). */
 export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumption> {
   const { connection } = parts;
   const { stream } = connection.names;

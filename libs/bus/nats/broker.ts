@@ -45,6 +45,7 @@ const aliveMs = 1_000;
 const structured = { [contentTypeHeader]: contentType };
 const inboxRoot = '_INBOX.anneal.replies.';
 
+/** The broker on NATS JetStream. */
 export class NatsBroker implements Broker {
   readonly inbox: string;
   readonly members: BusMembers;

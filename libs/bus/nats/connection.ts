@@ -20,6 +20,7 @@ const notReady = 503;
 const noMessage = 10037;
 const lostInput = 10014;
 
+/** The connection to the servers. It reconnects by itself, for ever. */
 export class JetStreamConnection {
   readonly nc: NatsConnection;
   readonly jsm: JetStreamManager;
@@ -232,12 +233,14 @@ function unauthorized(what: string, cause: Error): AnnealError {
   });
 }
 
+/** The error of an attempt that failed because the servers could not be reached. `what` names the attempt. */
 export function unavailable(what: string, cause: unknown): AnnealError {
   return new AnnealError('Unavailable', `${what}: ${textOf(cause)}.`, { cause });
 }
 
 const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
+/** Whether the server reports that the stream or the consumer does not exist. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof JetStreamApiError && (error.status === 404 || error.code === lostInput);
 }

@@ -28,6 +28,7 @@ interface Held extends InHand {
   timer?: NodeJS.Timeout | undefined;
 }
 
+/** Takes messages from one queue and settles them. */
 export class Consumption implements BrokerConsumer {
   readonly #parts: ConsumptionParts;
   readonly #settlement: Settlement;

@@ -20,6 +20,7 @@ const letterHeader = 'Anneal-Letter';
 /** Headers count towards the largest message size, so a failure with a hundred mistakes is cut to keep the letter. */
 const letterBytes = 64 * 1024;
 
+/** The dead letters in their stream. */
 export class NatsDeadLetters implements DeadLetters {
   readonly #connection: JetStreamConnection;
   readonly #publisher: NatsPublisher;

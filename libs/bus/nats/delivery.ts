@@ -1,8 +1,11 @@
 /** The data on a message: our headers, and the facts that JetStream writes into the reply subject of a delivery. */
 import type { Msg } from '@nats-io/transport-node';
 
+/** The content type of the data. */
 export const contentTypeHeader = 'content-type';
+/** The subject of the message, which orders events. */
 export const subjectHeader = 'Anneal-Subject';
+/** How long the message may wait, in milliseconds. */
 export const ttlHeader = 'Anneal-Ttl';
 
 export interface DeliveryFacts {
@@ -21,10 +24,12 @@ export interface GivenUp {
 
 const givenUpHeader = 'Anneal-Given-Up';
 
+/** The headers that carry the reason of the server. */
 export const givenUpHeaders = (givenUp: GivenUp): Record<string, string> => ({
   [givenUpHeader]: encodeURIComponent(JSON.stringify(givenUp)),
 });
 
+/** The reason of the server for a message that it gave up, or undefined for any other message. */
 export function givenUpOf({ headers }: Msg): GivenUp | undefined {
   const text = headers?.get(givenUpHeader) ?? '';
   return text === '' ? undefined : (JSON.parse(decodeURIComponent(text)) as GivenUp);

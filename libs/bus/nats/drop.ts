@@ -2,6 +2,7 @@
 import type { BusLog } from '../broker.ts';
 import { JetStreamConnection } from './connection.ts';
 
+/** Removes every stream and consumer of the prefix. A repeat is harmless. */
 export async function dropNatsPrefix({ url, log }: { url: string; log: BusLog }): Promise<void> {
   const connection = await JetStreamConnection.open({ url, name: 'anneal/drop', id: 'drop', log });
   const names = new Set(Object.values(connection.names.stream));

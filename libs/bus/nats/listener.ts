@@ -12,6 +12,7 @@ interface Heard {
   attempt: number;
 }
 
+/** Takes events without a group: those that are published while it listens. */
 export class NatsListener implements BrokerConsumer {
   readonly #connection: JetStreamConnection;
   readonly #intake: BrokerIntake;

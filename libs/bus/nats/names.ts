@@ -27,13 +27,17 @@ const unescapeWord = (word: string): string => {
   return decodeURIComponent(bytes);
 };
 
+/** A name as tokens of a subject: each word is escaped, the dots stay. */
 export const escapeWords = (name: string): string => name.split('.').map(escapeWord).join('.');
 /** One token of a subject; also the name of a consumer. */
 export const subjectToken = (name: string): string => name.split('.').map(escapeWord).join('_');
+/** The name that was escaped into a subject or a token. */
 export const nameOfSubject = (token: string): string => token.split(/[._]/).map(unescapeWord).join('.');
 
+/** Whether the queue belongs to a group of listeners. */
 export const isGroupQueue = (queue: string): boolean => queue.startsWith(groupPrefix);
 
+/** The names of streams, subjects and consumers under a prefix. */
 export function createNames(prefix: string) {
   const stream = {
     requests: `${prefix}-requests`,

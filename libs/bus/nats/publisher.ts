@@ -46,6 +46,7 @@ interface PubAck {
   readonly error?: { readonly description?: string };
 }
 
+/** Sends, and resolves when the stream has stored the message. A repeat with the same id is stored once. */
 export class NatsPublisher {
   readonly #connection: JetStreamConnection;
   readonly #inbox = createInbox();

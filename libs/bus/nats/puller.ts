@@ -15,6 +15,7 @@ const heartbeatMs = 5_000;
 const againMs = 250;
 const missedMs = heartbeatMs * 2 + 1_000;
 
+/** Asks one durable consumer for messages (L1 to L3). */
 export class Puller {
   readonly #connection: JetStreamConnection;
   readonly #address: Address;

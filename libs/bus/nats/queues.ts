@@ -10,6 +10,7 @@ import { filtersOf, type Topology } from './topology.ts';
 
 const deletesAtOnce = 64;
 
+/** The operators' view of the queues. */
 export function createNatsQueues(parameters: {
   connection: JetStreamConnection;
   topology: Topology;

@@ -11,6 +11,7 @@ import { filtersOf, type Topology } from './topology.ts';
 const mostRescued = 5_000;
 const refusedMs = 2_000;
 
+/** Refuses the messages that dead consumers had, so that the server delivers them again at once. */
 export async function rescue(
   { connection, topology, retries }: { connection: JetStreamConnection; topology: Topology; retries: NatsRetries },
   address: Address,

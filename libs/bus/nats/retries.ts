@@ -26,6 +26,7 @@ export interface StoredRetry extends RetryRecord {
 const historyKept = 32;
 const untold = 'The consumer died during this attempt.';
 
+/** The records of attempts that ended, and the delays before the next ones. */
 export class NatsRetries {
   readonly #connection: JetStreamConnection;
   readonly #publisher: NatsPublisher;

@@ -33,6 +33,7 @@ export interface InHand {
   record: Promise<StoredRetry | undefined>;
 }
 
+/** Ends a delivery: acknowledged, delayed or dead. */
 export class Settlement {
   readonly #parts: ConsumptionParts;
   readonly #address: Address;

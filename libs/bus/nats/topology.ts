@@ -37,6 +37,7 @@ const alreadyThere = 10148;
 /** No room in the account, on the servers of a cluster, or on the server. */
 const outOfRoom = new Set([10002, 10005, 10023, 10047]);
 
+/** Creates streams and consumers when they are first used. Repeats and races are harmless. */
 export class Topology {
   readonly #connection: JetStreamConnection;
   readonly #ensured = new Map<string, Promise<void>>();
@@ -182,6 +183,7 @@ export class Topology {
   }
 }
 
+/** The subjects that a consumer takes; none for all. */
 export const filtersOf = ({ config }: ConsumerInfo): string[] =>
   config.filter_subjects ?? (config.filter_subject === undefined ? [] : [config.filter_subject]);
 

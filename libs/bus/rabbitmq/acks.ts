@@ -7,6 +7,7 @@
  */
 import type { Channel, Message } from 'amqplib';
 
+/** Acknowledges the messages of one channel (A1, A2). */
 export class Acks {
   readonly #channel: Pick<Channel, 'ack'>;
   readonly #oldestInHand: () => Message | undefined;

@@ -21,6 +21,7 @@ export interface Note extends Document {
   readonly at: string;
 }
 
+/** Reads and writes the notes of one process. */
 export class Notes {
   readonly #collection: Collection<Note>;
   readonly #log: BusLog;

@@ -56,6 +56,7 @@ interface Parts {
 const checkMs = 5000;
 const notesKeptMs = 14 * 24 * 3600_000;
 
+/** The broker on RabbitMQ. */
 export class RabbitmqBroker implements Broker {
   readonly members: BusMembers;
   readonly queues: Broker['queues'];

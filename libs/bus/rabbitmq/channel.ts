@@ -10,6 +10,7 @@ import { connectionReason, type RabbitConnection } from './connection.ts';
 const answerMs = 15_000;
 const pollMs = 20;
 
+/** Asks one question at a time, each for at most 15 s. */
 export class QuestionChannel {
   readonly #connection: RabbitConnection;
   #channel: Channel | undefined;

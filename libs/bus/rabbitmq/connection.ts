@@ -23,6 +23,7 @@ const longestWaitMs = 2000;
 /** For a broker that was just started. A process waits longer by opening again. */
 const patienceMs = 2_000;
 
+/** The connection to one server at a time (K1, K2). */
 export class RabbitConnection {
   model: ChannelModel | undefined;
   /** The reason why the broker takes no messages at the moment. */

@@ -58,6 +58,7 @@ export interface TakerOptions {
 const startMs = 15_000;
 const reopenMs = 100;
 
+/** Takes messages from one queue and settles them. */
 export class Taker implements BrokerConsumer, ConnectionUser {
   readonly #options: TakerOptions;
   readonly #held = new Set<Item>();

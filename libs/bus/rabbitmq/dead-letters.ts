@@ -38,6 +38,7 @@ export type Resend = (letter: { queue: string; subject: string | undefined; cont
 
 const page = 500;
 
+/** The dead letters in the store. */
 export class RabbitDeadLetters implements DeadLetters {
   readonly #letters: Collection<Dead>;
   readonly #now: () => Date;

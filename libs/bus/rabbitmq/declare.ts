@@ -30,6 +30,7 @@ interface Parts {
   readonly log: BusLog;
 }
 
+/** Declares queues so that they survive a broker that is killed soon after. */
 export class Declarer {
   readonly #parts: Parts;
   /** The next queue that is declared to record the earlier ones. */

@@ -28,6 +28,7 @@ export interface Standing {
 
 const historyKept = 50;
 
+/** The facts that headers and broker report about a delivery. */
 export function arrivalOf(queue: string, message: Message): RabbitDelivery {
   const { headers: given, messageId } = message.properties;
   const keyOf = (id: unknown): string | undefined =>
@@ -89,6 +90,7 @@ export function lastDeathOf({ properties }: Message): { queue: string; reason: s
   return from === undefined || why === undefined ? undefined : { queue: from, reason: why };
 }
 
+/** The history with one more entry. It keeps the newest. */
 export const withEntry = (history: readonly LoggedAttempt[], entry: LoggedAttempt): LoggedAttempt[] =>
   [...history, entry].slice(-historyKept);
 

@@ -5,6 +5,7 @@
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 
+/** The marks of queues that the broker has recorded for good. */
 export class Written {
   readonly #marks: Collection<Document>;
   readonly #log: BusLog;

@@ -4,6 +4,7 @@ import type { RabbitConnection, ConnectionUser } from './connection.ts';
 
 const againMs = 200;
 
+/** The queue of answers to this process. It lasts as long as its connection. */
 export class DeliveryInbox implements ConnectionUser {
   readonly name: string;
   readonly #connection: RabbitConnection;

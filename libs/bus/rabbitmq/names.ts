@@ -42,6 +42,7 @@ const longestLevelMs = 2 ** 31;
 /** An idle queue of waits is removed after its own length plus this time. */
 export const idleMs = 10 * 60_000;
 
+/** The length of the wait that serves a delay: the next longer of a few, up to the longest. In milliseconds. */
 export const levelOf = (delayMs: number): number => {
   let level = shortestLevelMs;
   while (level < delayMs && level < longestLevelMs) level *= 2;
@@ -51,6 +52,7 @@ export const levelOf = (delayMs: number): number => {
 /** Far more than the bus ever tries. The broker must not drop a message by its own count (RabbitMQ 4 does so at 20). */
 const deliveryLimit = 1_000_000;
 
+/** The names of queues and exchanges under a prefix. */
 export class RabbitNames {
   readonly #prefix: string;
   readonly #hostQueues: BrokerEndpoint['hostQueues'];

@@ -5,6 +5,7 @@ import { withoutBrokerHeaders, type RabbitDelivery } from './delivery.ts';
 import { headers, type RabbitNames } from './names.ts';
 import type { OutgoingLetter } from './publisher.ts';
 
+/** Makes letters from messages. */
 export class Letters {
   readonly #names: RabbitNames;
   readonly #now: () => Date;

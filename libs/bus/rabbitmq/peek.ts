@@ -14,6 +14,10 @@ export type Look = (queue: string, limit: number) => Promise<readonly GetMessage
 
 const patienceMs = 1000;
 
+/**
+ * The function that reads the first messages of a queue.
+ * @throws AnnealError Unavailable while the broker is away
+ */
 export function createPeek(parts: {
   connection: RabbitConnection;
   names: RabbitNames;

@@ -42,6 +42,7 @@ const windowLetters = 2048;
 const windowBytes = 32 * 1024 * 1024;
 const sweepMs = 250;
 
+/** Sends all letters of this process (P1 to P4). */
 export class RabbitPublisher implements ConnectionUser {
   readonly #connection: RabbitConnection;
   readonly #timeoutMs: number;

@@ -30,6 +30,7 @@ interface Counts {
 /** Without a consumer the first message stays the first, so its time is kept for this long. */
 const headKeptMs = 10_000;
 
+/** The operators' view of the queues. */
 export function createRabbitQueues(parts: Parts): Broker['queues'] {
   const { names, asker, look, registry, retries, takers, now } = parts;
   const heads = new Map<

@@ -17,6 +17,7 @@ export interface KnownQueue extends Document {
 
 const page = 1000;
 
+/** The list of queues in the store. Every change is safe beside other processes. */
 export class QueueRegistry {
   readonly #queues: Collection<KnownQueue>;
   readonly #log: BusLog;

@@ -43,6 +43,7 @@ interface Parts {
   readonly log: BusLog;
 }
 
+/** Handles the messages that the broker moves to its queue of rejected ones. */
 export class Rejected implements ConnectionUser {
   readonly #parts: Parts;
   readonly #ready = Promise.withResolvers<void>();

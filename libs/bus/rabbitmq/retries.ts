@@ -24,6 +24,7 @@ interface Parameters {
   readonly now: () => Date;
 }
 
+/** Sends messages to the queues of waits, from which the broker returns them. */
 export class RabbitRetries {
   readonly #parameters: Parameters;
   /** Messages that this process sent to the waits and has not seen again, with the time when each is due. */

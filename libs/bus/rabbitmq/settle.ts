@@ -9,6 +9,7 @@ import type { Afterlife } from './consumer.ts';
 
 const againMs = 500;
 
+/** The functions that store a retry or a dead letter. They try until they succeed or the process stops. */
 export function createAfterlife(parts: {
   retries: RabbitRetries;
   graveyard: RabbitDeadLetters;

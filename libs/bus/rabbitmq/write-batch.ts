@@ -9,6 +9,7 @@
 import type { Connection } from 'amqplib';
 import type { Duplex } from 'node:stream';
 
+/** Batches the writes of one connection (W1, W2). */
 export class WriteBatch {
   /** The driver does not declare its stream. Without the stream everything works, but slower. */
   readonly #stream: Pick<Duplex, 'cork' | 'uncork' | 'prependListener'> | undefined;

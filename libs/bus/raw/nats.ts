@@ -8,6 +8,7 @@ import type { RawPipe } from './pipe.ts';
 
 const dedupeMs = 120_000;
 
+/** Opens the plain driver for the bench, with the guarantees of the adapter. */
 export async function openRawNats({ url, name }: { url: string; name: string }): Promise<RawPipe> {
   const { connection, replicas } = await readNatsUrl(url);
   const nc = await connect(connection);

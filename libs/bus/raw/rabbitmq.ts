@@ -4,6 +4,7 @@ import { RabbitNames } from '../rabbitmq/names.ts';
 import { parseUrl } from '../rabbitmq/url.ts';
 import type { RawPipe } from './pipe.ts';
 
+/** Opens the plain driver for the bench, with the guarantees of the adapter. */
 export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe> {
   const endpoint = parseUrl(url);
   const names = new RabbitNames(endpoint);

@@ -16,6 +16,7 @@ import { v7 } from 'uuid';
 import { guarantees, type ProviderDeath, type Guarantee, type Subject } from './guarantees.ts';
 import { Probe, type SampleResource } from './probe.ts';
 
+/** The provider to check, and how to reach it. */
 export interface CheckOptions {
   /** The broker: `amqp://…` or `nats://…`, with the prefix of its names. */
   readonly url: string;
@@ -34,6 +35,7 @@ export interface CheckOptions {
   readonly onVerdict: (verdict: Verdict) => void;
 }
 
+/** The result of one check. */
 export interface Verdict {
   readonly id: string;
   readonly title: string;

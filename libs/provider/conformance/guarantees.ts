@@ -7,6 +7,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ProbeAnswer, Probe, SampleResource } from './probe.ts';
 import type { Request } from '../document.ts';
 
+/** The requests that the checks may send to a provider. A check without its part is not run. */
 export interface Subject extends SampleResource {
   /** Other values for properties that can be changed in place. */
   readonly changed?: JsonObject;
@@ -16,12 +17,14 @@ export interface Subject extends SampleResource {
   readonly deaths?: readonly ProviderDeath[];
 }
 
+/** One way in which the provider dies. */
 export interface ProviderDeath {
   readonly name: string;
   /** Called before a request is sent; the function that it returns is called after that. */
   readonly arm: () => Promise<() => Promise<void>>;
 }
 
+/** A guarantee and its check. */
 export interface Guarantee {
   readonly id: string;
   readonly title: string;
@@ -35,6 +38,7 @@ export interface Guarantee {
 const lateMs = 20_000;
 const shortDeadlineMs = 2_000;
 
+/** The guarantees in the order of their checks. */
 export const guarantees: readonly Guarantee[] = [
   {
     id: 'G1',

@@ -24,6 +24,7 @@ export interface SampleResource {
   readonly properties: JsonObject;
 }
 
+/** The bus and the queue by which the probe reaches the provider. */
 export interface ProbeOptions {
   readonly bus: Bus;
   readonly mint: Mint;
@@ -36,8 +37,10 @@ export interface ProbeOptions {
   readonly withinMs: number;
 }
 
+/** A response of the provider, with its envelope. */
 export type ProbeAnswer = Envelope<ResourceResponse>;
 
+/** The part of a request that its sample does not hold. */
 export interface ProbeRequestOptions {
   readonly fence?: number;
   /** Milliseconds from now; default: ten minutes. */
@@ -53,6 +56,7 @@ const removalPauseMs = 200;
 
 const plain = { create: resourceCreate, delete: resourceDelete, check: resourceCheck } as const;
 
+/** Sends requests to one provider and keeps its answers. Close it, so that the queue of its responses is removed. */
 export class Probe {
   readonly #options: ProbeOptions;
   readonly #replies: string;

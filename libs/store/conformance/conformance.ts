@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../open.ts';
 import { DuplicateError, type BulkOperation, type Collection, type Document, type Store } from '../port.ts';
 
+/** How the suite opens stores of an adapter. */
 export interface StoreHarness {
   /** The URL of an empty store, which exists until it is disposed of. */
   fresh(): Promise<{ url: string; dispose(): Promise<void> }>;
@@ -25,6 +26,7 @@ const definition = {
 };
 const unique = { name: 'test_unique', indexes: [{ fields: ['group', 'owner.name'], unique: true }] };
 
+/** Registers the tests of S1 to S4 for an adapter. */
 export function storeConformance(name: string, harness: StoreHarness): void {
   describe(`a store on ${name}`, () => {
     let url: string;

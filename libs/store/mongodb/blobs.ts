@@ -14,6 +14,10 @@ interface Blob {
   put_at?: number;
 }
 
+/**
+ * The blobs in a database. `patienceMs` limits the wait for the pieces of another writer.
+ * @throws MissingPieces while a piece of a blob is absent
+ */
 export function blobsOn(parameters: {
   db: Db;
   guard: <R>(run: () => Promise<R>) => Promise<R>;

@@ -16,6 +16,7 @@ import type { Operation, OperationResult } from './operation.ts';
 import { MissingPieces, Pieces, pieceSize } from './pieces.ts';
 import type { Stored } from './stored.ts';
 
+/** The body of a document: its text, or the names of its pieces. */
 export type StoredBody = Pick<Stored, 'body' | 'pieces'>;
 
 interface InPieces {
@@ -29,6 +30,7 @@ const largest = 64 * 1024 * 1024;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
+/** Writes and reads the bodies of documents: in the document, or in pieces when they are too large for MongoDB. */
 export class StoredBodies {
   readonly #pieces: Pieces;
   /** Documents that were in pieces at this process's last read or write. */

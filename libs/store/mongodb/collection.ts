@@ -29,6 +29,7 @@ export interface Shared {
 /** The largest number of ids in one query. */
 const idsAtOnce = 2000;
 
+/** A collection of the port on MongoDB. */
 export class MongoCollection<T extends Document> implements Collection<T> {
   readonly #driver: Driver<Stored>;
   readonly #definition: CollectionDefinition;

@@ -2,6 +2,10 @@
 import { MongoClient } from 'mongodb';
 import { optionsFor } from './url.ts';
 
+/**
+ * Removes the database. A repeat is harmless.
+ * @throws Error of the driver when the server cannot be reached
+ */
 export async function dropDatabase(url: string): Promise<void> {
   const client = new MongoClient(url, optionsFor(url));
   try {

@@ -25,10 +25,15 @@ interface Schema {
   fields: string[];
 }
 
+/** The paths of all indexes without `id`, each once. */
 export const indexFields = (indexes: Iterable<IndexDefinition>): string[] => [
   ...new Set([...indexes].flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
 ];
 
+/**
+ * Creates the declared indexes and removes others (I1 to I3). Repeats are harmless.
+ * @throws AnnealError Unavailable for a newer layout, Conflict when documents contradict a unique index
+ */
 export async function makeIndexes(parameters: {
   db: Db;
   name: string;

@@ -12,8 +12,10 @@ interface Piece {
   content: Binary;
 }
 
+/** The size of a piece, in bytes. With its id it is below MongoDB's limit of 16 MiB. */
 export const pieceSize = 8 * 1024 * 1024;
 
+/** Writes, reads and removes the pieces of large contents. */
 export class Pieces {
   readonly #driver: Driver<Piece>;
   readonly #patienceMs: number;
@@ -60,6 +62,7 @@ export async function once(insert: () => Promise<unknown>, patienceMs: number): 
   }
 }
 
+/** A document names pieces that the store does not have (yet). A retry may find them. */
 export class MissingPieces extends AnnealError {
   constructor(what: string) {
     super('Unavailable', `A part of ${what} is missing in the store.`);

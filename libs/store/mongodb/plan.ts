@@ -8,11 +8,14 @@
  */
 import type { Operation } from './operation.ts';
 
+/** The commands for writes. */
 export type Family = 'insert' | 'update' | 'remove';
 
+/** The command that carries the operation. */
 export const familyOf = ({ kind }: Operation): Family =>
   kind === 'put' || kind === 'replace' ? 'update' : kind === 'insert' ? 'insert' : 'remove';
 
+/** Divides the operations of waiting calls into steps, whose operations have different ids. The order per id stays. */
 export function stepsOf(calls: readonly (readonly Operation[])[], options: { tied: boolean }): Operation[][] {
   const steps: Operation[][] = [];
   /** The first step that is free for the id. */

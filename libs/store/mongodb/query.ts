@@ -4,6 +4,7 @@ import { indexed, keyOf } from './stored.ts';
 
 type Filter = Record<string, unknown>;
 
+/** The filter for conditions that an index serves. */
 export function mongoFilter(where: Query['where']): Filter {
   const filter: Filter = {};
   const also: Filter[] = [];

@@ -30,6 +30,7 @@ const idsAtOnce = 2000;
 const done: OperationResult = { outcome: 'done' };
 const nothing: Some = [];
 
+/** Runs one step (W1 to W3). Resolves with one result for each operation, in order. */
 export async function runStep(parameters: {
   driver: Driver<Stored>;
   bodies: StoredBodies;

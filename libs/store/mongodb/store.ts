@@ -30,6 +30,10 @@ interface Known {
 /** A server that refuses every connection for this long counts as absent. */
 const refusedMs = 1_500;
 
+/**
+ * Opens the database that the URL names.
+ * @throws AnnealError Unavailable when no server answers in time, Unauthorized when it refuses the credentials
+ */
 export async function openMongoStore({ url, connections }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(url);
   const failure = (error: unknown): unknown => asAnneal(place, error);

@@ -8,6 +8,7 @@ import type { Binary } from 'mongodb';
 import type { IndexValue } from '../port.ts';
 import { valueAt } from '../value-at.ts';
 
+/** A document of the port as MongoDB stores it: text beside index values. */
 export interface Stored {
   _id: string;
   version: number;
@@ -30,6 +31,7 @@ export const keyOf = (field: string): '_id' | `by_${string}` =>
 export const indexed = (value: IndexValue): string | number | null =>
   typeof value === 'boolean' ? Number(value) : value;
 
+/** The index values of a document, by their names in the stored document. */
 export function storedKeys(document: object, fields: readonly string[]): Keys {
   const keys: Keys = {};
   for (const field of fields) {

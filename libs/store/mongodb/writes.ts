@@ -23,6 +23,7 @@ export type RunStep = (
 /** The limit of a series, so that a flood is sent in parts and its first writers get their answer soon. */
 const mostInSeries = 5000;
 
+/** Combines the writes that wait into steps and runs one step after another. */
 export class WriteQueue {
   readonly #runStep: RunStep;
   readonly #tied: () => boolean;

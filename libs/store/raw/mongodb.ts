@@ -5,6 +5,7 @@
 import { MongoClient } from 'mongodb';
 import { optionsFor } from '../mongodb/url.ts';
 
+/** The document of the bench. */
 export interface RawDocument {
   readonly id: string;
   readonly owner: string;
@@ -12,6 +13,7 @@ export interface RawDocument {
   readonly text: string;
 }
 
+/** The calls of the bench on the plain driver. */
 export interface RawStore {
   /** The product and version of the server. */
   readonly server: string;
@@ -29,6 +31,7 @@ interface Stored extends Omit<RawDocument, 'id'> {
   version: number;
 }
 
+/** Opens the plain driver for the bench, with the write concern of the adapter. */
 export async function openRawMongodb({ url, name }: { url: string; name: string }): Promise<RawStore> {
   const client = await new MongoClient(url, optionsFor(url)).connect();
   const collection = client.db().collection<Stored>(name);

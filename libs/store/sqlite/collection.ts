@@ -55,6 +55,7 @@ function slicesOf<I>(items: readonly I[], bytesOf: (item: I) => number): I[][] {
   return slices;
 }
 
+/** A collection of the port on SQLite. */
 export class SqliteCollection<T extends Document> implements Collection<T> {
   readonly #connection: SqliteConnection;
   readonly #definition: CollectionDefinition;

@@ -40,6 +40,7 @@ const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff
 /** SQLITE_CONSTRAINT: the statement has undone itself. */
 export const isConstraint = (error: unknown): boolean => (codeOf(error) & 0xff) === 19;
 
+/** One file of SQLite. All writes of a turn of the event loop share one transaction. */
 export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #file: string;

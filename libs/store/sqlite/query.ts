@@ -2,6 +2,7 @@
 import type { FieldCondition, IndexValue, Query } from '../port.ts';
 import { columnOf, indexColumnValue, listSql, tableOf } from './table.ts';
 
+/** A statement and the values of its placeholders. */
 export interface Sql {
   readonly text: string;
   readonly values: readonly (string | number)[];
@@ -16,6 +17,7 @@ const rows = 'rowid AS row, id, version, body';
 export const isSortedByCaller = ({ orderBy = [], descending, limit }: Query): boolean =>
   orderBy.length === 0 && descending !== true && limit === undefined;
 
+/** The statement for a query that an index serves. */
 export function findSql(collection: string, query: Query, columns: string = rows): Sql {
   const { text, values } = whereSql(query.where);
   if (isSortedByCaller(query)) return { text: `SELECT ${columns} FROM ${tableOf(collection)}${text}`, values };
@@ -42,6 +44,7 @@ export function amongSql(collection: string, { where }: Query, rowNumbers: reado
   };
 }
 
+/** The statement that counts the documents which meet the conditions. */
 export function countSql(collection: string, where: Query['where']): Sql {
   const { text, values } = whereSql(where);
   return { text: `SELECT count(*) AS n FROM ${tableOf(collection)}${text}`, values };

@@ -18,6 +18,7 @@ const lookMs = 1000;
 /** How much of an older file is copied when it is opened, in pages. The copy takes a second or two. */
 const mostCopied = 65_536;
 
+/** Returns free pages of a file in small steps while the process is idle. Errors end one run, not the program. */
 export class Reclaimer {
   readonly #db: DatabaseSync;
   readonly #patienceMs: number;

@@ -10,6 +10,11 @@ import { SqliteConnection } from './connection.ts';
 import { fieldsOf, makeTable } from './table.ts';
 import { readSqliteUrl } from './url.ts';
 
+/**
+ * Opens or creates the file that the URL names.
+ * @throws AnnealError InvalidRequest for a URL with unknown options; the error of SQLite when the file cannot be
+ *   opened
+ */
 export async function openSqliteStore(url: string): Promise<Store> {
   const connection = new SqliteConnection(readSqliteUrl(url));
   await connection.write(() => {

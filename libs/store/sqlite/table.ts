@@ -16,8 +16,11 @@ import { type SqliteConnection, isConstraint } from './connection.ts';
 const nothing = -Infinity;
 const nothingSql = '-9e999';
 
+/** A name as an SQL identifier. */
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+/** The quoted table of a collection. */
 export const tableOf = (collection: string): string => quoteName(`c:${collection}`);
+/** The quoted column of an indexed path. */
 export const columnOf = (field: string): string => (field === 'id' ? 'id' : quoteName(`f:${field}`));
 
 /** A value in the form of the index columns. */
@@ -51,6 +54,7 @@ export function keysText(document: object, fields: readonly string[]): string {
 const indexName = (collection: string, index: IndexDefinition): string =>
   `${index.unique ? 'u' : 'i'}:${collection}:${index.fields.join(',')}`;
 
+/** The paths of all indexes without `id`, each once. */
 export const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
   ...new Set(indexes.flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
 ];

@@ -1,6 +1,7 @@
 /** `sqlite:<file>[?synchronous=normal|full]` or `sqlite::memory:`. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
+/** The file, and whether each commit survives a loss of power (`full`). */
 export interface SqliteLocation {
   readonly file: string;
   readonly synchronous: 'normal' | 'full';
