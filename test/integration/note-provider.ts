@@ -36,7 +36,8 @@ const provider = new Provider<NoteDocument>({
   work: (document, { data }): Promise<Decision<NoteDocument>> => {
     if (document.action === 'delete') return Promise.resolve({ kind: 'complete' });
     if (data.properties['wait'] === true) return Promise.resolve({ kind: 'waiting', ms: null, message: 'It waits.' });
-    const text = String(data.properties['text'] ?? '');
+    const { text: given } = data.properties;
+    const text = typeof given === 'string' ? given : '';
     // A new value for each attempt, so that a repeat that works again is noticed.
     return Promise.resolve({
       kind: 'complete',

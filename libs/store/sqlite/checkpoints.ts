@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads';
 /** The thread copies when the log has this many bytes. Data that is deleted before is never copied. */
 export const copiedBytes = 8 * 1024 * 1024;
 
+/** Copies the log of one file when it is long (P1, P2). */
 export class Checkpointer {
   readonly #parameters: { file: string; synchronous: string };
   #worker: Worker | undefined;
