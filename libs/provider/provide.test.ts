@@ -154,6 +154,25 @@ describe('a provider', () => {
     ]);
   });
 
+  it('P5: counts on from the reports that an earlier version stored', async () => {
+    const steps = ['a', 'b'];
+    const provider = await open({
+      work: () => {
+        const message = steps.shift();
+        return Promise.resolve(message === undefined ? done : { kind: 'waiting', ms: 1, message });
+      },
+    });
+    const earlier = { phase: 'working', request: request(1), response: null, attempts: 2, action: 'create', fence: 1 };
+    const said = { said: 'a', said_id: null, said_count: 2 };
+    await collection.insert({ id: 'r', ...earlier, ...said } as unknown as Thing);
+    await provider.wake('r');
+    await final();
+    expect(responses.map(({ id, data }) => [id, data.message])).toEqual([
+      ['r:1:in progress:3', 'b'],
+      ['r:1:complete', undefined],
+    ]);
+  });
+
   it('P6: attempts again after an error that may pass, and fails at the deadline with that error', async () => {
     let attempts = 0;
     const provider = await open({

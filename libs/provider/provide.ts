@@ -27,6 +27,21 @@ import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { accept, reply } from './accept.ts';
 import { draftOf, responseTo, type ProvidedDocument, type Received, type Request, type Result } from './document.ts';
 
+/** A report of progress, as the document stores it. */
+export interface Report {
+  readonly message: string;
+  readonly physical_id: string | null;
+  /** The number of reports so far, which makes the id of each. */
+  readonly count: number;
+}
+
+/** The fields that earlier versions stored in the place of `reported`. */
+interface EarlierReport {
+  readonly said?: string;
+  readonly said_id?: string | null;
+  readonly said_count?: number;
+}
+
 /**
  * States of a request: `working` from the record of the request until its result is known; `answering` until the
  * response is sent; `done` until the next request. A newer request sets `working` from any of them.
@@ -37,10 +52,8 @@ export interface WorkingDocument extends ProvidedDocument {
   readonly request: Request | null;
   /** Attempts that ended without a result. */
   readonly attempts: number;
-  /** The progress last reported, and the number of reports. */
-  readonly said: string;
-  readonly said_id?: string | null;
-  readonly said_count: number;
+  /** The last report. Absent in documents of earlier versions. */
+  readonly reported?: Report;
 }
 
 /** Wait for `wake` or for `ms`, whichever comes first; null: for `wake` alone. */
@@ -149,13 +162,13 @@ export class Provider<D extends WorkingDocument> {
       }
       const next: Partial<WorkingDocument> =
         decision.kind === 'waiting'
-          ? { attempts: document.attempts + 1, ...reported(document, decision) }
+          ? { attempts: document.attempts + 1, reported: nextReport(document, decision) }
           : { phase: 'answering', response: responseTo(document.action, request.data, decision) };
       const saved = await collection.replace({ ...draftOf(document), ...decision.change, ...next }, document.version);
       // A newer request or a change of the service came first, so read the document again.
       if (!saved) continue;
       if (decision.kind !== 'waiting') return this.#finish(saved, request);
-      if (saved.said_count > document.said_count) await this.#report(saved, request);
+      if (lastReport(saved).count > lastReport(document).count) await this.#report(saved, request);
       await this.#setTimer(saved, this.#nextLook(request, decision.ms));
       return;
     }
@@ -195,7 +208,7 @@ export class Provider<D extends WorkingDocument> {
 
   /** P5. Sends the progress that the document holds. */
   async #report(document: D, request: Request): Promise<void> {
-    const { said, said_id, said_count: step } = document;
+    const { message, physical_id, count: step } = lastReport(document);
     if (step === 0) return;
     const { resource, stack, fence } = request.data;
     const response = {
@@ -204,8 +217,8 @@ export class Provider<D extends WorkingDocument> {
       action: document.action,
       fence,
       status: 'in progress' as const,
-      ...(said !== '' && { message: said.slice(0, 4096) }),
-      ...(said_id && { physical_id: said_id }),
+      ...(message !== '' && { message: message.slice(0, 4096) }),
+      ...(physical_id !== null && { physical_id }),
     };
     await reply(this.#options.context, request, { response, step });
   }
@@ -240,20 +253,24 @@ function record<D extends WorkingDocument>(received: Received<D>, decision: Deci
     request: waits ? message : null,
     response: waits ? null : responseTo(action, message.data, decision),
     attempts: 0,
-    ...reported(undefined, waits ? decision : undefined),
+    reported: nextReport(undefined, waits ? decision : undefined),
   };
   return { ...(known && draftOf(known)), ...decision.change, ...fields } as unknown as Draft<D>;
 }
 
-/** The progress that the document holds after a wait begins (P5). */
-function reported(
-  before: WorkingDocument | undefined,
-  waiting: Waiting | undefined,
-): Pick<WorkingDocument, 'said' | 'said_id' | 'said_count'> {
-  const said = waiting?.message ?? '';
-  const said_id = waiting?.physical_id ?? before?.said_id ?? null;
-  const isNew = said !== (before?.said ?? '') || said_id !== (before?.said_id ?? null);
-  return { said, said_id, said_count: (before?.said_count ?? 0) + (isNew ? 1 : 0) };
+/** The last report of a document, also of one that an earlier version stored. */
+function lastReport(document: WorkingDocument | undefined): Report {
+  const { said = '', said_id = null, said_count = 0 } = (document ?? {}) as EarlierReport;
+  return document?.reported ?? { message: said, physical_id: said_id, count: said_count };
+}
+
+/** The report that the document holds after a wait begins (P5). It counts when it differs from the last one. */
+function nextReport(before: WorkingDocument | undefined, waiting: Waiting | undefined): Report {
+  const last = lastReport(before);
+  const message = waiting?.message ?? '';
+  const physical_id = waiting?.physical_id ?? last.physical_id;
+  const isNew = message !== last.message || physical_id !== last.physical_id;
+  return { message, physical_id, count: last.count + (isNew ? 1 : 0) };
 }
 
 function tooLate({ message, error }: Waiting, deadline: string): AnnealError {

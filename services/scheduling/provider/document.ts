@@ -17,7 +17,7 @@ export interface WorkDocument extends WorkingDocument {
 }
 
 /** The form of earlier versions: no phase and no progress, and the request in two parts. */
-type Earlier = Omit<WorkDocument, 'phase' | 'request' | 'attempts' | 'said' | 'said_count'> & {
+type Earlier = Omit<WorkDocument, 'phase' | 'request' | 'attempts'> & {
   readonly request: { readonly message: Omit<Envelope, 'data'>; readonly data: ResourceRequest } | null;
 };
 
@@ -43,7 +43,5 @@ function present<T extends WorkDocument | undefined>(document: T): T {
     phase: request ? 'working' : 'done',
     request: request && { ...request.message, data: request.data },
     attempts: 0,
-    said: '',
-    said_count: 0,
   } as T;
 }
