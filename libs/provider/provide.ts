@@ -259,7 +259,7 @@ function record<D extends WorkingDocument>(received: Received<D>, decision: Deci
 }
 
 /** The last report of a document, also of one that an earlier version stored. */
-function lastReport(document: WorkingDocument | undefined): Report {
+export function lastReport(document: WorkingDocument | undefined): Report {
   const { said = '', said_id = null, said_count = 0 } = (document ?? {}) as EarlierReport;
   return document?.reported ?? { message: said, physical_id: said_id, count: said_count };
 }

@@ -1,13 +1,15 @@
 /** Views of contexts. */
 import type { ContextView } from '@anneal/contracts/context.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { lastReport } from '@anneal/provider/provide.ts';
 import type { ContextCollections, ContextDocument } from './document.ts';
 
 function viewContext(document: ContextDocument): ContextView {
-  const { data, failures, said, settled_at } = document;
+  const { data, failures, settled_at } = document;
+  const { message } = lastReport(document);
   const status = settled_at === null ? 'APPLYING' : failures.length > 0 ? 'FAILED' : 'APPLIED';
   const reason = {
-    APPLYING: said === '' ? 'Its configs run on the members' : said,
+    APPLYING: message === '' ? 'Its configs run on the members' : message,
     APPLIED: 'All members that are up have run its configs',
     FAILED: `${failures[0]?.config ?? ''} failed on ${failures[0]?.member ?? ''}: ${failures[0]?.reason ?? ''}`,
   }[status];
