@@ -60,6 +60,8 @@ describe('a command on many hosts', () => {
     ]);
     const listed = await server.anneal('deployment', 'list', '--config', String(answer['config']), '-o', 'json');
     expect(JSON.parse(listed.stdout)).toHaveLength(3);
+    const shown = await server.anneal('host', 'show', 'idle');
+    expect(shown.stdout, shown.stderr).toMatch(/no answer +never polled: .*check.sh \(FAILED/);
   });
 
   it('runs nothing when a name is unknown, no host matches, or the expression is wrong', async () => {

@@ -1,5 +1,5 @@
 /** `anneal host …` */
-import type { HostView, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostView, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
@@ -11,6 +11,25 @@ function unexpectedLine({ count, request_id, deployment, last_at, reason }: Unex
   const of = deployment === null ? '' : ` of ${deployment}`;
   return `${count} × request ${request_id}${of}, last at ${last_at}: ${reason}`;
 }
+
+/** The most deployments without an answer in a table, newest last. */
+const mostUnanswered = 10;
+
+const isUnanswered = ({ answer_state }: DeploymentView): boolean =>
+  answer_state !== undefined && !['answered', 'failed', 'none'].includes(answer_state);
+
+const briefly = ({ id, name, status, answer_state, queued_at, reason }: DeploymentView): object => ({
+  id,
+  name,
+  status,
+  answer_state,
+  queued_at,
+  reason,
+});
+
+/** `never polled: web-config, queued at …` */
+const unansweredLine = ({ id, name, status, answer_state, queued_at }: DeploymentView): string =>
+  `${answer_state ?? ''}: ${name} (${status}, ${id}), queued at ${queued_at ?? ''}`;
 
 export function addHostCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -53,12 +72,17 @@ export function addHostCommands(program: Command, context: CliContext): void {
     });
   host
     .command('show <host>')
-    .description('show a host: state, queues, facts')
+    .description('show a host: state, queues, facts, and deployments that it has not answered')
     .addOption(formatOption())
     .addHelpText('after', exampleText('host show web-serv1', 'host show web-serv1 -o yaml'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).hosts.show({ host: name });
-      output.one(format, shown, () => fields(shown));
+      const client = await context.client();
+      const shown = await client.hosts.show({ host: name });
+      const unanswered = (await client.deployments.list({ host: shown.id })).filter(isUnanswered);
+      output.one(format, { ...shown, unanswered: unanswered.map(briefly) }, () => [
+        ...fields(shown),
+        ...unanswered.slice(-mostUnanswered).map((each) => ['no answer', unansweredLine(each)] as const),
+      ]);
     });
   host
     .command('token <host>')
