@@ -3,7 +3,6 @@
  * names the context as its parent.
  */
 import type { ContextMember } from '@anneal/contracts/context.ts';
-import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { draftOf } from '@anneal/provider/document.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
@@ -113,7 +112,7 @@ function draftRun(
     waits: true,
   };
   const action = before ? 'UPDATE' : 'CREATE';
-  const { data: asked } = requestFor(context, parent, { id, fence });
+  const asked = requestFor(context, parent, { id, fence });
   const version = (known?.version ?? 0) + 1;
   const run = startRun(context, { base, host, asked, before, target, action, version });
   if (run) return run;
@@ -124,21 +123,17 @@ function requestFor(
   { service }: NewRunContext,
   parent: ContextDocument,
   { id, fence }: { id: string; fence: number },
-): Envelope<ResourceRequest> {
-  const { replyto: _, ...asker } = parent.asker;
+): ResourceRequest {
   const limit = new Date(service.now().getTime() + longestMs).toISOString();
   return {
-    ...asker,
-    data: {
-      resource: { id, name: parent.name, type: 'Anneal::Context', physical_name: parent.name },
-      stack: { id: parent.stack_id, name: parent.stack_name },
-      traversal: '',
-      fence,
-      deadline: parent.request?.data.deadline ?? limit,
-      physical_id: null,
-      properties: {},
-      attributes: {},
-    },
+    resource: { id, name: parent.name, type: 'Anneal::Context', physical_name: parent.name },
+    stack: { id: parent.stack_id, name: parent.stack_name },
+    traversal: '',
+    fence,
+    deadline: parent.request?.data.deadline ?? limit,
+    physical_id: null,
+    properties: {},
+    attributes: {},
   };
 }
 
