@@ -119,12 +119,12 @@ function alive(pid: number): boolean {
 
 describe('other tools', () => {
   it('answer an unknown group with the list of known groups', async () => {
-    const request = scriptRequest('', { group: 'puppet' });
+    const request = scriptRequest('', { group: 'terraform' });
     server.offer(request as never);
     await start();
     const response = await responseTo(request.id);
     expect(response.status_code).not.toBe(0);
-    expect(response.error).toMatch(/"puppet".*script/);
+    expect(response.error).toMatch(/"terraform".*script.*ansible/);
   });
 
   it('run a hook with the deployment on standard input and read its result from standard output', async () => {

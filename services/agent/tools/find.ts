@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { toolOf, tools } from '@anneal/tools/find.ts';
 import { findHook, hooksIn, hookTool } from './hook.ts';
-import { scriptTool } from './script.ts';
+import { programTool, scriptTool } from './script.ts';
 import type { Tool } from './tool.ts';
 
 /** The folders of hooks in search order: the operator's choice, the agent's own folder, then those of packages. */
@@ -19,6 +20,8 @@ export async function findTool(
   const hook = await findHook(folders, group);
   if (hook !== undefined) return { tool: hookTool(hook) };
   if (group === 'script') return { tool: scriptTool };
-  const known = ['script', ...(await hooksIn(folders))].join(', ');
+  const tool = toolOf(group);
+  if (tool) return { tool: programTool(tool) };
+  const known = [...new Set(['script', ...tools.map((each) => each.group), ...(await hooksIn(folders))])].join(', ');
   return { unknown: `no tool on this host can apply configs of group "${group}"; its tools are: ${known}` };
 }

@@ -6,8 +6,9 @@ import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { asText } from '@anneal/tools/tool.ts';
 import { readWhole } from '../output.ts';
-import { asText, type Tool, type ToolResult } from './tool.ts';
+import type { Tool, ToolResult } from './tool.ts';
 
 /** Limit for the standard output of a hook. A result is sent in one post, which holds less. */
 const signalLimitBytes = 1024 * 1024;

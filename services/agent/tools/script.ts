@@ -4,23 +4,26 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import { asText, type HostTool } from '@anneal/tools/tool.ts';
 import { workFolder } from '../run-folder.ts';
 import { outputsName, readOutputs } from './read-outputs.ts';
-import { asText, type Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 
-export const scriptTool: Tool = {
+const scripts = (textOf: (request: HostRequest) => string, inputsAreVariables: boolean): Tool => ({
   async prepare({ request, run, environment }) {
-    const text = asText(request.config);
+    const text = textOf(request);
     const file = join(run, 'config');
     // A file from an earlier attempt may be in use, so replace it instead of overwriting it.
     await rm(file, { force: true });
     await writeFile(file, text, { mode: 0o700 });
     await writeFile(join(run, 'stdin'), '');
+    const variables = inputsAreVariables ? request.inputs.map(({ name, value }) => [name, asText(value)]) : [];
     return {
       command: [...interpreterOf(text), file],
       environment: {
         ...environment,
-        ...Object.fromEntries(request.inputs.map(({ name, value }) => [name, asText(value)])),
+        ...Object.fromEntries(variables),
         heat_outputs_path: join(workFolder(run), outputsName),
       },
     };
@@ -30,7 +33,12 @@ export const scriptTool: Tool = {
     if (mistakes.length === 0) return { status_code: status, outputs };
     return { status_code: status, outputs, error: mistakes.join('; ') };
   },
-};
+});
+
+export const scriptTool: Tool = scripts(({ config }) => asText(config), true);
+
+/** Runs the program that a tool makes from the request. The program holds the inputs in the form that the tool needs. */
+export const programTool = (tool: HostTool): Tool => scripts((request) => tool.program(request), false);
 
 /**
  * Reads the first line like the kernel: a program and at most one argument. The agent does not execute the file itself,

@@ -1,6 +1,6 @@
 /** A tool turns a request into a program to run, and what the program left behind into a result. */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ToolProgram } from '../supervise.ts';
 
 export interface ToolContext {
@@ -26,6 +26,3 @@ export interface Tool {
   /** Collects the result after the program ended by itself. */
   collect(context: ToolContext & { status: number }): Promise<ToolResult>;
 }
-
-/** Text as it is, other values as JSON, because environment variables hold text. */
-export const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -12,7 +12,7 @@ import { host, hostToken } from '../testing/stand-ins.ts';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 import { toResponse } from '../zaqar/response-form.ts';
 import { renderShellRequest } from './request.ts';
-import { quoteForShell } from './text.ts';
+import { quoteForShell } from '@anneal/tools/shell.ts';
 
 let gateway: TestGateway;
 let directory: string;

@@ -14,8 +14,10 @@
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
-import type { Json } from '@anneal/contracts/json.ts';
-import { quoteForShell, shellText } from './text.ts';
+import { toolOf } from '@anneal/tools/find.ts';
+import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';
+import { asText, ConfigError } from '@anneal/tools/tool.ts';
+import { shellText } from './text.ts';
 
 export interface ShellRequestParameters {
   request: HostRequest;
@@ -29,19 +31,17 @@ export interface ShellRequestParameters {
 }
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const runnable = new Set(['script', 'Heat::Ungrouped']);
 /** The limit of a request without a timeout, in whole seconds, because a shell has no fractions. */
 const longestSeconds = 30 * 86_400;
 
-const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const comment = (text: string): string => text.replaceAll(/[^\w.-]/g, '_');
 
 export function renderShellRequest(parameters: ShellRequestParameters): string {
   const { request, token, doorUrl, claimId, messageId, ttl } = parameters;
-  const config = asText(request.config).replaceAll('\0', '');
-  const runner = runnerOf(request);
-  const configEnd = delimiterFor('ANNEAL_END_OF_CONFIG', config);
-  const runnerEnd = delimiterFor('ANNEAL_END_OF_RUNNER', runner);
+  const { config, variables } = programOf(request);
+  const runner = runnerOf(request, variables);
+  const configEnd = delimiterFor(config, 'ANNEAL_END_OF_CONFIG');
+  const runnerEnd = delimiterFor(runner, 'ANNEAL_END_OF_RUNNER');
   return `#!/bin/sh
 # ${comment(request.group)} config ${comment(request.deployment_id)}, request ${comment(request.id)}
 anneal_request() {
@@ -74,24 +74,46 @@ anneal_request
 
 const limitOf = ({ timeout }: HostRequest): number => Math.ceil(Math.min(timeout ?? longestSeconds, longestSeconds));
 
-const runnerOf = (request: HostRequest): string => `limit=${limitOf(request)}
+const runnerOf = (request: HostRequest, variables: Program['variables']): string => `limit=${limitOf(request)}
 start_config() {
   cd "$dir/work" || exit 126
   heat_outputs_path="$dir/work/output"
   export heat_outputs_path
-${environmentOf(request)}
+${environmentOf(variables)}
 }
 ${shellText.tools}${shellText.run}`;
 
-/** Exports the inputs and replaces the shell with the config, in a separate session where `setsid` is available. */
-function environmentOf(request: HostRequest): string {
-  // Pass names that are not valid in a shell through env(1), which accepts any name.
-  const exported = request.inputs.filter(({ name }) => identifier.test(name));
-  const others = request.inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
-  const through = others.map(({ name, value }) => quoteForShell(`${name}=${asText(value)}`)).join(' ');
-  if (!runnable.has(request.group)) {
-    return `  echo ${quoteForShell(`This host has only a shell; it cannot apply configs of the group ${request.group}.`)} >&2\n  exit 127`;
+interface Program {
+  readonly config: string;
+  /** The inputs that it reads from its environment. */
+  readonly variables: HostRequest['inputs'];
+}
+
+/** A script as it is, or the program that a tool makes from the config. A shell cannot hold NUL bytes. */
+function programOf(request: HostRequest): Program {
+  const { group, inputs } = request;
+  if (group === 'script') return { config: asText(request.config).replaceAll('\0', ''), variables: inputs };
+  const tool = toolOf(group);
+  if (!tool) return failure(`This host has only a shell; it cannot apply configs of the group ${group}.`, 127);
+  try {
+    return { config: tool.program(request).replaceAll('\0', ''), variables: [] };
+  } catch (error) {
+    if (error instanceof ConfigError) return failure(error.message, 126);
+    throw error;
   }
+}
+
+const failure = (message: string, status: number): Program => ({
+  config: `echo ${quoteForShell(message)} >&2\nexit ${status}`,
+  variables: [],
+});
+
+/** Exports the inputs and replaces the shell with the config, in a separate session where `setsid` is available. */
+function environmentOf(inputs: Program['variables']): string {
+  // Pass names that are not valid in a shell through env(1), which accepts any name.
+  const exported = inputs.filter(({ name }) => identifier.test(name));
+  const others = inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
+  const through = others.map(({ name, value }) => quoteForShell(`${name}=${asText(value)}`)).join(' ');
   const lines = exported
     .map(({ name, value }) => `  ${name}=${quoteForShell(asText(value))}\n  export ${name}\n`)
     .join('');
@@ -100,12 +122,4 @@ function environmentOf(request: HostRequest): string {
   [ "$(head -c 2 "$config")" = '#!' ] || set -- "$@" sh
   set -- $session "$@" "$config"
 ${lines}  exec "$@"`;
-}
-
-/** A line that does not occur in the text. Derived from it, so that the same request gives the same script. */
-function delimiterFor(word: string, text: string): string {
-  const lines = new Set(text.split('\n'));
-  let delimiter = word;
-  while (lines.has(delimiter)) delimiter += '_';
-  return delimiter;
 }

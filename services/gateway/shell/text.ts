@@ -11,7 +11,3 @@ export const shellText = {
   apply: read('apply'),
   run: read('run'),
 };
-
-/** Quotes text: `it's` becomes `'it'\''s'`, because inside single quotes a shell interprets only the closing quote. */
-export const quoteForShell = (text: string): string =>
-  `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;

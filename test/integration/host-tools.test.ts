@@ -1,0 +1,201 @@
+/** Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet and Podman. */
+import { execFile, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import { toolOf } from '@anneal/tools/find.ts';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+
+const directory = mkdtempSync(join(tmpdir(), 'anneal-host-tools-'));
+const bin = join(directory, 'venv/bin');
+let missing: string | undefined;
+
+/** Salt does not name what it needs, so its imports are listed here. */
+const packages = ['ansible-core==2.17.14', 'salt==3007.9', 'os-apply-config==14.0.1'];
+const importedBySalt = [
+  'tornado',
+  'distro',
+  'jinja2',
+  'msgpack',
+  'PyYAML',
+  'looseversion',
+  'packaging',
+  'psutil',
+  'requests',
+  'pyzmq',
+  'cryptography',
+  'jmespath',
+];
+
+beforeAll(async () => {
+  const run = promisify(execFile);
+  try {
+    await run('python3', ['-m', 'venv', join(directory, 'venv')]);
+    await run(join(bin, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages, ...importedBySalt], {
+      timeout: 200_000,
+    });
+  } catch (error) {
+    missing = (error instanceof Error ? error.message : String(error)).split('\n')[0];
+  }
+}, 300_000);
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const needPython = (context: TestContext): void => {
+  if (missing !== undefined)
+    context.skip(`no Python programs could be installed (python3 and PyPI are needed): ${missing}`);
+};
+const need = (context: TestContext, program: string): void => {
+  const found = spawnSync('/bin/sh', ['-c', `command -v ${program}`]).status === 0;
+  if (!found) context.skip(`${program} is not on the PATH`);
+};
+
+const inputs = [
+  { name: 'port', type: 'Number', value: 80 },
+  { name: 'title', type: 'String', value: `it's "Ä" $(id) \`id\`` },
+];
+const title = inputs[1]?.value;
+
+function apply(
+  group: string,
+  config: unknown,
+  { env, ...changes }: Partial<HostRequest> & { env?: Record<string, string> } = {},
+) {
+  const work = mkdtempSync(join(directory, 'work-'));
+  const request = {
+    id: 'r',
+    deployment_id: 'd',
+    name: 'web',
+    group,
+    config,
+    action: 'CREATE',
+    inputs,
+    outputs: [],
+    options: {},
+    ...changes,
+  };
+  const program = toolOf(group)?.program(request as unknown as HostRequest) ?? 'exit 1';
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', program], {
+    encoding: 'utf8',
+    env: { HOME: directory, PATH: `${bin}:${process.env['PATH']}`, heat_outputs_path: join(work, 'output'), ...env },
+  });
+  const output = (name: string): string => readFileSync(join(work, `output.${name}`), 'utf8');
+  return { status, stdout, stderr, output };
+}
+
+describe('a real program under its tool', () => {
+  it('Ansible gets the inputs as variables and leaves an output', (context) => {
+    needPython(context);
+    const task = '{content: "{{ port + 1 }} {{ title }}", dest: "{{ heat_outputs_path }}.text"}';
+    const { status, stdout, stderr, output } = apply(
+      'ansible',
+      `- hosts: localhost\n  gather_facts: false\n  tasks:\n  - copy: ${task}\n`,
+    );
+    expect(status, stdout + stderr).toBe(0);
+    expect(output('text')).toBe(`81 ${title}`);
+  });
+
+  it('Ansible that fails gives its status', (context) => {
+    needPython(context);
+    expect(apply('ansible', '- hosts: localhost\n  gather_facts: false\n  tasks: [{fail: {msg: no}}]\n')).toMatchObject(
+      {
+        status: 2,
+        stdout: expect.stringContaining('no') as string,
+      },
+    );
+  });
+
+  it('Salt gets the inputs as options and pillar, and gives its status', (context) => {
+    needPython(context);
+    const state = `x:\n  file.managed:\n    - name: {{ salt['environ.get']('heat_outputs_path') }}.text\n    - contents: {{ (opts['port'] ~ ' ' ~ pillar['title']) | yaml_dquote }}\n`;
+    const { status, stdout, stderr, output } = apply('salt', state);
+    expect(status, stdout + stderr).toBe(0);
+    expect(output('text')).toBe(`80 ${title}\n`);
+    expect(apply('salt', "x:\n  cmd.run: [{name: 'exit 3'}]\n").status).not.toBe(0);
+  });
+
+  it('os-apply-config fills its templates from the data of Heat::Ungrouped', (context) => {
+    needPython(context);
+    const templates = join(directory, 'templates/etc');
+    mkdirSync(templates, { recursive: true });
+    writeFileSync(join(templates, 'web.conf'), 'listen {{web.port}}\n');
+    const env = { ANNEAL_METADATA_DIR: join(directory, 'metadata') };
+    expect(apply('Heat::Ungrouped', { web: { port: 8080 } }, { env })).toMatchObject({ status: 0 });
+    const list = join(env.ANNEAL_METADATA_DIR, 'os_config_files.json');
+    const written = spawnSync(
+      join(bin, 'os-apply-config'),
+      ['-t', join(directory, 'templates'), '-o', join(directory, 'root')],
+      {
+        encoding: 'utf8',
+        env: { PATH: bin, OS_CONFIG_FILES_PATH: list },
+      },
+    );
+    expect(written.stderr + readFileSync(join(directory, 'root/etc/web.conf'), 'utf8')).toContain('listen 8080');
+  });
+
+  it('Puppet gets the inputs as facts and Hiera data, and reports a change as success', (context) => {
+    need(context, 'puppet');
+    const manifest = `file { "\${facts['heat_outputs_path']}.text": content => "\${facts['port']} \${lookup('title')}" }`;
+    const { status, stdout, stderr, output } = apply('puppet', manifest, { options: { enable_hiera: true } });
+    expect(status, stdout + stderr).toBe(0);
+    expect(output('text')).toBe(`80 ${title}`);
+    expect(apply('puppet', "fail('no')").status).not.toBe(0);
+  });
+
+  it('Podman keeps a container, replaces a changed one, and keeps the old one when the new one fails', (context) => {
+    need(context, 'podman');
+    const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
+    if (busybox === undefined) return context.skip('the package busybox-static is not installed');
+    mkdirSync(join(directory, 'image/bin'), { recursive: true });
+    copyFileSync(busybox, join(directory, 'image/bin/busybox'));
+    const imported = spawnSync('/bin/sh', [
+      '-c',
+      `tar -C ${join(directory, 'image')} -c . | podman import - localhost/anneal-test:1`,
+    ]);
+    const image = 'localhost/anneal-test:1';
+    const tried = spawnSync('podman', ['run', '--rm', '--net=host', image, '/bin/busybox', 'true'], {
+      encoding: 'utf8',
+    });
+    if (imported.status !== 0 || tried.status !== 0)
+      return context.skip(`Podman runs no container here: ${tried.stderr.trim()}`);
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(
+        (entry): entry is [string, string] =>
+          /^(HOME|CONTAINERS_\w+|XDG_\w+)$/.test(entry[0]) && entry[1] !== undefined,
+      ),
+    );
+    const kept = (seconds: string): unknown => ({
+      web: {
+        image,
+        net: 'host',
+        command: ['/bin/busybox', 'sh', '-c', `trap 'exit 0' TERM; /bin/busybox sleep ${seconds} & wait`],
+        healthy_within: 5,
+      },
+    });
+    const running = (): string[] =>
+      spawnSync('podman', ['ps', '--filter', 'label=anneal.name=web', '--format', '{{.Names}}'], { encoding: 'utf8' })
+        .stdout.split('\n')
+        .filter(Boolean);
+    try {
+      expect(apply('container', kept('1000'), { env })).toMatchObject({ status: 0 });
+      const [first] = running();
+      expect(apply('container', kept('1000'), { env }).stdout).toBe('web: unchanged\n');
+      expect(apply('container', kept('2000'), { env })).toMatchObject({ status: 0 });
+      const second = running();
+      expect(second).toHaveLength(1);
+      expect(second).not.toContain(first);
+      const failed = apply('container', { web: { image, net: 'host', command: ['/bin/busybox', 'false'] } }, { env });
+      expect(failed).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('the old one, if any, runs') as string,
+      });
+      expect(running()).toEqual(second);
+    } finally {
+      apply('container', {}, { env, action: 'DELETE' });
+    }
+    expect(running()).toEqual([]);
+  });
+});
