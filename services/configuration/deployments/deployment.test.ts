@@ -143,6 +143,8 @@ describe('the answer of a host', () => {
     // The dead letter is stored after the requester is notified.
     const letter = await eventually(async () => (await rig.context.bus.deadLetters.list({ limit: 10 }))[0]);
     expect(answer).toMatchObject({ status: 'failed', error: { details: { dead_letter: letter.id } } });
+    const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(view.answer_state).toBe('refused');
   });
 });
 
@@ -151,7 +153,10 @@ describe('a missed deadline', () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', { ...ordered(host.id), seconds: 0.3 });
     const answer = await rig.final(resource.id);
-    expect(answer.error).toMatchObject({ code: 'HostSilent', details: { host: 'web', host_status: 'expected' } });
+    expect(answer.error).toMatchObject({
+      code: 'HostSilent',
+      details: { host: 'web', host_status: 'expected', no_answer: 'never polled' },
+    });
     expect(answer.error?.message).toContain('never asked for work');
     expect(await rig.claim(host.id)).toBeUndefined();
   });
@@ -174,6 +179,7 @@ describe('a missed deadline', () => {
     await claimed(rig, host.id);
     const answer = await rig.final(resource.id);
     expect(answer.error?.message).toMatch(/host web took the request at .* but reported neither a start nor an answer/);
+    expect(answer.error?.details).toMatchObject({ no_answer: 'started' });
   });
 
   it('reports that the host did not take the request within the queue_timeout of its options', async () => {
@@ -183,6 +189,8 @@ describe('a missed deadline', () => {
     const answer = await rig.final(resource.id);
     expect(answer.error).toMatchObject({ code: 'DeadlineExceeded', details: { host_status: 'up' } });
     expect(answer.error?.message).toContain('has not taken the request within 0.3 s (options.queue_timeout)');
+    expect(answer.error?.message).toMatch(/before this config was queued at/);
+    expect(answer.error?.details).toMatchObject({ no_answer: 'polled before' });
   });
 
   it('does not count the time that a request waits behind another one', async () => {
