@@ -6,14 +6,22 @@ import {
   type HostView,
 } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
+import { failureOf } from './failure.ts';
 import { read, readList } from './read.ts';
 
 export interface HostCalls {
   /** All hosts, or those for which the expression `where` is true. */
   list(parameters?: { where?: string | undefined; signal?: AbortSignal }): Promise<HostView[]>;
   show(parameters: { host: string }): Promise<HostView>;
+  /** A new address with which a machine joins as this host, once. Creates the host unless it exists. */
+  join(parameters: { host: string }): Promise<{ host: HostView; url: string; expires_at: string }>;
+  /** Exchanges the address of `join` for the seed of the host, as the machine would. */
+  seed(parameters: { url: string }): Promise<BootSeed>;
+  /** Refuses a host of a stack. */
+  delete(parameters: { host: string }): Promise<void>;
   /** Creates a new token; the one before is invalid from then on. */
   renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
 }
@@ -46,6 +54,26 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
       const what = `show the host ${host}`;
       const path = `/hosts/${encodeURIComponent(host)}`;
       return read(hostViewSchema, await connection.json({ service, path, what }), what);
+    },
+    async join({ host }) {
+      const what = `issue a line with which a machine joins as ${host}`;
+      const path = `/hosts/${encodeURIComponent(host)}/join`;
+      const body = await connection.json({ service, path, method: 'POST', what });
+      return read(z.object({ host: hostViewSchema, url: z.string(), expires_at: z.string() }), body, what);
+    },
+    async seed({ url }) {
+      const response = await fetch(`${url}/exchange`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ key: crypto.randomUUID() }),
+      });
+      const what = 'exchange the address for a seed';
+      if (!response.ok) throw await failureOf(response, what);
+      return read(bootSeedSchema, await response.json(), what);
+    },
+    async delete({ host }) {
+      const what = `delete the host ${host}`;
+      await connection.json({ service, path: `/hosts/${encodeURIComponent(host)}`, method: 'DELETE', what });
     },
     async renewToken({ host }) {
       const what = `renew the token of ${host}`;

@@ -51,7 +51,14 @@ export const hostViewSchema = z.object({
 export type HostView = z.infer<typeof hostViewSchema>;
 
 export const hostCreate = call('host.create', 'Create a host, its two queues and its credentials. Idempotent.', {
-  question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
+  question: z.object({
+    id: z.string(),
+    name: z.string(),
+    project: z.string(),
+    take_joined: z.boolean().optional().meta({
+      description: 'Use a joined host with this name, when no other server uses it, instead of a new one.',
+    }),
+  }),
   answer: z
     .object({ host: hostViewSchema, token: z.string() })
     .meta({ description: "The token allows only reading the host's requests and writing its responses." }),
@@ -86,6 +93,38 @@ export const hostAuthenticate = call('host.authenticate', 'Find the owner of a t
     requests_queue: z.string(),
     responses_queue: z.string(),
   }),
+});
+
+export const hostJoin = call(
+  'host.join',
+  'Issue a token with which a machine joins as a host, once. Creates the host unless one has this id or name.',
+  {
+    question: z.object({ project: z.string(), host: z.string().min(1).max(255) }),
+    answer: z.object({
+      host: hostViewSchema,
+      join_token: z.string().meta({ description: 'Replaces the join token that the host had before.' }),
+      expires_at: z.iso.datetime(),
+    }),
+  },
+);
+export const hostJoinExchange = call(
+  'host.join.exchange',
+  'Exchange a join token for a new token of the host; works once. Only the same key may repeat it, for a lost answer.',
+  {
+    question: z.object({ join_token: z.string(), key: z.string().min(16).max(256) }),
+    answer: z.object({
+      host_id: z.string(),
+      name: z.string(),
+      project: z.string(),
+      token: z.string(),
+      requests_queue: z.string(),
+      responses_queue: z.string(),
+    }),
+  },
+);
+export const hostRemove = call('host.remove', 'Delete a joined host by id or name. Hosts of stacks are refused.', {
+  question: z.object({ project: z.string(), host: z.string() }),
+  answer: z.object({}),
 });
 
 // ---- contexts

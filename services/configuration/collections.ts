@@ -57,6 +57,15 @@ export interface HostDocument extends WithOutbox {
   readonly created_at: string;
   readonly first_seen_at: string | null;
   readonly last_seen_at: string | null;
+  /** True for a host that an operator joined. Absent for a host of a stack. */
+  readonly joined?: boolean;
+  /** The hash of the latest join token. */
+  readonly join_hash?: string;
+  readonly join_expires_at?: string;
+  /** The hash of the key that the machine sent in its exchange. Absent until the exchange. */
+  readonly join_key_hash?: string;
+  /** The server of a stack that uses a joined host. */
+  readonly taken_by?: string;
   /** Answers that no run waits for: `unexpected.ts`. */
   readonly unexpected?: readonly UnexpectedAnswer[];
   readonly unexpected_total?: number;
@@ -159,6 +168,8 @@ export async function openConfigurationCollections(store: Store): Promise<Config
       name: 'configuration_hosts',
       indexes: [
         { fields: ['token_hash'], unique: true },
+        { fields: ['join_hash'] },
+        { fields: ['taken_by'] },
         { fields: ['project', 'name', 'created_at'] },
         { fields: ['status'] },
         { fields: ['unsent'] },

@@ -7,8 +7,11 @@ import {
   hostAuthenticate,
   hostCreate,
   hostDelete,
+  hostJoin,
+  hostJoinExchange,
   hostList,
   hostMessageRefused,
+  hostRemove,
   hostShow,
   hostTokenRenew,
 } from '@anneal/contracts/configuration.ts';
@@ -21,13 +24,22 @@ import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { openConfigurationCollections } from './collections.ts';
+import { openConfigurationCollections, type HostDocument } from './collections.ts';
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
 import { deploymentRoutes } from './deployments/calls.ts';
 import { fire } from './deployments/due.ts';
-import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './hosts/host.ts';
+import {
+  authenticateHost,
+  createHost,
+  deleteHost,
+  forgetHost,
+  openHostToken,
+  renewToken,
+  viewHost,
+} from './hosts/host.ts';
+import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHost } from './hosts/join.ts';
 import { compileSelection } from './hosts/select.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
@@ -81,6 +93,7 @@ export const configurationService = defineService({
       },
       silentAfterMs: settings.silentAfter * 1000,
       startedAt: queues.now(),
+      joinMs: settings.joinSeconds * 1000,
       responseKeepSeconds: settings.responseKeep,
       gatewayUrl: service.gatewayUrl,
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
@@ -190,9 +203,18 @@ function hostRoutes(context: Context) {
     if (host) return host;
     throw new AnnealError('NotFound', `There is no host ${question.host}.`);
   };
+  const remove = async (id: string): Promise<void> => {
+    const host = await deleteHost(context, id);
+    if (!host) return;
+    await abandonRuns(context, host);
+    await forgetHost(context, host);
+  };
   return [
     answer(service, hostCreate, async ({ data }) => {
-      const { host, token } = await createHost(context, data);
+      const taken = data.take_joined === true ? await takeHost(context, data) : undefined;
+      const { host, token } = taken
+        ? { host: taken, token: openHostToken(context, taken) }
+        : await createHost(context, data);
       return { host: await viewHost(context, host), token };
     }),
     answer(service, hostTokenRenew, async ({ data }) => {
@@ -200,11 +222,24 @@ function hostRoutes(context: Context) {
       return { host: await viewHost(context, host), token };
     }),
     answer(service, hostDelete, async ({ data }) => {
-      const host = await deleteHost(context, data.id);
-      if (!host) return {};
-      await abandonRuns(context, host);
-      await forgetHost(context, host);
+      const returned = await returnHost(context, data.id);
+      if (returned) await abandonRuns(context, returned);
+      else await remove(data.id);
       return {};
+    }),
+    answer(service, hostRemove, async ({ data }) => {
+      const host = await existing(data);
+      refuseStackHost(host);
+      await remove(host.id);
+      return {};
+    }),
+    answer(service, hostJoin, async ({ data }) => {
+      const { host, ...issued } = await issueJoinToken(context, data);
+      return { host: await viewHost(context, host), ...issued };
+    }),
+    answer(service, hostJoinExchange, async ({ data }) => {
+      const { host, token } = await exchangeJoinToken(context, data);
+      return { ...accessOf(host), token };
     }),
     answer(service, hostList, async ({ data }) => {
       const hosts = await collections.hosts.find(
@@ -224,13 +259,7 @@ function hostRoutes(context: Context) {
     answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
     answer(service, hostAuthenticate, async ({ data }) => {
       const host = await authenticateHost(context, data.token);
-      return {
-        host_id: host.id,
-        name: host.name,
-        project: host.project,
-        requests_queue: hostRequestsQueue(host.id),
-        responses_queue: hostResponsesQueue(host.id),
-      };
+      return accessOf(host);
     }),
   ];
 }
@@ -239,3 +268,11 @@ const contextRoutes = ({ service }: Context, stored: ContextCollections) => [
   answer(service, contextList, async ({ data }) => ({ contexts: await listContexts(stored, data) })),
   answer(service, contextShow, ({ data }) => showContext(stored, data)),
 ];
+
+const accessOf = ({ id, name, project }: HostDocument) => ({
+  host_id: id,
+  name,
+  project,
+  requests_queue: hostRequestsQueue(id),
+  responses_queue: hostResponsesQueue(id),
+});

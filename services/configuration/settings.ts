@@ -11,6 +11,12 @@ export const configurationSettings = defineSettings({
     meaning: 'Seconds without a request from a host until it is marked as silent.',
     cost: 'A lower value finds dead hosts sooner; below 60 s (twice the long poll) healthy hosts are marked as silent.',
   },
+  joinSeconds: {
+    env: 'ANNEAL_CONFIGURATION_JOIN_SECONDS',
+    schema: z.coerce.number().int().min(60).max(2_592_000).default(3600),
+    meaning: 'Seconds within which a machine must use the line of `anneal host join`.',
+    cost: 'A line that another person reads works for this time, until it is used.',
+  },
   deploymentTimeout: {
     env: 'ANNEAL_CONFIGURATION_DEPLOYMENT_SECONDS',
     schema: seconds(3600),

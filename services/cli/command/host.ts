@@ -4,6 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
+import { addJoinCommands } from './host-join.ts';
 import { exampleText, formatOption } from './options.ts';
 
 /** `2 × request abc of web-config, last at …: why` */
@@ -84,6 +85,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
         ...unanswered.slice(-mostUnanswered).map((each) => ['no answer', unansweredLine(each)] as const),
       ]);
     });
+  addJoinCommands(host, context);
   host
     .command('token <host>')
     .description('issue a new token to set up a host by hand; the old token stops working')

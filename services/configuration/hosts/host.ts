@@ -33,6 +33,8 @@ export interface HostContext {
   readonly silentAfterMs: number;
   /** Start of this service. Silence counts from here at the earliest, because no host could reach a stopped service. */
   readonly startedAt: number;
+  /** How long a join token works. */
+  readonly joinMs: number;
   /** The limit of hosts per project. */
   readonly hostLimit: { readonly most: number; readonly setting: string };
 }
@@ -40,7 +42,7 @@ export interface HostContext {
 /** Minimum interval between updates of `last_seen_at`. */
 const contactStepMs = 5_000;
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hostTokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 const silenceTimer = (id: string): string => `silence:${id}`;
 
 export async function createHost(
@@ -59,7 +61,7 @@ export async function createHost(
       name,
       status: 'expected',
       status_since: created_at,
-      token_hash: hashOf(token),
+      token_hash: hostTokenHash(token),
       token_sealed: service.secrets.seal(token),
       facts: {},
       created_at,
@@ -100,6 +102,12 @@ async function refuseHost(
 export const openHostToken = (context: HostContext, host: HostDocument): string =>
   context.service.secrets.open(host.token_sealed) as unknown as string;
 
+/** The fields of a host with this token. */
+export const withToken = ({ service }: HostContext, token: string) => ({
+  token_hash: hostTokenHash(token),
+  token_sealed: service.secrets.seal(token),
+});
+
 export async function renewToken(
   context: HostContext,
   host: HostDocument,
@@ -107,8 +115,7 @@ export async function renewToken(
   const token = randomBytes(32).toString('base64url');
   const { document: renewed } = await change(context.collections.hosts, host.id, (current) => ({
     ...current,
-    token_hash: hashOf(token),
-    token_sealed: context.service.secrets.seal(token),
+    ...withToken(context, token),
   }));
   if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted in the meantime.`);
   return { host: renewed, token };
@@ -116,7 +123,7 @@ export async function renewToken(
 
 /** @throws AnnealError Unauthorized */
 export async function authenticateHost(context: HostContext, token: string): Promise<HostDocument> {
-  const [host] = await context.collections.hosts.find({ where: { token_hash: hashOf(token) }, limit: 1 });
+  const [host] = await context.collections.hosts.find({ where: { token_hash: hostTokenHash(token) }, limit: 1 });
   if (!host || host.status === 'deleting') {
     throw new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
   }

@@ -22,6 +22,7 @@ export type ApiOptions = EventEndpointOptions &
   QueueEndpointOptions & {
     authenticate: Authenticate;
     newId: () => string;
+    gatewayUrl: string;
     version: string;
     report: (error: unknown, request: FastifyRequest) => void;
   };

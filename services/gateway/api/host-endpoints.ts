@@ -1,11 +1,39 @@
 /** Hosts. */
-import { hostList, hostShow, hostTokenRenew, hostViewSchema } from '@anneal/contracts/configuration.ts';
+import {
+  hostJoin,
+  hostList,
+  hostRemove,
+  hostShow,
+  hostTokenRenew,
+  hostViewSchema,
+} from '@anneal/contracts/configuration.ts';
 import { z } from 'zod';
+import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { joinPrefix } from '../shell/join-routes.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
-export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export interface HostEndpointOptions {
+  readonly ask: Ask;
+  /** The address at which hosts reach the gateway, from the settings. */
+  readonly gatewayUrl: string;
+}
+
+const joinAnswerSchema = z.object({
+  host: hostViewSchema,
+  url: z.url().meta({ description: 'The secret address of the script that makes a machine this host.' }),
+  expires_at: z.iso.datetime(),
+});
+
+/** The set address; with the default, which only this machine reaches, the address of the request. */
+const publicUrl = (gatewayUrl: string, request: FastifyRequest): string =>
+  ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(gatewayUrl).hostname)
+    ? baseUrl(request)
+    : gatewayUrl.replace(/\/$/, '');
+
+export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -38,5 +66,33 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('configuration', hostTokenRenew, { project, data: { project, host: params['host'] ?? '' } });
       },
     }),
+    ...joinEndpoints({ ask, gatewayUrl }),
   ];
 }
+
+const joinEndpoints = ({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] => [
+  endpoint({
+    method: 'POST',
+    path: '/hosts/{host}/join',
+    summary: 'Issue an address with which a machine joins as this host, once. Creates the host unless it exists.',
+    answer: joinAnswerSchema,
+    handle: async ({ request, params }) => {
+      const project = projectOf(request);
+      const { join_token: token, ...joined } = await ask('configuration', hostJoin, {
+        project,
+        data: { project, host: params['host'] ?? '' },
+      });
+      return { ...joined, url: `${publicUrl(gatewayUrl, request)}${joinPrefix}/${token}` };
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/hosts/{host}',
+    summary: 'Delete a joined host. A host of a stack is refused: delete its server from the stack.',
+    answer: z.object({}),
+    handle: ({ request, params }) => {
+      const project = projectOf(request);
+      return ask('configuration', hostRemove, { project, data: { project, host: params['host'] ?? '' } });
+    },
+  }),
+];

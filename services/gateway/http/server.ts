@@ -20,6 +20,7 @@ import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identi
 import { ironicFamily, ironicPrefix } from '../ironic/family.ts';
 import { gatewaySettings } from '../settings.ts';
 import { agentFamily } from '../shell/family.ts';
+import { joinFamily, joinPrefix } from '../shell/join-routes.ts';
 import { agentPrefix } from '../shell/send-script.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { dialects } from '../zaqar/dialect.ts';
@@ -139,6 +140,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   family(ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report }));
   family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
   family(agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording: apiWording }));
+  family(joinPrefix, (scope) => joinFamily(scope, { ask, now, wording: apiWording, report }));
   family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
   family(apiPrefix, (scope) =>
     apiFamily(scope, {
@@ -151,6 +153,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       heartbeatMs: settings.heartbeatMs,
       maxWaitSeconds: settings.maxWaitSeconds,
       stopping,
+      gatewayUrl: context.gatewayUrl,
       version: options.version,
       authenticate,
       report,

@@ -6,6 +6,8 @@ const read = (name: string): string => readFileSync(join(import.meta.dirname, 's
 
 export const shellText = {
   agent: read('agent'),
+  join: read('join'),
+  units: read('units'),
   send: read('send'),
   tools: read('tools'),
   apply: read('apply'),

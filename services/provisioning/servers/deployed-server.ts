@@ -5,7 +5,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
-import { textOf } from './document.ts';
+import { isObject } from '@anneal/contracts/json.ts';
+import { textOf, type ServerDocument } from './document.ts';
 import type { ServerWork } from './servers.ts';
 
 export function deployedServer(options: {
@@ -19,12 +20,13 @@ export function deployedServer(options: {
         id: server.id,
         name: server.hostname,
         project: server.project,
+        take_joined: true,
       });
       return {
         kind: 'complete',
-        physical_id: server.id,
+        physical_id: access.id,
         attributes: deployedServerAttributes({
-          id: server.id,
+          id: access.id,
           name: server.hostname,
           project: server.project,
           access,
@@ -38,17 +40,17 @@ export function deployedServer(options: {
       const show = { ...(server.attributes['show'] as object | undefined), name };
       return Promise.resolve({
         kind: 'complete',
-        physical_id: server.id,
+        physical_id: hostOf(server),
         attributes: { ...server.attributes, name, show },
       });
     },
     delete: async (server) => {
       await hosts.delete(server.id, server.project);
-      return { kind: 'complete', physical_id: server.id };
+      return { kind: 'complete', physical_id: hostOf(server) };
     },
     check: async (server) => {
       try {
-        await hosts.show(server.id, server.project);
+        await hosts.show(hostOf(server), server.project);
       } catch (error) {
         if (error instanceof AnnealError && error.code === 'NotFound') {
           return {
@@ -58,7 +60,13 @@ export function deployedServer(options: {
         }
         throw error;
       }
-      return { kind: 'complete', physical_id: server.id };
+      return { kind: 'complete', physical_id: hostOf(server) };
     },
   };
+}
+
+/** The id of the server's host: the one that it took, or its own. */
+function hostOf({ id, attributes }: ServerDocument): string {
+  const { show } = attributes;
+  return isObject(show) && typeof show['id'] === 'string' ? show['id'] : id;
 }

@@ -5,6 +5,8 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 
 export interface HostAccess {
+  /** Differs from the id of the server that took a joined host. */
+  readonly id: string;
   readonly token: string;
   readonly requests_queue: string;
   readonly responses_queue: string;
@@ -18,11 +20,11 @@ export class ServerHosts {
     this.#context = context;
   }
 
-  async create(question: { id: string; name: string; project: string }): Promise<HostAccess> {
+  async create(question: { id: string; name: string; project: string; take_joined?: boolean }): Promise<HostAccess> {
     const { bus, mint } = this.#context;
     const message = mint(hostCreate, { data: question, project: question.project });
     const { host, token } = await bus.request({ queue: this.#queue, call: hostCreate, message });
-    return { token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
+    return { id: host.id, token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
   }
 
   /** Resolves with the new token. The old one becomes invalid. */

@@ -1,0 +1,60 @@
+/** `anneal host join` and `anneal host delete`: hosts that exist without a stack. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { Option, type Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { joinFormats, joinText } from '../print/join-text.ts';
+import { exampleText } from './options.ts';
+
+export function addJoinCommands(host: Command, context: CliContext): void {
+  const { output } = context;
+  host
+    .command('join <host>')
+    .description('print the line with which a machine joins as a host, once; creates the host unless it exists')
+    .addOption(
+      new Option('--format <format>', 'form of the line; `seed` prints the seed of the Node agent, with the token')
+        .choices(joinFormats)
+        .default('line' as const),
+    )
+    .addOption(
+      new Option('--cacert <file>', 'certificate of a private CA; `line` expects it at this path on the machine'),
+    )
+    .addHelpText('after', exampleText('host join web1', 'host join web1 --format cloud-init --cacert ca.pem'))
+    .action(async (name, { format, cacert }) => {
+      const text = cacert === undefined ? undefined : await readCertificate(resolve(context.cwd, cacert));
+      const { hosts } = await context.client();
+      const joined = await hosts.join({ host: name });
+      if (format === 'seed') {
+        output.value('json', await hosts.seed({ url: joined.url }));
+        return;
+      }
+      const ca = cacert === undefined || text === undefined ? undefined : { file: cacert, text };
+      output.line(joinText(format, { url: joined.url, ca }).trimEnd());
+      output.note(
+        `Works once, until ${joined.expires_at}. Keep it secret: it makes a machine the host ${joined.host.name}.`,
+      );
+    });
+  host
+    .command('delete <host>')
+    .description('delete a joined host with its queues; its agent stops getting work')
+    .addHelpText('after', exampleText('host delete web1'))
+    .action(async (name) => {
+      await (await context.client()).hosts.delete({ host: name });
+      output.note(`Deleted host ${name}. On the machine, remove the agent: anneal-agent uninstall`);
+    });
+}
+
+async function readCertificate(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new AnnealError(
+      'InvalidRequest',
+      `Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}.`,
+      {
+        cause: error,
+      },
+    );
+  });
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  throw new AnnealError('InvalidRequest', `${file} holds no certificate in PEM form.`);
+}

@@ -1,0 +1,45 @@
+/** The forms in which `anneal host join` prints how a machine joins. Pure. */
+
+export const joinFormats = ['line', 'cloud-init', 'user-data', 'ansible', 'seed'] as const;
+export type JoinFormat = (typeof joinFormats)[number];
+
+export interface JoinParameters {
+  readonly url: string;
+  /** The certificate of a private CA: where it is for the operator, and its text. */
+  readonly ca?: { readonly file: string; readonly text: string } | undefined;
+}
+
+/** Where the printed forms put the certificate on the machine. */
+const caFile = '/etc/anneal-ca.pem';
+
+/** Quotes a word for a shell. Plain words stay as they are. */
+const word = (text: string): string =>
+  /^[A-Za-z0-9_./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+const lineWith = (url: string, ca: string | undefined): string =>
+  ca === undefined
+    ? `curl -fsS ${word(url)} | sh`
+    : `curl -fsS --cacert ${word(ca)} ${word(url)} | sh -s -- --cacert ${word(ca)}`;
+
+const indented = (text: string, by: string): string => text.trimEnd().replaceAll(/^/gm, by);
+
+export function joinText(format: Exclude<JoinFormat, 'seed'>, { url, ca }: JoinParameters): string {
+  const line = lineWith(url, ca && caFile);
+  switch (format) {
+    case 'line':
+      return `${lineWith(url, ca?.file)}\n`;
+    case 'user-data':
+      return `#!/bin/sh\n${ca ? `cat >${caFile} <<'END'\n${ca.text.trimEnd()}\nEND\n` : ''}${line}\n`;
+    case 'cloud-init': {
+      const files = ca ? `write_files:\n  - path: ${caFile}\n    content: |\n${indented(ca.text, '      ')}\n` : '';
+      // A JSON string is a YAML string.
+      return `#cloud-config\n${files}runcmd:\n  - [sh, -c, ${JSON.stringify(line)}]\n`;
+    }
+    case 'ansible': {
+      const copy = ca
+        ? `- name: Trust the CA of Anneal\n  become: true\n  ansible.builtin.copy:\n    dest: ${caFile}\n    content: |\n${indented(ca.text, '      ')}\n`
+        : '';
+      return `${copy}- name: Join this machine as a host of Anneal\n  become: true\n  no_log: true\n  ansible.builtin.shell:\n    cmd: ${JSON.stringify(line)}\n    creates: /var/lib/anneal-agent/conf\n`;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+let rig: Rig;
+afterEach(() => rig.dispose());
+
+const key = 'a key of at least 16';
+const join = (host = 'web') => rig.ask(contract.hostJoin, { project, host });
+const exchange = (join_token: string, with_key = key) =>
+  rig.ask(contract.hostJoinExchange, { join_token, key: with_key });
+
+describe('a host that joins', () => {
+  it('J1, J2: gets its token once; only the same key repeats the exchange; a newer line replaces an older one', async () => {
+    rig = await createRig();
+    const { host, join_token, expires_at } = await join();
+    expect(host).toMatchObject({ name: 'web', status: 'expected' });
+    expect(Date.parse(expires_at)).toBeGreaterThan(Date.now());
+    const first = await exchange(join_token);
+    expect(first).toMatchObject({ host_id: host.id, name: 'web', requests_queue: `host.${host.id}.requests` });
+    expect(await exchange(join_token)).toEqual(first);
+    await expect(exchange(join_token, 'another key of 16')).rejects.toMatchObject({ code: 'Conflict' });
+    expect(await rig.ask(contract.hostAuthenticate, { token: first.token })).toMatchObject({ host_id: host.id });
+
+    const again = await join();
+    expect(again.host.id).toBe(host.id);
+    await expect(exchange(join_token)).rejects.toMatchObject({ code: 'NotFound' });
+    const second = await exchange(again.join_token);
+    await expect(rig.ask(contract.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
+      code: 'Unauthorized',
+    });
+    expect(await rig.ask(contract.hostAuthenticate, { token: second.token })).toMatchObject({ host_id: host.id });
+    await expect(exchange('a-guess-of-a-token')).rejects.toMatchObject({ code: 'NotFound' });
+    const hosts = await rig.context.store.collection({ name: 'configuration_hosts', indexes: [] });
+    const stored = JSON.stringify(await hosts.get(host.id));
+    expect(stored).toContain('join_hash');
+    for (const secret of [join_token, again.join_token, first.token, second.token])
+      expect(stored).not.toContain(secret);
+  });
+
+  it('keeps its token when one of two machines with the same line is late', async () => {
+    rig = await createRig();
+    const { join_token } = await join();
+    const tries = await Promise.allSettled([exchange(join_token, `${key} 1`), exchange(join_token, `${key} 2`)]);
+    const won = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(won).toHaveLength(1);
+    expect(await rig.ask(contract.hostAuthenticate, { token: won[0]?.token ?? '' })).toMatchObject({ name: 'web' });
+  });
+
+  it('is taken by a deployed server of its name, returns when the server is deleted, and only then can be deleted', async () => {
+    rig = await createRig();
+    const { host } = await join();
+    const server = { id: randomUUID(), name: 'web', project, take_joined: true };
+    const taken = await rig.ask(contract.hostCreate, server);
+    expect(taken.host.id).toBe(host.id);
+    expect((await rig.ask(contract.hostCreate, server)).host.id).toBe(host.id);
+    const other = await rig.ask(contract.hostCreate, { ...server, id: randomUUID() });
+    expect(other.host.id).not.toBe(host.id);
+    await expect(rig.ask(contract.hostRemove, { project, host: host.id })).rejects.toMatchObject({ code: 'Conflict' });
+    await expect(rig.ask(contract.hostRemove, { project, host: other.host.id })).rejects.toMatchObject({
+      code: 'Conflict',
+    });
+    for (let repeat = 0; repeat < 2; repeat += 1) await rig.ask(contract.hostDelete, { id: server.id });
+    expect(await rig.ask(contract.hostShow, { project, host: host.id })).toMatchObject({ id: host.id });
+    await rig.ask(contract.hostRemove, { project, host: host.id });
+    await expect(rig.ask(contract.hostShow, { project, host: host.id })).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('is a new host for a server that provisions its own machine', async () => {
+    rig = await createRig();
+    const { host } = await join();
+    const created = await rig.ask(contract.hostCreate, { id: randomUUID(), name: 'web', project });
+    expect(created.host.id).not.toBe(host.id);
+  });
+});

@@ -1,0 +1,99 @@
+# Joins this machine as a host. The last line of the script calls this function, so that a script that arrives
+# incomplete does nothing.
+anneal_join() {
+set -u
+umask 077
+cacert= undo= body= token=
+while [ "$#" -gt 0 ]; do
+  case $1 in
+    --undo) undo=yes ;;
+    --cacert) cacert=${2:-}; [ "$#" -lt 2 ] || shift ;;
+    *) echo "unknown option $1; known: --undo, --cacert FILE" >&2; return 2 ;;
+  esac
+  shift
+done
+prefix=${ANNEAL_PREFIX:-}
+case $prefix in
+  '') agent=/usr/local/bin/anneal-agent state=/var/lib/anneal-agent ;;
+  /*) agent=$prefix/bin/anneal-agent state=$prefix/lib/anneal-agent ;;
+  *) echo "ANNEAL_PREFIX must be an absolute path, not $prefix" >&2; return 2 ;;
+esac
+# The path is a word in a crontab and in messages.
+case $prefix in *[!A-Za-z0-9/._@+-]*) echo 'ANNEAL_PREFIX may have letters, digits and /._@+- only' >&2; return 2 ;; esac
+fail() { echo "cannot join: $*" >&2; return 1; }
+if [ -n "$undo" ]; then
+  [ -e "$agent" ] || { echo "no agent in $agent"; return 0; }
+  sh "$agent" uninstall && echo "removed $agent and $state"
+  return
+fi
+if [ -z "$prefix" ] && [ "$(id -u)" != 0 ]; then
+  fail 'this needs root; or set ANNEAL_PREFIX to a directory of yours'
+  return 1
+fi
+if ! command -v curl >/dev/null 2>&1 && ! command -v wget >/dev/null 2>&1; then
+  fail 'this machine has neither curl nor wget'
+  return 1
+fi
+mkdir -p "$state/requests" "${agent%/*}" && chmod 700 "$state" && chmod 755 "${agent%/*}" || { fail "cannot write to $state"; return 1; }
+body=$state/join.body
+fetch() {
+  if command -v curl >/dev/null 2>&1; then curl -fsS --max-time 60 ${cacert:+--cacert "$cacert"} --output "$2" "$1"
+  else [ "$(with_wget "$2" 60 "$1")" = 200 ]
+  fi
+}
+# A certificate that the machine trusts for this server only.
+if [ -n "$cacert" ]; then
+  [ "$cacert" = "$state/ca.pem" ] || cat "$cacert" >"$state/ca.pem" || { fail "cannot read $cacert"; return 1; }
+  cacert=$state/ca.pem
+fi
+# The agent comes first, because an exchange without it would use up the line.
+fetch "$url/agent/sh" "$state/agent.new" && fetch "$url/agent/sh.sha256" "$state/agent.sum" || { fail "no agent at $url/agent/sh"; return 1; }
+read -r wanted rest <"$state/agent.sum"
+read -r got rest <<END
+$(sha256sum "$state/agent.new" 2>/dev/null || openssl dgst -sha256 -r "$state/agent.new" 2>/dev/null || echo "$wanted")
+END
+[ "$got" = "$wanted" ] && sh -n "$state/agent.new" || { fail 'the checksum of the agent is wrong'; return 1; }
+rm -f "$state/agent.sum"
+# The key is on disk before it is sent: a repeat after a lost answer gets the same token.
+key=
+[ ! -s "$state/join-key" ] || { read -r known key <"$state/join-key" && [ "$known" = "$join" ] || key=; }
+if [ -z "$key" ]; then
+  key=$(head -c 512 /dev/urandom | tr -dc 'A-Za-z0-9' | head -c 40)
+  printf '%s %s\n' "$join" "$key" >"$state/join-key"
+fi
+code=$(printf %s "$key" | field key | send "$url/join/$join/exchange" "$state/answer" 60)
+if [ "$code" != 200 ]; then
+  [ ! -s "$state/answer" ] || { cat "$state/answer" >&2; echo >&2; }
+  rm -f "$state/answer" "$state/join-key"
+  fail "the server answered $code to the exchange; get a new line: anneal host join NAME"
+  return 1
+fi
+client=
+[ ! -f "$state/conf" ] || while IFS= read -r line; do case $line in client=*) client=${line#*=} ;; esac; done <"$state/conf"
+[ -n "$client" ] || client=$(cat /proc/sys/kernel/random/uuid 2>/dev/null)
+# The answer has the lines url=, token=, host= and name=.
+{ cat "$state/answer" && printf 'client=%s\ncacert=%s\n' "$client" "$cacert"; } >"$state/conf.new" &&
+  mv -f "$state/conf.new" "$state/conf" || { fail "cannot write $state/conf"; return 1; }
+rm -f "$state/answer"
+chmod 755 "$state/agent.new" && mv -f "$state/agent.new" "$agent" || { fail "cannot write $agent"; return 1; }
+install_service
+while IFS= read -r line; do case $line in name=*) echo "joined as host ${line#*=}: $started" ;; esac; done <"$state/conf"
+}
+install_service() {
+  if [ -z "$prefix" ] && [ -d /run/systemd/system ]; then
+    systemd_unit >/etc/systemd/system/anneal-agent.service && chmod 644 /etc/systemd/system/anneal-agent.service
+    systemctl daemon-reload && systemctl enable --now anneal-agent && started='systemd runs its agent' && return
+  elif [ -z "$prefix" ] && command -v rc-service >/dev/null 2>&1; then
+    openrc_service >/etc/init.d/anneal-agent && chmod 755 /etc/init.d/anneal-agent
+    rc-update add anneal-agent default && { rc-service anneal-agent status >/dev/null 2>&1 || rc-service anneal-agent start; } &&
+      started='OpenRC runs its agent' && return
+  fi
+  sh "$agent" start
+  started="its agent runs in the background. Start it again after a reboot with: $agent start"
+  command -v crontab >/dev/null 2>&1 || return 0
+  case $(crontab -l 2>/dev/null) in
+    *"$agent start"*) ;;
+    *) { crontab -l 2>/dev/null; echo "@reboot $agent start"; } | crontab - 2>/dev/null || return 0 ;;
+  esac
+  started='its agent runs in the background, and crontab starts it after a reboot'
+}

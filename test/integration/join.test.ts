@@ -1,0 +1,123 @@
+/** Joins machines by the line that `anneal host join` prints, against a real server, and runs configs on them. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
+
+let server: TestServer;
+let directory: string;
+beforeAll(async () => {
+  server = await startServer({ lab: 0 });
+  directory = mkdtempSync(join(tmpdir(), 'anneal-join-'));
+}, 120_000);
+afterAll(async () => {
+  for (const name of ['one', 'two']) onMachine(name, `"${agentOf(name)}" uninstall`);
+  await server?.dispose();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const prefixOf = (name: string): string => join(directory, name);
+const agentOf = (name: string): string => join(prefixOf(name), 'bin', 'anneal-agent');
+
+/** Runs a command as the user of a machine without systemd, OpenRC and cron. */
+function onMachine(name: string, command: string) {
+  return spawnSync('sh', ['-c', command], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', HOME: directory, ANNEAL_PREFIX: prefixOf(name) },
+    timeout: 120_000,
+  });
+}
+const lineFor = async (host: string, ...words: string[]): Promise<string> =>
+  (await server.anneal('host', 'join', host, ...words)).stdout.trim();
+const status = (name: string): string => onMachine(name, `"${agentOf(name)}" status`).stdout.trim();
+
+const template = (host: string, text: string): string => `heat_template_version: 2016-10-14
+resources:
+  host: {type: OS::Heat::DeployedServer, properties: {name: '${host}'}}
+  config:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: {get_resource: host}
+      script: |
+        #!/bin/sh
+        echo ${text}
+outputs:
+  said: {value: {get_attr: [config, deploy_stdout]}}
+  host: {value: {get_resource: host}}
+`;
+
+async function applied(stack: string, host: string): Promise<Record<string, unknown>> {
+  await server.client.stacks.create({ name: stack, bundle: bundle(template(host, `on ${stack}`)) });
+  const { outputs } = await settled(server, stack);
+  return Object.fromEntries((outputs ?? []).map((each) => [each.output_key, each.output_value]));
+}
+
+describe('the line of `anneal host join`', () => {
+  it('makes a machine a host that a template uses, renews it, and is undone', async () => {
+    const line = await lineFor('web');
+    expect(line).toMatch(/^curl -fsS http:\/\/127\.0\.0\.1:\d+\/join\/[A-Za-z0-9_-]{32} \| sh$/);
+    const joined = onMachine('one', line);
+    expect(joined).toMatchObject({ status: 0, stderr: '' });
+    expect(joined.stdout).toContain('joined as host web: its agent runs in the background');
+    expect(statSync(join(prefixOf('one'), 'lib/anneal-agent/conf')).mode & 0o777).toBe(0o600);
+    const [host] = await server.client.hosts.list();
+    await eventually(
+      async () => ((await server.client.hosts.show({ host: 'web' })).status === 'up' ? true : undefined),
+      {
+        what: 'the first contact of the host',
+      },
+    );
+    expect(await applied('first', 'web')).toEqual({ said: 'on first\n', host: host?.id });
+    await expect(server.client.hosts.delete({ host: 'web' })).rejects.toThrow(/belongs to a stack/);
+    await server.client.stacks.delete({ stack: 'first' });
+    await deleted(server, 'first');
+
+    // The same line repeats its own exchange, another machine is refused, and a new line renews the token.
+    const agent = status('one');
+    expect(agent).toMatch(/^runs, process \d+$/);
+    expect(onMachine('one', line)).toMatchObject({ status: 0 });
+    const stranger = onMachine('two', line);
+    expect(stranger.status).not.toBe(0);
+    expect(stranger.stderr).toContain('Another machine used this line to join as web');
+    expect(onMachine('one', await lineFor('web'))).toMatchObject({ status: 0, stderr: '' });
+    expect(status('one')).toBe(agent);
+    expect((await server.client.hosts.list()).map(({ id }) => id)).toEqual([host?.id]);
+    expect(await applied('second', 'web')).toEqual({ said: 'on second\n', host: host?.id });
+    await server.client.stacks.delete({ stack: 'second' });
+    await deleted(server, 'second');
+
+    const undone = onMachine('one', `${await lineFor('web')} -s -- --undo`);
+    expect(undone).toMatchObject({ status: 0 });
+    expect(existsSync(agentOf('one'))).toBe(false);
+    expect(existsSync(join(prefixOf('one'), 'lib/anneal-agent'))).toBe(false);
+    await server.anneal('host', 'delete', 'web');
+    expect(await server.client.hosts.list()).toEqual([]);
+  });
+
+  it('joins a host of any name', async () => {
+    const name = `it's a "host" $(id) \`id\` \\ é`;
+    const joined = onMachine('two', await lineFor(name));
+    expect(joined).toMatchObject({ status: 0, stderr: '' });
+    expect(joined.stdout).toContain(`joined as host ${name}:`);
+    expect(readFileSync(join(prefixOf('two'), 'lib/anneal-agent/conf'), 'utf8')).toContain(`\nname=${name}\n`);
+    await server.anneal('host', 'delete', name);
+  });
+
+  it('has the forms of cloud-init, user data, Ansible and a seed', async () => {
+    expect(await lineFor('forms', '--format', 'cloud-init')).toMatch(
+      /^#cloud-config\nruncmd:\n {2}- \[sh, -c, "curl -fsS http\S+ \| sh"\]$/,
+    );
+    expect(await lineFor('forms', '--format', 'user-data')).toMatch(/^#!\/bin\/sh\ncurl -fsS http\S+ \| sh$/);
+    expect(await lineFor('forms', '--format', 'ansible')).toContain('    creates: /var/lib/anneal-agent/conf');
+    const seed = JSON.parse(await lineFor('forms', '--format', 'seed')) as { hostname: string; token: string };
+    expect(seed.hostname).toBe('forms');
+    const claim = await fetch(`${server.url}/messaging/v1/queues/forms/claims`, {
+      method: 'POST',
+      headers: { 'x-auth-token': seed.token },
+    });
+    expect(claim.status).toBe(204);
+  });
+});
