@@ -6,7 +6,7 @@ import type { EventRun, EventShelf } from './events/event-runs.ts';
 import type { GarbageDocument } from './garbage.ts';
 import type { HeldDocument } from './limiter/limiter.ts';
 import type { JournalDocument } from './shard/journal.ts';
-import type { SnapshotDocument, Snapshots } from './read/snapshots.ts';
+import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
 import type { ShardsDocument } from './shards/shards.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
 
@@ -14,14 +14,13 @@ export interface ProviderDocument extends Document {
   readonly announcement: ProviderAnnouncement;
 }
 
-export interface SchedulingCollections {
+export interface SchedulingCollections extends SnapshotCollections {
   readonly stacks: Collection<StackDocument>;
   readonly resources: Collection<ResourceDocument>;
   readonly events: Collection<EventRun>;
   readonly shelves: Collection<EventShelf>;
   readonly journal: Collection<JournalDocument>;
   readonly providers: Collection<ProviderDocument>;
-  readonly snapshots: Snapshots;
   readonly work: Collection<WorkDocument>;
   readonly held: Collection<HeldDocument>;
   readonly garbage: Collection<GarbageDocument>;
@@ -29,40 +28,53 @@ export interface SchedulingCollections {
 }
 
 export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
-  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] =
-    await Promise.all([
-      store.collection<StackDocument>({
-        name: 'scheduling_stacks',
-        indexes: [
-          { fields: ['live_name'], unique: true },
-          { fields: ['project', 'created_at', 'id'] },
-          { fields: ['project', 'name'] },
-          { fields: ['project', 'depth', 'created_at', 'id'] },
-          { fields: ['root'] },
-          { fields: ['project', 'deleted_at', 'depth', 'id'] },
-        ],
-      }),
-      store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
-      store.collection<EventRun>({
-        name: 'scheduling_events',
-        indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
-      }),
-      store.collection<EventShelf>({ name: 'scheduling_event_shelves', indexes: [{ fields: ['stack_id', 'shelf'] }] }),
-      store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
-      store.collection<ProviderDocument>({
-        name: 'scheduling_providers',
-        // Needs no index: there are few providers, and all of them are read at once.
-        indexes: [],
-      }),
-      store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
-      store.collection<SnapshotDocument>({
-        name: 'scheduling_snapshots',
-        indexes: [{ fields: ['stack_id', 'created_at'] }],
-      }),
-      store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
-      store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
-      store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
-    ]);
+  const [
+    stacks,
+    resources,
+    events,
+    shelves,
+    journal,
+    providers,
+    work,
+    snapshots,
+    snapshotSizes,
+    held,
+    garbage,
+    shards,
+  ] = await Promise.all([
+    store.collection<StackDocument>({
+      name: 'scheduling_stacks',
+      indexes: [
+        { fields: ['live_name'], unique: true },
+        { fields: ['project', 'created_at', 'id'] },
+        { fields: ['project', 'name'] },
+        { fields: ['project', 'depth', 'created_at', 'id'] },
+        { fields: ['root'] },
+        { fields: ['project', 'deleted_at', 'depth', 'id'] },
+      ],
+    }),
+    store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
+    store.collection<EventRun>({
+      name: 'scheduling_events',
+      indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
+    }),
+    store.collection<EventShelf>({ name: 'scheduling_event_shelves', indexes: [{ fields: ['stack_id', 'shelf'] }] }),
+    store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
+    store.collection<ProviderDocument>({
+      name: 'scheduling_providers',
+      // Needs no index: there are few providers, and all of them are read at once.
+      indexes: [],
+    }),
+    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
+    store.collection<SnapshotDocument>({
+      name: 'scheduling_snapshots',
+      indexes: [{ fields: ['stack_id', 'created_at'] }],
+    }),
+    store.collection<SnapshotSize>({ name: 'scheduling_snapshot_sizes', indexes: [{ fields: ['stack_id'] }] }),
+    store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
+    store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
+    store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
+  ]);
   return {
     stacks,
     resources,
@@ -72,6 +84,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     providers,
     work: readable(work),
     snapshots,
+    snapshotSizes,
     held,
     garbage,
     shards,

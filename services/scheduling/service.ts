@@ -66,7 +66,7 @@ export const schedulingService = defineService({
       context,
       timers,
       intake: new NestedIntake({ ...engine, context, compile }),
-      adjust: createAdjust({ context, plans, compile }),
+      adjust: createAdjust({ ...engine, context, compile }),
       batch: given.batch,
       cachedStacks: given.cachedStacks,
       routeMs: given.routeSeconds * 1000,

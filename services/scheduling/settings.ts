@@ -92,7 +92,7 @@ export const settings = defineSettings({
     env: 'ANNEAL_SCHEDULING_PROJECT_BYTES',
     schema: whole(1_073_741_824),
     meaning:
-      'Maximum size, in bytes, of all stacks of one project, including nested ones: templates, environments, files, plans and resources. A create or update that would exceed it is refused.',
+      'Maximum size, in bytes, of all stacks of one project, including nested ones: templates, environments, files, plans, resources, snapshots and events. A create, update, snapshot or signal that would exceed it is refused.',
     cost: 'The store keeps this much per project, and for a time the contents of deleted stacks. Contents that stacks share count once for each stack.',
   },
   valueBytes: {

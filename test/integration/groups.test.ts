@@ -295,6 +295,24 @@ describe('an autoscaling group', () => {
     });
   };
 
+  it('keeps its size when an update or a policy would exceed the quota of resources', async () => {
+    await world.close();
+    world = await StackWorld.open({ ANNEAL_SCHEDULING_PROJECT_RESOURCES: '4' });
+    const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
+    const group = await groupStack(root.id);
+    await world.update(root.id, { template: scaling('desired_capacity: 5, cooldown: 0,') });
+    const refused = await world.settled(root.id);
+    expect(refused).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
+    expect(refused.reason).toContain('ANNEAL_SCHEDULING_PROJECT_RESOURCES');
+    expect(await namesIn(root.id)).toHaveLength(2);
+    await adjust(group.id, { adjustment: 3 });
+    // Requests of one stack are handled in order, so the first one is ignored when the second one is done.
+    await adjust(group.id, { adjustment: -1 });
+    await eventually(async () => ((await namesIn(root.id)).length === 1 ? true : undefined), {
+      last: async () => world.events(group.id),
+    });
+  });
+
   it('changes its size, which the parent stack shows and keeps', async () => {
     const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
     expect(world.outputs(root)).toMatchObject({ size: 2, values: ['v', 'v'] });

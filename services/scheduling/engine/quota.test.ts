@@ -1,6 +1,6 @@
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { stackList, stackResources } from '@anneal/contracts/scheduling.ts';
+import { snapshotDelete, stackAct, stackList, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
@@ -95,5 +95,40 @@ describe('the quota of bytes', () => {
     // A refused project is counted again at most once a second.
     const second = await eventually(() => harness.create('b', textOf(50_000)).catch(() => undefined));
     expect(await harness.settled(second.id)).toMatchObject({ status: 'COMPLETE' });
+  });
+
+  it('refuses a snapshot that would exceed it, counts snapshots, and has room again when they are deleted', async () => {
+    harness = await openHarness({ settings: { projectBytes: 100_000 } });
+    const { id } = await harness.create('a', textOf(12_000));
+    await harness.settled(id);
+    const snapshot = (name: string) =>
+      harness.ask(stackAct, { project, stack: id, action: { kind: 'snapshot', id: name, name } });
+    const made: string[] = [];
+    const refused = await eventually(async () => {
+      const name = `snap${made.length}`;
+      try {
+        await snapshot(name);
+        made.push(name);
+        await harness.settled(id);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
+    expect(refused).toMatchObject(refusal);
+    expect(made.length).toBeGreaterThan(0);
+    // All of them, because what a resource adds after its admission counts only in the next count.
+    for (const name of made) await harness.ask(snapshotDelete, { project, stack: id, snapshot: name });
+    await eventually(() => snapshot('again').catch(() => undefined));
+    expect(await harness.settled(id)).toMatchObject({ action: 'SNAPSHOT', status: 'COMPLETE' });
+  });
+
+  it('refuses a signal whose data would exceed it, and does not change the resource', async () => {
+    harness = await openHarness({ settings: { projectBytes: 100_000 } });
+    const { id } = await harness.create('a', planWith([resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' })]));
+    await harness.settled(id);
+    const signal = (data: string) => harness.ask(stackSignal, { project, stack: id, resource: 'h', signal: { data } });
+    await expect(signal('x'.repeat(100_000))).rejects.toMatchObject(refusal);
+    await signal('small');
   });
 });

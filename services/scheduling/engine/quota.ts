@@ -8,8 +8,11 @@
  * to the next admission.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
+import type { State } from '@anneal/convergence/state.ts';
 import type { SchedulingCollections } from '../collections.ts';
+import type { Contents } from './contents.ts';
+import type { Plans } from './plans.ts';
 
 export interface QuotaLimit {
   readonly most: number;
@@ -33,6 +36,18 @@ export interface Quotas {
   within(added: Added, store: () => Promise<unknown>): Promise<AnnealError | undefined>;
 }
 
+interface Counted {
+  readonly resources: number;
+  readonly bytes: number;
+}
+
+/** The average size of a stored event. Events are counted and never refused, because they report what has happened. */
+const bytesOfEvent = 300;
+
+/** The bytes of a stack: contents, resources and events. */
+const bytesOfStack = ({ sizes, event_sequence: events }: StackDocument): number =>
+  (sizes ? sizes.contents + sizes.resources : 0) + events * bytesOfEvent;
+
 /** Ends a reservation: its stacks or resources are stored, or are not. */
 type Taken = (end: 'stored' | 'dropped') => void;
 
@@ -54,35 +69,39 @@ const page = 500;
 const mostProjects = 1000;
 
 export function createQuotas(parts: {
-  collections: Pick<SchedulingCollections, 'stacks' | 'resources'>;
+  collections: Pick<SchedulingCollections, 'stacks' | 'resources' | 'snapshotSizes'>;
   limits: { stacks: QuotaLimit; resources: QuotaLimit; bytes: QuotaLimit };
 }): Quotas {
-  const { stacks, resources } = parts.collections;
+  const { stacks, resources, snapshotSizes } = parts.collections;
 
-  const countResources = async (project: string): Promise<number> => {
+  /** Counts resources and bytes in one walk over the live stacks. */
+  const walk = async (project: string): Promise<Counted> => {
     const counts: Promise<number>[] = [];
+    let bytes = 0;
     for (let depth = 0; ; depth += 1) {
       const before = counts.length;
       for await (const live of liveStacks(stacks, { project, depth })) {
-        const count = resources.count({ stack_id: { in: live.map(({ id }) => id) } });
+        const where = { stack_id: { in: live.map(({ id }) => id) } };
+        const count = resources.count(where);
         count.catch(() => undefined);
         counts.push(count);
+        for (const stack of live) bytes += bytesOfStack(stack);
+        for (const snapshot of await snapshotSizes.find({ where })) bytes += snapshot.bytes;
       }
       // A level without live stacks is the last one, because a nested stack lives no longer than the one around it.
       if (counts.length === before) break;
     }
-    return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+    return { resources: (await Promise.all(counts)).reduce((total, count) => total + count, 0), bytes };
   };
-  const countBytes = async (project: string): Promise<number> => {
-    let total = 0;
-    for (let depth = 0; ; depth += 1) {
-      let found = 0;
-      for await (const live of liveStacks(stacks, { project, depth })) {
-        found += live.length;
-        for (const { sizes } of live) total += sizes ? sizes.contents + sizes.resources : 0;
-      }
-      if (found === 0) return total;
-    }
+  const walks = new Map<string, Promise<Counted>>();
+  /** The quotas of resources and of bytes share a walk when they begin it in the same turn. */
+  const walkOnce = (project: string): Promise<Counted> => {
+    const begun = walks.get(project);
+    if (begun) return begun;
+    const walking = walk(project);
+    walks.set(project, walking);
+    queueMicrotask(() => walks.delete(project));
+    return walking;
   };
   const takeStack = createQuota({
     limit: parts.limits.stacks,
@@ -96,14 +115,14 @@ export function createQuotas(parts: {
     what: 'resources',
     refusalOf: () => 'Maximum resources per project exceeded. Please delete some stacks.',
     leastMs: resourcesLeastMs,
-    count: countResources,
+    count: async (project) => (await walkOnce(project)).resources,
   });
   const takeBytes = createQuota({
     limit: parts.limits.bytes,
     what: 'bytes',
     refusalOf: () => 'Maximum size of the stacks of a project exceeded. Please delete some stacks.',
     leastMs: resourcesLeastMs,
-    count: countBytes,
+    count: async (project) => (await walkOnce(project)).bytes,
   });
   return {
     async within({ project, stacks: newStacks, resources: newResources, bytes }, store) {
@@ -129,6 +148,22 @@ export function createQuotas(parts: {
     },
   };
 }
+
+/** Refuses a new target that adds more resources or bytes than the project may have. Returns the refusal, if any. */
+export async function refuseGrowth(
+  { quotas, plans, contents }: { quotas: Quotas; plans: Plans; contents: Contents },
+  target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>,
+  { stack, resources }: State,
+): Promise<AnnealError | undefined> {
+  const plan = await plans.get(target.plan);
+  const added = Object.keys(plan.resources).length - resources.size;
+  const bytes = (await contents.bytesOf(target, stack.depth)) - (stack.sizes?.contents ?? 0);
+  return quotas.within({ project: stack.project, stacks: 0, resources: added, bytes }, async () => undefined);
+}
+
+/** Refuses data that a stack would keep. Returns the refusal, if any. */
+export const refuseBytes = (quotas: Quotas, { project }: StackDocument, bytes: number) =>
+  quotas.within({ project, stacks: 0, resources: 0, bytes }, async () => undefined);
 
 /** The live stacks of a project at one depth, by pages. */
 async function* liveStacks(

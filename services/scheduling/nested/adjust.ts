@@ -13,7 +13,9 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
+import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
+import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { cooldownEnd } from './cooldown.ts';
 import { fromKept, toKept } from './kept.ts';
@@ -23,9 +25,11 @@ type Adjustment = z.infer<typeof groupAdjust.data>;
 export function createAdjust(parts: {
   context: ServiceContext;
   plans: Plans;
+  contents: Contents;
+  quotas: Quotas;
   compile: ChildCompiler;
 }): (message: Envelope, state: State) => Promise<Input | undefined> {
-  const { context, plans, compile } = parts;
+  const { context, plans, compile, contents, quotas } = parts;
   const { log, now, secrets } = context;
 
   return async (message, state) => {
@@ -59,6 +63,8 @@ export function createAdjust(parts: {
       deadline: new Date(now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
       cause: message,
     });
+    const refusal = await refuseGrowth({ quotas, plans, contents }, target, state);
+    if (refusal) return ignore(refusal.message);
     const seconds = adjustment.cooldown ?? Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0);
     const members = next.members && { ...next.members, cooldown: { until: null, seconds } };
     return {

@@ -34,7 +34,7 @@ import { liveName } from '../shard/live-name.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
-import type { Quotas } from '../engine/quota.ts';
+import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from './cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
@@ -181,6 +181,12 @@ export class NestedIntake {
             deadline: data.deadline,
             cause: message,
           });
+      // A repeat was admitted before.
+      const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, compiled.target, state);
+      if (refusal) {
+        await this.#refuse(message, refusal);
+        return undefined;
+      }
       return {
         kind: 'update',
         id: message.id,

@@ -31,7 +31,7 @@ import { liveName } from '../shard/live-name.ts';
 import { createTree } from '../nested/tree.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
-import { findSnapshot, type SnapshotDocument } from './snapshots.ts';
+import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, stackView } from './views.ts';
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
@@ -179,7 +179,7 @@ export class StackReading {
     const stack = await this.find(question);
     const { id, status } = await findSnapshot(this.#collections.snapshots, stack.id, question.snapshot);
     if (status === 'IN_PROGRESS') throw new AnnealError('Conflict', `Snapshot ${id} is still being created.`);
-    await this.#collections.snapshots.remove(id);
+    await removeSnapshot(this.#collections, id);
     return {};
   }
 

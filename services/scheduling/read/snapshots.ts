@@ -25,11 +25,23 @@ export interface SnapshotDocument extends Document {
 }
 
 export type Snapshots = Collection<SnapshotDocument>;
+
+/** The size of a snapshot, in a document of its own, because a snapshot itself may have several MB. */
+export interface SnapshotSize extends Document {
+  readonly stack_id: string;
+  /** The contents and resources of its stack when the snapshot was made. */
+  readonly bytes: number;
+}
+
+export interface SnapshotCollections {
+  readonly snapshots: Snapshots;
+  readonly snapshotSizes: Collection<SnapshotSize>;
+}
 const mostOfAStack = 32;
 
 /** Stores the progress of a snapshot. Safe to repeat. */
 export async function keepSnapshot(
-  snapshots: Snapshots,
+  { snapshots, snapshotSizes }: SnapshotCollections,
   parameters: {
     effect: Extract<Effect, { kind: 'snapshot' }>;
     stack: StackDocument;
@@ -40,6 +52,9 @@ export async function keepSnapshot(
   const { effect, stack, resources } = parameters;
   const { snapshot, status, reason } = effect;
   const before = await snapshots.get(snapshot.id);
+  // The size first, so that no snapshot is left out of the quota.
+  const size = { id: snapshot.id, stack_id: stack.id, bytes: bytesOfSnapshot(stack) };
+  await snapshotSizes.bulk([{ kind: 'put', document: size }]);
   await snapshots.bulk([
     {
       kind: 'put',
@@ -57,9 +72,24 @@ export async function keepSnapshot(
   ]);
 }
 
-export async function removeSnapshots(snapshots: Snapshots, stackId: string): Promise<void> {
-  const found = await snapshots.find({ where: { stack_id: stackId } });
-  if (found.length > 0) await snapshots.bulk(found.map(({ id }) => ({ kind: 'remove', id })));
+/** The bytes that a snapshot of the stack would add to its project. */
+export const bytesOfSnapshot = ({ sizes }: Pick<StackDocument, 'sizes'>): number =>
+  sizes ? sizes.contents + sizes.resources : 0;
+
+export async function removeSnapshots(
+  { snapshots, snapshotSizes }: SnapshotCollections,
+  stackId: string,
+): Promise<void> {
+  for (const collection of [snapshots, snapshotSizes]) {
+    const found = await collection.find({ where: { stack_id: stackId } });
+    if (found.length > 0) await collection.bulk(found.map(({ id }) => ({ kind: 'remove', id })));
+  }
+}
+
+/** Removes the snapshot first, so that the quota counts what is left after a crash. */
+export async function removeSnapshot({ snapshots, snapshotSizes }: SnapshotCollections, id: string): Promise<void> {
+  await snapshots.remove(id);
+  await snapshotSizes.remove(id);
 }
 
 /** @throws AnnealError when the stack already has the maximum number of snapshots. */

@@ -5,9 +5,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { stackCreate, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import type { stackCreate } from '@anneal/contracts/scheduling.ts';
 import { newStack } from '@anneal/convergence/documents.ts';
-import type { State } from '@anneal/convergence/state.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { targetOf } from './target.ts';
@@ -65,19 +64,6 @@ export async function admit(
     if (!(error instanceof DuplicateError)) throw error;
     return taken;
   }
-}
-
-/** Refuses an update that adds more resources or bytes than the project may have. Returns the refusal, if any. */
-export async function refuseGrowth(
-  { quotas, plans, contents }: { quotas: Quotas; plans: Plans; contents: Contents },
-  message: Envelope<z.infer<typeof stackUpdate.data>>,
-  { stack, resources }: State,
-): Promise<AnnealError | undefined> {
-  if (stack.recent.includes(message.id)) return undefined;
-  const plan = await plans.get(message.data.plan);
-  const added = Object.keys(plan.resources).length - resources.size;
-  const bytes = (await contents.bytesOf(message.data, stack.depth)) - (stack.sizes?.contents ?? 0);
-  return quotas.within({ project: stack.project, stacks: 0, resources: added, bytes }, async () => undefined);
 }
 
 /** Refuses to adopt an object that another stack still owns, because both stacks would change and delete it. */

@@ -79,7 +79,7 @@ async function sendEffects(shared: PerformContext, performance: Performance): Pr
         await sendAnswer(shared, performance, effect);
         break;
       case 'snapshot':
-        await keepSnapshot(shared.collections.snapshots, {
+        await keepSnapshot(shared.collections, {
           effect,
           stack: record.stack,
           resources: resourcesAfter(performance),
@@ -221,11 +221,12 @@ function writing<T extends Document>({ version, ...draft }: T): BulkOperation<T>
 }
 
 async function writeDocuments(
-  { stacks, resources, events, shelves, snapshots }: SchedulingCollections,
+  collections: SchedulingCollections,
   record: JournalRecord,
   runs: readonly Draft<EventRun>[],
 ): Promise<void> {
-  if (record.stack.deleted_at !== null) await removeSnapshots(snapshots, record.stack.id);
+  const { stacks, resources, events, shelves } = collections;
+  if (record.stack.deleted_at !== null) await removeSnapshots(collections, record.stack.id);
   const changed: BulkOperation<ResourceDocument>[] = record.resources.map(writing);
   const removed = record.removed.map((removal): BulkOperation<ResourceDocument> => ({ kind: 'remove', ...removal }));
   await Promise.all([

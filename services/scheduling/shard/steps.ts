@@ -22,9 +22,10 @@ import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { admit, refuseGrowth } from './admit.ts';
+import { admit } from './admit.ts';
 import { inputOfDeath } from './death.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
+import { refuseExcess } from './excess.ts';
 import { letGo } from '../garbage.ts';
 import { takeTurns } from '../limiter/release.ts';
 import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
@@ -162,10 +163,8 @@ export class StackSteps {
 
   async #inputOf(stack: LoadedStack, message: Envelope, now: number): Promise<Input | undefined> {
     const { state } = stack;
-    if (message.type === stackUpdate.type) {
-      const tooMany = await refuseGrowth(this.#options, message as Envelope<never>, state);
-      if (tooMany) throw tooMany;
-    }
+    const tooMany = await refuseExcess(this.#options, message, state);
+    if (tooMany) throw tooMany;
     const route = routeOf(message);
     if (route) {
       const send = (waiting: StackRoute): Promise<void> => this.#sendAgain(stack, waiting, message);
