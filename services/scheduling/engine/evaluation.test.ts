@@ -49,10 +49,15 @@ describe('facts about a type', () => {
     expect(tools.nameLimit({ type: 'Example::Machine', nested: 'template' })).toBe(255);
   });
 
-  it('keep machines after a failed update, and give them names of at most 53 characters', () => {
+  it('repair machines and contexts after a failed update, and give machines names of at most 53 characters', () => {
     const tools = toolsFor(knownTypes);
     const kept = knownTypes.map(({ type }) => type).filter((type) => !tools.replaceFailed(type));
-    expect(kept.toSorted()).toEqual(['OS::Heat::DeployedServer', 'OS::Marconi::QueueServer', 'OS::Nova::Server']);
+    expect(kept.toSorted()).toEqual([
+      'Anneal::Context',
+      'OS::Heat::DeployedServer',
+      'OS::Marconi::QueueServer',
+      'OS::Nova::Server',
+    ]);
     const short = kept.filter((type) => tools.nameLimit({ type, nested: null }) === 53);
     expect(short.toSorted()).toEqual(['OS::Heat::DeployedServer', 'OS::Nova::Server']);
   });
