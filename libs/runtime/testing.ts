@@ -69,18 +69,18 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
 }
 
 /**
- * Waits until `read` returns a value. Tests wait for facts, never for time: the deadline only serves the failure, which
+ * Waits until `read` returns a value other than undefined and false. Tests wait for facts, never for time: the deadline only serves the failure, which
  * prints the last state seen.
  */
 export async function eventually<T>(
-  read: () => Promise<T | undefined> | T | undefined,
+  read: () => Promise<T | false | undefined> | T | false | undefined,
   options: { within?: number; what?: string; last?: () => unknown } = {},
 ): Promise<T> {
   const { within = 20_000, what = 'the condition', last } = options;
   const end = performance.now() + within;
   for (;;) {
     const value = await read();
-    if (value !== undefined) return value;
+    if (value !== undefined && value !== false) return value;
     if (performance.now() > end) {
       throw new Error(`${what} did not become true within ${within} ms; last state: ${JSON.stringify(last?.())}`);
     }

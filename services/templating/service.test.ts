@@ -140,7 +140,7 @@ describe('the templating service', () => {
     });
     expect(answer).toMatchObject({
       Description: 'No description',
-      Parameters: { secret: { Type: 'String', NoEcho: 'true' }, size: { Type: 'Number', Default: 2, Value: 2 } },
+      Parameters: { secret: { Type: 'String', NoEcho: 'true' }, size: { Type: 'Number', Default: 2 } },
     });
   });
 

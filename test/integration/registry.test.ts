@@ -90,6 +90,7 @@ const kinds: Readonly<Record<string, () => StackInput>> = {
     stackOf({
       'OS::*': 'Mine::OS::*',
       'AWS::*': 'Mine::AWS::*',
+      'Anneal::*': 'Mine::Anneal::*',
       ...mapped((type) => [`Mine::${type.type}`, fileOf(type)]),
     }),
   'a URL': () => {
