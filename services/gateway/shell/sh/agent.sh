@@ -58,10 +58,10 @@ pause() {
 }
 # Asks for the next request. The HTTP status becomes the name of a file, which needs no space on a full disk.
 ask_next() {
-  : >"$state/next"
-  rm -f "$state"/code.*
-  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=30" "$state/next" 90)
-  : >"$state/code.$code"
+  : >"$next"
+  rm -f "$state/code.$$".*
+  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=30" "$next" 90)
+  : >"$state/code.$$.$code"
 }
 say_hello() {
   for fact in hostname=n os=s kernel=r arch=m; do uname "-${fact#*=}" | tr -d '\n' | field "facts.${fact%=*}"; done |
@@ -77,7 +77,9 @@ free_space() { for done in "$state"/requests/*/answered; do [ -f "$done" ] && rm
 run() {
   hold || exit 1
   trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
-  loaded=$(cat "$self") failures=0 greeted=
+  # A killed agent leaves files, and perhaps a request that still waits: files of its own keep them apart.
+  rm -f "$state"/next.* "$state"/code.* "$state"/body.*
+  next=$state/next.$$ loaded=$(cat "$self") failures=0 greeted=
   while :; do
     # A config may have replaced this file: then the new version continues, unless it is broken.
     [ "$(cat "$self" 2>/dev/null)" = "$loaded" ] || {
@@ -89,14 +91,14 @@ run() {
     [ -n "$greeted" ] || { patiently say_hello && greeted=yes; }
     asked=$(date +%s)
     patiently ask_next
-    for mark in "$state"/code.*; do code=${mark##*.}; done
+    for mark in "$state/code.$$".*; do code=${mark##*.}; done
     case $code in
       200)
         failures=0
-        if [ -s "$state/next" ]; then
+        if [ -s "$next" ]; then
           # The configs find the agent in ANNEAL_AGENT, to update it.
           patiently env "ANNEAL_AGENT=$self" "ANNEAL_HOST_DIR=$state/requests" "ANNEAL_CACERT=$cacert" \
-            sh "$state/next" </dev/null || failed "a request was not answered (status $result)"
+            sh "$next" </dev/null || failed "a request was not answered (status $result)"
         else
           # A server that stops answers without waiting.
           [ "$(($(date +%s) - asked))" -gt 1 ] || pause 1

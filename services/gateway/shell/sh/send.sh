@@ -1,5 +1,5 @@
 # The transport of every script: forms over curl or wget, of GNU or of busybox. The token is a field of the form and in
-# no argument, because every program of the machine can read arguments. `body` names a file for wget.
+# no argument, because every program of the machine can read arguments. `body` begins the name of a file for wget.
 boundary=anneal-$$-$(head -c 64 /dev/urandom 2>/dev/null | tr -dc 'a-z0-9')
 # Writes standard input as the field $1.
 field() { printf -- '--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n' "$boundary" "$1"; cat; printf '\r\n'; }
@@ -15,9 +15,11 @@ send() {
     fi
 }
 send_wget() {
-  cat 2>/dev/null >"$body" || { printf full; return; }
-  with_wget "$2" "$3" --header "Content-Type: multipart/form-data; boundary=$boundary" --post-file "$body" "$1"
-  : >"$body"
+  # A process of a killed agent may still send, so each process has a file of its own.
+  posted=$body.$$
+  cat 2>/dev/null >"$posted" || { printf full; return; }
+  with_wget "$2" "$3" --header "Content-Type: multipart/form-data; boundary=$boundary" --post-file "$posted" "$1"
+  rm -f "$posted" 2>/dev/null || : >"$posted"
 }
 # Runs wget with the output file $1 and the limit of $2 seconds, and prints the HTTP status.
 with_wget() {
