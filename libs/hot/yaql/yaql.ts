@@ -17,7 +17,6 @@ import { Dict, isListing, iterate, valueKind, Once, Rule, SetValue, truth, type 
 
 export { parseYaql, type SyntaxTree as Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
-export type { EvaluationLimits as Limits } from './call.ts';
 
 /** Heat's defaults, which operators can raise. */
 export const heatLimits: EvaluationLimits = { iterators: 200, memory: 10_000 };
