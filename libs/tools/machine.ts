@@ -8,7 +8,10 @@ import { z } from 'zod';
 import { prologue, quoteForShell, shell, writeFile } from './shell.ts';
 import { readChecked, type HostTool } from './tool.ts';
 
-const changedHelper = shell`changed() { echo "$1"; printf '%s\n' "$1" >>"$heat_outputs_path.changed"; }
+const changedHelper = shell`changed() {
+  grep -Fqx -e "$1" "$heat_outputs_path.changed" && return
+  echo "$1" && printf '%s\n' "$1" >>"$heat_outputs_path.changed"
+}
 : >"$heat_outputs_path.changed"
 `;
 const account = z.string().regex(/^[a-zA-Z_][\w.-]*\$?$/, 'must be the name of a user or group');

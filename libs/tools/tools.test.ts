@@ -156,7 +156,8 @@ describe('the file tool', () => {
   });
 
   it('writes content byte for byte, and changes nothing the second time', () => {
-    expect(run(requestOf('file', files()))).toMatchObject({ status: 0 });
+    const changed = ['etc/app.conf', 'data', 'link'].map((name) => `${join(root, name)}\n`).join('');
+    expect(run(requestOf('file', files()))).toMatchObject({ status: 0, outputs: { changed } });
     expect(readFileSync(join(root, 'link'), 'utf8')).toBe("name = 'a' $HOME\nno newline");
     expect(statSync(join(root, 'etc/app.conf')).mode & 0o777).toBe(0o640);
     expect(statSync(join(root, 'data')).mode & 0o777).toBe(0o700);

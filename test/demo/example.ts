@@ -74,7 +74,7 @@ try {
     throw error;
   }
   await anneal('output', 'list', stack);
-  await anneal('stack', 'delete', stack, '--yes', '--wait');
+  await anneal('stack', 'delete', stack, '--wait');
 } catch (error) {
   status = 1;
   reportFailure(error instanceof Error ? error.message : String(error));
