@@ -15,8 +15,6 @@ const options = z.object({
 
 export const ansible: HostTool = {
   group: 'ansible',
-  does: 'Runs a playbook on the host. Inputs are variables.',
-  needs: ['ansible-playbook'],
   program(request) {
     const { tags, skip_tags, modulepath, callback_plugins, inventory, requirements } = readChecked(
       request,

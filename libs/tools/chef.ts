@@ -21,8 +21,6 @@ const ownInputs = /^deploy_(server_id|action|stack_id|resource_name|signal_\w+)$
 
 export const chef: HostTool = {
   group: 'chef',
-  does: 'Applies a run list with Chef or Cinc in local mode. Inputs are attributes.',
-  needs: ['cinc-client|chef-client'],
   program(request) {
     const chosen = readChecked(request, 'options', options);
     if (chosen.archive !== undefined && chosen.sha256 === undefined)

@@ -18,8 +18,6 @@ const services = z.record(z.string(), z.json());
 
 const makeTool = (group: string): HostTool => ({
   group,
-  does: 'Brings up the services of a Compose file, and removes those that it no longer names.',
-  needs: ['docker|podman-compose'],
   program(request) {
     const { project } = readChecked(request, 'options', options);
     const config = readChecked(request, 'config', services);

@@ -55,8 +55,6 @@ const options = z.object({ engine: z.enum(engines).optional() });
 
 const makeTool = (group: string): HostTool => ({
   group,
-  does: 'Runs containers with Podman or Docker, and replaces those whose description changed.',
-  needs: ['podman|docker'],
   program(request) {
     const { engine } = readChecked(request, 'options', options);
     const containers = Object.entries(readChecked(request, 'config', config)).toSorted(

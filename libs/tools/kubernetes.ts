@@ -28,8 +28,6 @@ const rolledOut = new Set(['Deployment', 'StatefulSet', 'DaemonSet']);
 
 export const kubernetes: HostTool = {
   group: 'kubernetes',
-  does: 'Applies manifests, waits for their rollouts and jobs, and reads outputs by JSONPath.',
-  needs: ['kubectl'],
   program(request) {
     const { namespace, kubeconfig, context, wait, outputs } = readChecked(request, 'options', options);
     const objects = manifestsOf(request.config);

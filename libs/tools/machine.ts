@@ -48,8 +48,6 @@ const files = named(
 
 const file: HostTool = {
   group: 'file',
-  does: 'Makes files, directories and links what they should be.',
-  needs: [],
   program(request) {
     const wanted = Object.entries(readChecked(request, 'config', files));
     const steps = wanted.map(([path, { state, content, target, mode, owner, group }]) => {
@@ -109,8 +107,6 @@ const packages = named(
 
 const packageTool: HostTool = {
   group: 'package',
-  does: 'Installs and removes packages with apt, dnf, yum, zypper, apk or pacman.',
-  needs: ['apt-get|dnf|yum|zypper|apk|pacman'],
   program(request) {
     const steps = Object.entries(readChecked(request, 'config', packages)).map(([name, { state, version }]) => {
       const wanted = deleting(request) ? 'absent' : state;
@@ -180,8 +176,6 @@ const services = named(
 
 const service: HostTool = {
   group: 'service',
-  does: 'Starts, stops, enables and disables services of systemd, OpenRC or SysV init.',
-  needs: ['systemctl|rc-service|service'],
   program(request) {
     const steps = Object.entries(readChecked(request, 'config', services)).map(([name, { state, enabled }]) => {
       const at = quoteForShell(name);
@@ -249,8 +243,6 @@ type User = z.infer<typeof users>[string];
 
 const user: HostTool = {
   group: 'user',
-  does: 'Creates, changes and removes users and their SSH keys.',
-  needs: ['useradd|adduser'],
   program(request) {
     const steps = Object.entries(readChecked(request, 'config', users)).map(([name, wanted]) => {
       const at = quoteForShell(name);

@@ -15,8 +15,6 @@ const pretty = (value: Json): string => JSON.stringify(value, undefined, 4);
 /** os-collect-config keeps such data in a file of its own and names it in its list; os-apply-config reads the list. */
 const keepMetadata = (group: string): HostTool => ({
   group,
-  does: 'Keeps the config as data for `os-apply-config`; runs nothing.',
-  needs: [],
   program(request) {
     const config = structured(request);
     if (typeof config !== 'object' || config === null || Array.isArray(config)) {
@@ -57,8 +55,6 @@ fi
 
 const applyConfig: HostTool = {
   group: 'apply-config',
-  does: 'Runs `os-apply-config`, which writes the templates of the host from its metadata.',
-  needs: ['os-apply-config'],
   program: () =>
     `${prologue}need os-apply-config 'install it with: pip install os-apply-config'
 folder=\${ANNEAL_METADATA_DIR:-/var/lib/os-collect-config}
@@ -69,8 +65,6 @@ exec os-apply-config
 
 const jsonFile: HostTool = {
   group: 'json-file',
-  does: 'Writes each value of the config as a JSON file of that path.',
-  needs: [],
   program(request) {
     const files = readChecked(
       request,
@@ -99,8 +93,6 @@ const hieraConfig = z.object({
 
 const hiera: HostTool = {
   group: 'hiera',
-  does: 'Writes Hiera’s hierarchy and data files for Puppet.',
-  needs: [],
   program(request) {
     const { hierarchy, datafiles } = readChecked(request, 'config', hieraConfig);
     const config = hierarchy && {
@@ -128,8 +120,6 @@ mkdir -p "$data" "$(dirname "$config")" || exit
 
 const cfnInit: HostTool = {
   group: 'cfn-init',
-  does: 'Runs `cfn-init` of heat-cfntools with the config as its metadata.',
-  needs: ['cfn-init'],
   program(request) {
     const init = structured(request);
     return [

@@ -16,8 +16,6 @@ const options = z.object({
 
 export const puppet: HostTool = {
   group: 'puppet',
-  does: 'Applies a manifest. Inputs are facts, or Hiera data with `enable_hiera`.',
-  needs: ['puppet'],
   program(request) {
     const chosen = readChecked(request, 'options', options);
     const inputs = inputsOf(request);

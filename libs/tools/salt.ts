@@ -12,8 +12,6 @@ const options = z.object({
 
 export const salt: HostTool = {
   group: 'salt',
-  does: 'Applies a state without a master. Inputs are options (`opts`) and pillar.',
-  needs: ['salt-call'],
   program(request) {
     const { pillar, test } = readChecked(request, 'options', options);
     const inputs = inputsOf(request);

@@ -15,10 +15,6 @@ import { z } from 'zod';
 export interface HostTool {
   /** The group of the configs that it applies. */
   readonly group: string;
-  /** One sentence for the list of tools. */
-  readonly does: string;
-  /** The programs that the host must have; of an entry with `|`, one of them. */
-  readonly needs: readonly string[];
   /** @throws ConfigError when the config or its options are not what the tool expects */
   program(request: HostRequest): string;
 }

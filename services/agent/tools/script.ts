@@ -10,7 +10,11 @@ import { workFolder } from '../run-folder.ts';
 import { outputsName, readOutputs } from './read-outputs.ts';
 import type { Tool } from './tool.ts';
 
-const scripts = (textOf: (request: HostRequest) => string, inputsAreVariables: boolean): Tool => ({
+/** Runs the text that a request gives, with variables in its environment. */
+const runningText = (
+  textOf: (request: HostRequest) => string,
+  variablesOf: (request: HostRequest) => Record<string, string>,
+): Tool => ({
   async prepare({ request, run, environment }) {
     const text = textOf(request);
     const file = join(run, 'config');
@@ -18,12 +22,11 @@ const scripts = (textOf: (request: HostRequest) => string, inputsAreVariables: b
     await rm(file, { force: true });
     await writeFile(file, text, { mode: 0o700 });
     await writeFile(join(run, 'stdin'), '');
-    const variables = inputsAreVariables ? request.inputs.map(({ name, value }) => [name, asText(value)]) : [];
     return {
       command: [...interpreterOf(text), file],
       environment: {
         ...environment,
-        ...Object.fromEntries(variables),
+        ...variablesOf(request),
         heat_outputs_path: join(workFolder(run), outputsName),
       },
     };
@@ -35,10 +38,17 @@ const scripts = (textOf: (request: HostRequest) => string, inputsAreVariables: b
   },
 });
 
-export const scriptTool: Tool = scripts(({ config }) => asText(config), true);
+export const scriptTool: Tool = runningText(
+  ({ config }) => asText(config),
+  ({ inputs }) => Object.fromEntries(inputs.map(({ name, value }) => [name, asText(value)])),
+);
 
 /** Runs the program that a tool makes from the request. The program holds the inputs in the form that the tool needs. */
-export const programTool = (tool: HostTool): Tool => scripts((request) => tool.program(request), false);
+export const programTool = (tool: HostTool): Tool =>
+  runningText(
+    (request) => tool.program(request),
+    () => ({}),
+  );
 
 /**
  * Reads the first line like the kernel: a program and at most one argument. The agent does not execute the file itself,

@@ -1,4 +1,4 @@
-/** The shell texts of this folder, and quoting for them. */
+/** The shell texts of this folder. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
