@@ -67,6 +67,11 @@ export interface BrokerConsumer {
   close(): Promise<void>;
 }
 
+/** The queues of a broker as operators see them: messages as bytes, because an adapter never looks into them. */
+export type BrokerQueues = Omit<Queues, 'peek'> & {
+  peek(queue: string, limit: number): Promise<(string | Uint8Array)[]>;
+};
+
 export interface Broker {
   /** The processes that share the broker. Absent where only one process can use it. */
   readonly members?: BusMembers;
@@ -90,7 +95,7 @@ export interface Broker {
   ask(parameters: { queue: string; packet: Packet; ttlMs: number }): Promise<void>;
   answer(parameters: { inbox: string; packet: Packet }): Promise<void>;
 
-  readonly queues: Omit<Queues, 'peek'> & { peek(queue: string, limit: number): Promise<(string | Uint8Array)[]> };
+  readonly queues: BrokerQueues;
   readonly deadLetters: DeadLetters;
   check(): Promise<void>;
   close(): Promise<void>;

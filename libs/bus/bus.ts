@@ -3,18 +3,26 @@ import type { Definition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
-import { Owners, soleOwner, type Ownership } from './active/owners.ts';
-import { Turn, type TurnConsumer } from './active/turn.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type BrokerIntake, type Packet } from './broker.ts';
-import { createClaimChecks, type Destination } from './claim-checks.ts';
-import { createCodec } from './codec.ts';
+import { createClaimChecks, type ClaimChecks, type Destination } from './claim-checks.ts';
+import { createCodec, type Codec } from './codec.ts';
 import { createDeaths } from './death.ts';
 import { BusConsumer } from './consumer.ts';
-import type { Bus, Consumer } from './port.ts';
+import { BusConsumers } from './consumers.ts';
+import type { Bus } from './port.ts';
 import { failedAnswer, Questions } from './questions.ts';
+import { SendingOrder, type Packets } from './sending-order.ts';
 
 /** A question costs its service several round trips to a database, which may be slow. */
 const defaultTimeoutMs = 30_000;
+
+/** What the parts of a bus share. */
+interface BusParts {
+  readonly broker: Broker;
+  readonly codec: Codec;
+  readonly claimChecks: ClaimChecks;
+  readonly log: BusLog;
+}
 
 /** The bus of the port on a broker. */
 export function createBus(options: {
@@ -34,13 +42,44 @@ export function createBus(options: {
     keepMs: options.claimCheckMs,
   });
   const codec = createCodec({ registry: options.registry, blobs: store.blobs, claimChecks });
-  const deaths = createDeaths({ broker, codec, claimChecks, log });
-  const questions = new Questions();
-  const consumers = new Set<Consumer>();
-  const turns = new Map<string, Turn>();
-  let ownership: Promise<Ownership> | undefined;
-  const inOrder = createSendingOrder();
+  const parts: BusParts = { broker, codec, claimChecks, log };
+  const consumers = new BusConsumers({ broker, log });
+  const messages = createSender(parts);
   let closed = false;
+
+  return {
+    send: messages.send,
+    request: messages.request,
+    reply: messages.reply,
+    publish: messages.publish,
+    ...createReceiver(parts, consumers),
+    hold: (name, onHeld) =>
+      consumers.takeAlone(`held:${name}`, {
+        begin: () => Promise.resolve(),
+        rest: () => Promise.resolve(),
+        onActive: onHeld,
+      }),
+    ...createOperatorView(parts),
+    check: async () => {
+      if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+      await broker.check();
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      messages.close();
+      await claimChecks.stop();
+      await consumers.close();
+      await broker.close();
+    },
+  };
+}
+
+/** Messages, events, questions and answers that leave this process. `close` ends the questions that wait. */
+function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' | 'publish'> & { close(): void } {
+  const { broker, codec, log } = parts;
+  const questions = new Questions();
+  const order = new SendingOrder();
 
   broker.onAnswer((bytes) => {
     // When an answer cannot be read, its question ends at the deadline, and that error names the queue.
@@ -50,76 +89,27 @@ export function createBus(options: {
     );
   });
 
-  const encodeAll = (messages: readonly Envelope[], destination: Destination): Packet[] | Promise<Packet[]> => {
+  const encodeAll = (messages: readonly Envelope[], destination: Destination): Packets => {
     const packets = messages.map((message) => codec.encode(message, destination));
     const ready = packets.filter((packet): packet is Packet => !(packet instanceof Promise));
     return ready.length === packets.length ? ready : Promise.all(packets.map((packet) => Promise.resolve(packet)));
   };
 
-  const stoppable = (stop: Consumer['stop']): Consumer => {
-    let stopping: Promise<void> | undefined;
-    const consumer: Consumer = {
-      stop(stopOptions) {
-        stopping ??= stop(stopOptions).finally(() => consumers.delete(consumer));
-        return stopping;
-      },
-    };
-    consumers.add(consumer);
-    return consumer;
-  };
-
-  const owners = async (): Promise<Ownership> => {
-    const { members } = broker;
-    if (!members) return soleOwner;
-    ownership ??= Owners.open({ members, log }).catch((error: unknown) => {
-      ownership = undefined;
-      throw error;
-    });
-    return ownership;
-  };
-
-  const takeAlone = async (queue: string, consumer: TurnConsumer): Promise<Consumer> => {
-    const ownedBy = await owners();
-    const turn = turns.get(queue) ?? new Turn({ queue, ownership: ownedBy, log });
-    turns.set(queue, turn);
-    await turn.add(consumer);
-    return stoppable(async (stopOptions = {}) => {
-      await turn.remove(consumer, stopOptions);
-      if (turn.isEmpty) turns.delete(queue);
-    });
-  };
-
-  const take = async (consumer: BusConsumer): Promise<Consumer> => {
-    await consumer.begin();
-    return stoppable((stopOptions = {}) => consumer.rest(stopOptions));
-  };
-
-  const consumerOf = (
-    parts: Pick<ConstructorParameters<typeof BusConsumer>[0], 'handler' | 'options' | 'open'>,
-  ): BusConsumer =>
-    new BusConsumer({ ...parts, codec, claimChecks, log, notifyRequester: deaths(parts.options.onDeath) });
-
   return {
     send: async ({ queue, messages }) => {
       if (messages.length === 0) return;
-      await inOrder(queue, encodeAll(messages, { kind: 'queue', queue }), (packets) => broker.send({ queue, packets }));
+      const packets = encodeAll(messages, { kind: 'queue', queue });
+      await order.send(queue, packets, (encoded) => broker.send({ queue, packets: encoded }));
     },
-    async consume(queue, handler, consumeOptions = {}) {
-      const alone = consumeOptions.singleActive === true;
-      const open = (intake: BrokerIntake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
-      const consumer = consumerOf({ handler, options: consumeOptions, open });
-      if (!alone) return take(consumer);
-      await broker.queues.declare(queue);
-      return takeAlone(queue, consumer);
-    },
-
     async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
       const question = { ...message, replyto: broker.inbox, answerwithin: Math.max(1, Math.ceil(timeoutMs)) };
       const packets = encodeAll([question], { kind: 'once' });
       const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
-      void inOrder(queue, packets, async (encoded) => {
-        for (const packet of encoded) await broker.ask({ queue, packet, ttlMs: timeoutMs });
-      }).catch((error: unknown) => questions.fail(message.id, error));
+      void order
+        .send(queue, packets, async (encoded) => {
+          for (const packet of encoded) await broker.ask({ queue, packet, ttlMs: timeoutMs });
+        })
+        .catch((error: unknown) => questions.fail(message.id, error));
       return answer;
     },
     async reply({ to, message }) {
@@ -139,26 +129,48 @@ export function createBus(options: {
         throw error;
       }
     },
-
     publish: async (events) => {
-      if (events.length > 0)
-        await inOrder('', encodeAll(events, { kind: 'event' }), (packets) => broker.publish(packets));
+      if (events.length === 0) return;
+      await order.send('', encodeAll(events, { kind: 'event' }), (packets) => broker.publish(packets));
     },
-    async subscribe(patterns, handler, { group, ...consumeOptions } = {}) {
+    close: () => questions.close(),
+  };
+}
+
+/** Consumers of queues and of events. */
+function createReceiver(parts: BusParts, consumers: BusConsumers): Pick<Bus, 'consume' | 'subscribe'> {
+  const { broker, codec, claimChecks, log } = parts;
+  const deaths = createDeaths(parts);
+  const consumerOf = (
+    own: Pick<ConstructorParameters<typeof BusConsumer>[0], 'handler' | 'options' | 'open'>,
+  ): BusConsumer => new BusConsumer({ ...own, codec, claimChecks, log, notifyRequester: deaths(own.options.onDeath) });
+
+  return {
+    async consume(queue, handler, options = {}) {
+      const alone = options.singleActive === true;
+      const open = (intake: BrokerIntake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
+      const consumer = consumerOf({ handler, options, open });
+      if (!alone) return consumers.share(consumer);
+      await broker.queues.declare(queue);
+      return consumers.takeAlone(queue, consumer);
+    },
+    async subscribe(patterns, handler, { group, ...options } = {}) {
       const alone = group !== undefined;
       const open = (intake: BrokerIntake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
-      const consumer = consumerOf({ handler, options: consumeOptions, open });
-      if (!alone) return take(consumer);
+      const consumer = consumerOf({ handler, options, open });
+      if (!alone) return consumers.share(consumer);
       await claimChecks.declareGroup(group, patterns);
       await broker.declareGroup({ patterns, group });
       // Order by subject needs one member that sees all events; the other members stand by.
-      return takeAlone(groupQueue(group), consumer);
+      return consumers.takeAlone(groupQueue(group), consumer);
     },
+  };
+}
 
-    hold: (name, onHeld) =>
-      takeAlone(`held:${name}`, { begin: () => Promise.resolve(), rest: () => Promise.resolve(), onActive: onHeld }),
-
+/** Queues and dead letters, as operators read and change them. */
+function createOperatorView({ broker, codec, claimChecks }: BusParts): Pick<Bus, 'queues' | 'deadLetters'> {
+  return {
     queues: {
       declare: (queue) => broker.queues.declare(queue),
       list: (prefix) => broker.queues.list(prefix),
@@ -180,48 +192,5 @@ export function createBus(options: {
         return broker.deadLetters.replay(id);
       },
     },
-
-    check: async () => {
-      if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
-      await broker.check();
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      questions.close();
-      await claimChecks.stop();
-      await Promise.all([...consumers].map((consumer) => consumer.stop({ deadlineMs: 0 })));
-      await ownership?.then(
-        (open) => open.close(),
-        () => undefined,
-      );
-      await broker.close();
-    },
-  };
-}
-
-/**
- * B3 on the sender's side: a message that waits for its claim check is not overtaken by later ones to the same queue.
- */
-function createSendingOrder() {
-  const gates = new Map<string, Promise<unknown>>();
-  return (
-    queue: string,
-    packets: Packet[] | Promise<Packet[]>,
-    send: (packets: Packet[]) => Promise<void>,
-  ): Promise<void> => {
-    const before = gates.get(queue);
-    if (!before && !(packets instanceof Promise)) return send(packets);
-    // The earlier messages are handed over in their own turn, whether these succeed or fail.
-    const sent = Promise.withResolvers<void>();
-    const turn = async (): Promise<void> => {
-      const [outcome] = await Promise.allSettled([packets, before]);
-      if (gates.get(queue) === gate) gates.delete(queue);
-      if (outcome.status === 'fulfilled') sent.resolve(send(outcome.value));
-      else sent.reject(outcome.reason as Error);
-    };
-    const gate = turn();
-    gates.set(queue, gate);
-    return sent.promise;
   };
 }

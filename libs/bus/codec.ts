@@ -17,6 +17,8 @@ export const claimCheckBytes = 256 * 1024;
 /** A refused message may be wrong in every field; a dead letter shows enough mistakes to correct the sender. */
 const mistakesShown = 20;
 
+type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;
+
 export interface Codec {
   /** Synchronous where possible, so that nothing overtakes the message. @throws AnnealError Defect. */
   encode(message: Envelope, destination: Destination): Packet | Promise<Packet>;
@@ -50,7 +52,7 @@ export function createCodec(options: {
     const schema = schemaOf(message.type);
     if (!schema) throw new AnnealError(code, `There is no message type ${message.type}.`);
     const parsed = schema.safeParse(message.data);
-    if (!parsed.success) throw refused(code, `The data of ${message.type}`, parsed.error, 'data.');
+    if (!parsed.success) throw refused(code, `The data of ${message.type}`, issuesIn('data', parsed.error));
     return parsed.data;
   };
 
@@ -66,7 +68,7 @@ export function createCodec(options: {
   return {
     encode(message, destination) {
       const parsed = envelopeSchema.safeParse(message);
-      if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error);
+      if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error.issues);
       validated(message, 'Defect');
       if (isLargeJson(message.data)) return writeJson(message.data).then((data) => large(message, data, destination));
       const bytes = JSON.stringify(message);
@@ -118,7 +120,7 @@ const isOver = (text: string): boolean =>
 
 function readEnvelope(bytes: string | Uint8Array): Envelope {
   const parsed = envelopeSchema.safeParse(parseJson(typeof bytes === 'string' ? bytes : readText(bytes)));
-  if (!parsed.success) throw refused('InvalidMessage', 'The envelope', parsed.error);
+  if (!parsed.success) throw refused('InvalidMessage', 'The envelope', parsed.error.issues);
   return { ...parsed.data, data: parsed.data.data };
 }
 
@@ -145,10 +147,14 @@ function notJson(cause: unknown): AnnealError {
   return new AnnealError('InvalidMessage', `The message is not JSON: ${reason}`, { cause });
 }
 
-function refused(code: ErrorCode, what: string, error: z.ZodError, prefix = ''): AnnealError {
-  const mistakes = error.issues.slice(0, mistakesShown).map((issue): Mistake => ({
+/** The issues of the value of `field`, with paths from the message that holds it. */
+const issuesIn = (field: string, { issues }: z.ZodError): Issue[] =>
+  issues.map(({ path, message }) => ({ path: [field, ...path], message }));
+
+function refused(code: ErrorCode, what: string, issues: readonly Issue[]): AnnealError {
+  const mistakes = issues.slice(0, mistakesShown).map((issue): Mistake => ({
     code: 'InvalidField',
-    path: (prefix + issue.path.join('.')).replace(/\.$/, ''),
+    path: issue.path.join('.'),
     message: issue.message,
   }));
   const list = mistakes.map(({ path, message }) => `${path || 'value'}: ${message}`).join('; ');

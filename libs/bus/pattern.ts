@@ -9,7 +9,7 @@ export function matcherOf(patterns: readonly string[]): Matcher {
   if (parsed.length === 0) throw new AnnealError('InvalidRequest', 'A subscription needs at least one pattern.');
   return (type) => {
     const words = type.split('.');
-    return parsed.some((pattern) => matches(pattern, 0, words, 0));
+    return parsed.some((pattern) => matches(pattern, words));
   };
 }
 
@@ -27,12 +27,15 @@ function parse(pattern: string): string[] {
   return words.filter((word, index) => word !== '#' || words[index - 1] !== '#');
 }
 
-function matches(pattern: readonly string[], at: number, words: readonly string[], from: number): boolean {
-  const word = pattern[at];
-  if (word === undefined) return from === words.length;
-  if (word === '#') {
-    for (let next = from; next <= words.length; next += 1) if (matches(pattern, at + 1, words, next)) return true;
-    return false;
-  }
-  return from < words.length && (word === '*' || word === words[from]) && matches(pattern, at + 1, words, from + 1);
+function matches(pattern: readonly string[], words: readonly string[]): boolean {
+  const restMatches = (at: number, from: number): boolean => {
+    const word = pattern[at];
+    if (word === undefined) return from === words.length;
+    if (word === '#') {
+      for (let next = from; next <= words.length; next += 1) if (restMatches(at + 1, next)) return true;
+      return false;
+    }
+    return from < words.length && (word === '*' || word === words[from]) && restMatches(at + 1, from + 1);
+  };
+  return restMatches(0, 0);
 }

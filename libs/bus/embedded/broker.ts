@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Broker, BrokerConsumer, BusLog, BrokerIntake, Packet, ConsumerVerdict } from '../broker.ts';
+import type { Broker, BrokerConsumer, BrokerIntake, BrokerQueues, BusLog, Packet, ConsumerVerdict } from '../broker.ts';
 import type { DeadLetters } from '../port.ts';
 import { matcherOf } from '../pattern.ts';
 import type { Database } from './database.ts';
@@ -43,7 +43,7 @@ const failedCommitWaitMs = 200;
 /** The broker inside this process. */
 export class EmbeddedBroker implements Broker {
   readonly inbox = `anneal.replies.${randomUUID()}`;
-  readonly queues: Broker['queues'];
+  readonly queues: BrokerQueues;
   readonly deadLetters: DeadLetters;
   readonly #database: Database;
   readonly #now: () => Date;

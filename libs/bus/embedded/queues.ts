@@ -1,12 +1,12 @@
 /** The operators' view of the queues. Everything runs in the tick, after the sends and settlements before it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Broker } from '../broker.ts';
+import type { BrokerQueues } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
 import type { Tick } from './broker.ts';
 import type { Lane } from './lane.ts';
 
 /** The operators' view of the queues. */
-export function createEmbeddedQueues({ database, lanes, now, inTick }: Tick): Broker['queues'] {
+export function createEmbeddedQueues({ database, lanes, now, inTick }: Tick): BrokerQueues {
   const measureOf = (lane: Lane): QueueMeasure => {
     const id = lane.id ?? 0;
     const rows = Number(database.get('SELECT count(*) AS n FROM messages WHERE queue = ?', id)?.['n']);

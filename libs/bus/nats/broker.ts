@@ -17,6 +17,7 @@ import {
   groupQueue,
   type Broker,
   type BrokerConsumer,
+  type BrokerQueues,
   type BusLog,
   type BrokerIntake,
   type Packet,
@@ -35,7 +36,7 @@ import { JetStreamConnection, unavailable } from './connection.ts';
 import { NatsListener } from './listener.ts';
 import type { Address } from './names.ts';
 import { NatsPublisher } from './publisher.ts';
-import { createNatsQueues } from './queues.ts';
+import { NatsQueues } from './queues.ts';
 import { NatsRetries } from './retries.ts';
 import { ackWaitMs, Topology, natsTopologySteps } from './topology.ts';
 
@@ -49,7 +50,7 @@ const inboxRoot = '_INBOX.anneal.replies.';
 export class NatsBroker implements Broker {
   readonly inbox: string;
   readonly members: BusMembers;
-  readonly queues: Broker['queues'];
+  readonly queues: BrokerQueues;
   readonly deadLetters: DeadLetters;
   readonly #connection: JetStreamConnection;
   readonly #publisher: NatsPublisher;
@@ -75,7 +76,7 @@ export class NatsBroker implements Broker {
     this.members = members;
     this.#parts = { connection, topology, retries, graveyard, now };
     this.deadLetters = graveyard;
-    this.queues = createNatsQueues({ connection, topology, members, retries, now });
+    this.queues = new NatsQueues({ connection, topology, members, retries, now });
     connection.nc.subscribe(this.inbox, {
       callback: (error, message) => {
         if (!error) this.#takeAnswer(message.data);

@@ -45,18 +45,20 @@ export class NatsRetries {
   /**
    * `due` is the time of the next offer, in milliseconds; 0 while the message is in hand. Replaces the earlier record.
    */
-  async keep(
-    address: Address,
-    seq: number,
-    record: RetryRecord,
-    options: { due: number; before: StoredRetry | undefined },
-  ): Promise<StoredRetry> {
+  async keep(parameters: {
+    address: Address;
+    seq: number;
+    record: RetryRecord;
+    due: number;
+    before: StoredRetry | undefined;
+  }): Promise<StoredRetry> {
+    const { address, seq, record, due, before } = parameters;
     const { names } = this.#connection;
     const kept = await this.#publisher.publish({
-      subject: names.retry(address.durable, seq, Math.round(options.due)),
+      subject: names.retry(address.durable, seq, Math.round(due)),
       bytes: JSON.stringify({ ...record, history: record.history.slice(-historyKept) }),
     });
-    if (options.before) this.drop(options.before);
+    if (before) this.drop(before);
     return { ...record, at: kept.seq };
   }
 

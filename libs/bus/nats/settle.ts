@@ -135,7 +135,8 @@ export class Settlement {
     const history = options.history ?? before?.history ?? [];
     const { deliveries, seq } = held.facts;
     try {
-      return await this.#parts.retries.keep(this.#address, seq, { deliveries, attempts, history }, { due, before });
+      const record = { deliveries, attempts, history };
+      return await this.#parts.retries.keep({ address: this.#address, seq, record, due, before });
     } catch (error) {
       this.#parts.connection.log.warn(
         { err: error, queue: this.#address.queue },

@@ -11,6 +11,7 @@ import {
   groupQueue,
   type Broker,
   type BrokerConsumer,
+  type BrokerQueues,
   type BusLog,
   type BrokerIntake,
   type Packet,
@@ -30,7 +31,7 @@ import { createPeek } from './peek.ts';
 import { RabbitNames, rabbitTopologySteps } from './names.ts';
 import { Notes } from './attempt-log.ts';
 import { RabbitPublisher } from './publisher.ts';
-import { createRabbitQueues } from './queues.ts';
+import { RabbitQueues } from './queues.ts';
 import { QueueRegistry } from './registry.ts';
 import { Rejected } from './rejected.ts';
 import { RabbitRetries } from './retries.ts';
@@ -59,7 +60,7 @@ const notesKeptMs = 14 * 24 * 3600_000;
 /** The broker on RabbitMQ. */
 export class RabbitmqBroker implements Broker {
   readonly members: BusMembers;
-  readonly queues: Broker['queues'];
+  readonly queues: BrokerQueues;
   readonly deadLetters: DeadLetters;
   readonly #parts: Parts;
   readonly #publisher: RabbitPublisher;
@@ -109,7 +110,7 @@ export class RabbitmqBroker implements Broker {
       graveyard: made.graveyard,
     });
     this.deadLetters = made.graveyard;
-    this.queues = createRabbitQueues({
+    this.queues = new RabbitQueues({
       names,
       asker: this.#asker,
       look: createPeek({ connection: consuming, names, notes, now }),

@@ -23,7 +23,10 @@ const form = /^(amqps?):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*)
 const defaultHeartbeatSeconds = 4;
 const defaultSendTimeoutMs = 20_000;
 
-/** @throws AnnealError InvalidRequest that names every mistake, and never the password. */
+/**
+ * The endpoint that the URL names. Reads the files of a certificate.
+ * @throws AnnealError InvalidRequest that names every mistake, and never the password.
+ */
 export function parseUrl(url: string): BrokerEndpoint {
   const parts = form.exec(url);
   const shown = url.replace(/\/\/[^@/]*@/, '//***@');
@@ -34,56 +37,19 @@ export function parseUrl(url: string): BrokerEndpoint {
     );
   }
   const [, protocol = 'amqp', credentials = '', authority = '', vhost = '', query = ''] = parts;
-  const settings = new URLSearchParams(query);
-  const mistakes: string[] = [];
-  for (const name of new Set(settings.keys())) {
-    if (!known.includes(name)) mistakes.push(`${name} is not an option; the options are ${known.join(', ')}`);
-  }
-  const number = (name: string, otherwise: number, least: number): number => {
-    const text = settings.get(name);
-    if (text === null) return otherwise;
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= least) return value;
-    mistakes.push(`${name}=${text} must be an integer of at least ${least}`);
-    return otherwise;
-  };
-  const oneOf = <T extends string>(name: string, values: readonly T[], otherwise: T): T => {
-    const text = settings.get(name) ?? otherwise;
-    const found = values.find((value) => value === text);
-    if (found === undefined) mistakes.push(`${name}=${text} must be one of ${values.join(', ')}`);
-    return found ?? otherwise;
-  };
-  const file = (name: string): Buffer | undefined => {
-    const path = settings.get(name);
-    if (path === null) return undefined;
-    try {
-      return readFileSync(path);
-    } catch (error) {
-      mistakes.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
-      return undefined;
-    }
-  };
-  const decode = (what: string, text: string): string => {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      mistakes.push(`the ${what} contains a % that does not begin an escape (write %25)`);
-      return '';
-    }
-  };
-
+  const settings = new UrlSettings(query);
   const colon = credentials.indexOf(':');
-  const username = decode('user', colon === -1 ? credentials : credentials.slice(0, colon));
-  const password = decode('password', colon === -1 ? '' : credentials.slice(colon + 1));
-  const heartbeat = number('heartbeat', defaultHeartbeatSeconds, 1);
-  const sendTimeoutMs = number('sendtimeout', defaultSendTimeoutMs, 100);
-  const hostQueues = oneOf('hosts', ['quorum', 'classic'], 'quorum');
-  const verify = oneOf('verify', ['peer', 'none'], 'peer');
-  const [ca, cert, key] = [file('ca'), file('cert'), file('key')];
-  const servername = settings.get('servername');
+  const username = settings.decode('user', colon === -1 ? credentials : credentials.slice(0, colon));
+  const password = settings.decode('password', colon === -1 ? '' : credentials.slice(colon + 1));
+  const heartbeat = settings.number('heartbeat', { otherwise: defaultHeartbeatSeconds, least: 1 });
+  const sendTimeoutMs = settings.number('sendtimeout', { otherwise: defaultSendTimeoutMs, least: 100 });
+  const hostQueues = settings.oneOf('hosts', ['quorum', 'classic'], 'quorum');
+  const verify = settings.oneOf('verify', ['peer', 'none'], 'peer');
+  const [ca, cert, key] = [settings.file('ca'), settings.file('cert'), settings.file('key')];
+  const servername = settings.text('servername');
   const servers = authority.split(',').map((server): Options.Connect => {
     const found = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d+))?$/.exec(server);
-    if (!found) mistakes.push(`"${server}" is not host[:port]`);
+    if (!found) settings.mistakes.push(`"${server}" is not host[:port]`);
     const [, host = '', port] = found ?? [];
     return {
       protocol,
@@ -91,11 +57,13 @@ export function parseUrl(url: string): BrokerEndpoint {
       port: port === undefined ? (protocol === 'amqps' ? 5671 : 5672) : Number(port),
       ...(credentials === '' ? { username: 'guest', password: 'guest' } : { username, password }),
       // The driver decodes it once more.
-      vhost: vhost === '' ? '/' : encodeURIComponent(decode('virtual host', vhost)),
+      vhost: vhost === '' ? '/' : encodeURIComponent(settings.decode('virtual host', vhost)),
       heartbeat,
     };
   });
-  if (mistakes.length > 0) throw new AnnealError('InvalidRequest', `${shown}: ${mistakes.join('; ')}.`);
+  if (settings.mistakes.length > 0) {
+    throw new AnnealError('InvalidRequest', `${shown}: ${settings.mistakes.join('; ')}.`);
+  }
   return {
     servers,
     socket: {
@@ -109,11 +77,64 @@ export function parseUrl(url: string): BrokerEndpoint {
       ...(mutual(credentials, cert) && { credentials: externally }),
       ...(verify === 'none' && { rejectUnauthorized: false }),
     },
-    prefix: settings.get('prefix') ?? '',
+    prefix: settings.text('prefix') ?? '',
     hostQueues,
     sendTimeoutMs,
     shown,
   };
+}
+
+/** The settings behind the `?`. Each method notes a mistake and returns a default, so that all mistakes are found. */
+class UrlSettings {
+  readonly mistakes: string[] = [];
+  readonly #settings: URLSearchParams;
+
+  constructor(query: string) {
+    this.#settings = new URLSearchParams(query);
+    for (const name of new Set(this.#settings.keys())) {
+      if (!known.includes(name)) this.mistakes.push(`${name} is not an option; the options are ${known.join(', ')}`);
+    }
+  }
+
+  text(name: string): string | null {
+    return this.#settings.get(name);
+  }
+
+  number(name: string, { otherwise, least }: { otherwise: number; least: number }): number {
+    const text = this.text(name);
+    if (text === null) return otherwise;
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least) return value;
+    this.mistakes.push(`${name}=${text} must be an integer of at least ${least}`);
+    return otherwise;
+  }
+
+  oneOf<T extends string>(name: string, values: readonly T[], otherwise: T): T {
+    const text = this.text(name) ?? otherwise;
+    const found = values.find((value) => value === text);
+    if (found === undefined) this.mistakes.push(`${name}=${text} must be one of ${values.join(', ')}`);
+    return found ?? otherwise;
+  }
+
+  file(name: string): Buffer | undefined {
+    const path = this.text(name);
+    if (path === null) return undefined;
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      this.mistakes.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  }
+
+  decode(what: string, text: string): string {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      this.mistakes.push(`the ${what} contains a % that does not begin an escape (write %25)`);
+      return '';
+    }
+  }
 }
 
 /** True for a certificate without a user: then the certificate proves the identity. */
