@@ -18,14 +18,15 @@ import { serveHealth } from './health.ts';
 import { instrumentBus, traceMint } from './instrument.ts';
 import { loadKeys } from './keys.ts';
 import { createLog } from './log.ts';
-import { clockMetrics, openMachineClock } from './machine-clock.ts';
+import { clockMetrics, openMachineClock, type MachineClock } from './machine-clock.ts';
 import { requireSealingKeys } from './sealing-keys.ts';
 import { createSecrets } from './secrets.ts';
 import type { RunningService, Service } from './service.ts';
-import { readSettings, refuseUnknown } from './settings.ts';
+import { readSettings, refuseUnknown, type SettingsOf } from './settings.ts';
 import { sharedSettings } from './shared-settings.ts';
 import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
+import { Teardown, withDeadline } from './teardown.ts';
 import { startTracing } from './trace.ts';
 
 /** The variables of a process. */
@@ -54,6 +55,7 @@ export interface ServeOptions {
 }
 
 /**
+ * Starts the services. Waits for a database or a broker that is not available yet, until `signal` aborts.
  * @throws AnnealError InvalidRequest that names every wrong setting. A failure stops everything that was started before
  * it.
  */
@@ -64,133 +66,164 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
   const own = services.map((service) => ({ service, values: readSettings(service.settings, environment) }));
   if (settings.fault !== undefined) armFromText(settings.fault);
 
-  const pretty = settings.logFormat === 'pretty' || (settings.logFormat === 'auto' && process.stderr.isTTY);
-  const log = givenLog ?? createLog({ level: settings.logLevel, format: pretty ? 'pretty' : 'json' });
+  const log = givenLog ?? logFor(settings);
   const dataDirectory = resolve(settings.dataDirectory);
-  const undo: (() => Promise<void>)[] = [];
-  const stopping = new AbortController();
-  let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopped ??= stopAll());
-
-  async function stopAll(): Promise<void> {
-    stopping.abort();
-    for (const step of undo.toReversed()) {
-      await step().catch((error: unknown) =>
-        log.error({ err: error }, 'step of the stop failed; continuing with the next step'),
-      );
-    }
-  }
-
+  const teardown = new Teardown(log);
+  const running: Partial<Record<ServiceName, RunningService>> = {};
   try {
-    const isEmbedded = (settings.busUrl ?? 'sqlite:').startsWith('sqlite:');
-    if (isEmbedded && !isLocked) {
-      const lock = await lockDataFolder({ folder: dataDirectory });
-      undo.push(() => lock.release());
-    }
-    const folder = await openDataFolder({
-      folder: dataDirectory,
-      store: settings.storeUrl === undefined ? join(dataDirectory, 'store.db') : undefined,
-      bus: settings.busUrl === undefined ? join(dataDirectory, 'bus.db') : undefined,
-      keys: settings.keys === undefined,
-    });
-    if (settings.otlpEndpoint !== undefined) {
-      const name = services.length === 1 ? `anneal-${services[0]?.name}` : 'anneal';
-      undo.push(await startTracing({ endpoint: settings.otlpEndpoint, service: name }));
-    }
-    const metrics = new Registry();
-    collectDefaultMetrics({ register: metrics });
-    const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
-    const newId = (): string => v7();
-
-    const dependencies = createDependencies({
-      storeUrl: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`,
-      busUrl: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
+    const foundation = await openFoundation({
+      services,
+      settings,
+      dataDirectory,
       log,
+      teardown,
+      running,
+      isLocked,
       signal,
     });
-    const running: Partial<Record<ServiceName, RunningService>> = {};
-    const health = await serveHealth({
-      host: settings.healthHost,
-      port: settings.healthPort,
-      metrics,
-      checks: {
-        ...dependencies.checks,
-        ...Object.fromEntries(
-          services.map(({ name }) => [
-            name,
-            async () => {
-              const service = running[name];
-              if (!service) throw new AnnealError('Unavailable', `${name} has not started yet`);
-              await service.check?.();
-            },
-          ]),
-        ),
-      },
-    });
-    undo.push(() => health.stop());
-
-    const store = await dependencies.openStore();
-    undo.push(() => store.close());
-    const source = settings.keys === undefined ? join(dataDirectory, 'keys') : 'ANNEAL_KEYS';
-    await requireSealingKeys({ store, secrets, source });
-    const clock = await openMachineClock({ store, log: log.child({ service: 'clock' }) });
-    undo.push(() => clock.stop());
-    const { now } = clock;
-    metrics.registerMetric(
-      new Gauge({
-        ...clockMetrics.skew,
-        registers: [],
-        collect() {
-          this.set(clock.skewMs() / 1000);
-        },
-      }),
-    );
-    const presence = await dependencies.openPresence();
-    undo.push(() => presence?.close() ?? Promise.resolve());
-    const gate = createStoreGate({ store, log });
-    stopping.signal.addEventListener('abort', () => gate.close());
-    const openedBus = await dependencies.openBus({
-      source: services.length === 1 ? `anneal.${services[0]?.name}` : 'anneal',
-      store: { ...store, blobs: gate.blobs },
-      presence,
-      registry,
-      newId,
-      now,
-      log: log.child({ service: 'bus' }),
-      claimCheckMs: settings.claimCheckSeconds * 1000,
-    });
-    undo.push(() => openedBus.close());
-    await folder.opened();
-    const bus = instrumentBus(openedBus, metrics, gate);
-
+    const { health, ...shared } = foundation;
     for (const { service, values } of own) {
+      const { name } = service;
       const started = await service.start(
         {
-          name: service.name,
-          bus,
-          store,
-          log: log.child({ service: service.name }),
-          metrics,
-          mint: traceMint(createMint({ source: `anneal/${service.name}`, newId, now })),
+          ...shared,
+          name,
+          log: log.child({ service: name }),
+          mint: traceMint(createMint({ source: `anneal/${name}`, newId, now: shared.now })),
           newId,
-          now,
-          secrets,
           gatewayUrl: settings.gatewayUrl,
           region: settings.region,
-          stopping: stopping.signal,
+          stopping: teardown.stopping,
         },
         values,
       );
-      running[service.name] = started;
-      undo.push(() => withDeadline({ work: started.stop(), seconds: settings.stopSeconds, name: service.name, log }));
+      running[name] = started;
+      teardown.add(() => withDeadline({ work: started.stop(), seconds: settings.stopSeconds, name, log }));
     }
     log.info({ services: services.map(({ name }) => name), health: health.url }, 'started');
-    return { log, healthUrl: health.url, gatewayUrl: settings.gatewayUrl, dataDirectory, stop };
+    return {
+      log,
+      healthUrl: health.url,
+      gatewayUrl: settings.gatewayUrl,
+      dataDirectory,
+      stop: () => teardown.run(),
+    };
   } catch (error) {
-    await stop();
+    await teardown.run();
     throw startFailure(error, dataDirectory);
   }
 }
+
+const newId = (): string => v7();
+
+type SharedValues = SettingsOf<typeof sharedSettings>;
+
+/** A process before its services: what to open, and where the parts note how they stop. */
+interface FoundationOptions {
+  readonly services: readonly Service[];
+  readonly settings: SharedValues;
+  readonly dataDirectory: string;
+  readonly log: Logger;
+  readonly teardown: Teardown;
+  /** The services that have started, which the health checks ask. */
+  readonly running: Readonly<Partial<Record<ServiceName, RunningService>>>;
+  readonly isLocked: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Opens what all services of the process share. Health is served first, so that it reports what the start waits for. */
+async function openFoundation(options: FoundationOptions) {
+  const { services, settings, dataDirectory, log, teardown, signal } = options;
+  const folder = await openFolder(options);
+  const source = services.length === 1 ? services[0]?.name : undefined;
+  if (settings.otlpEndpoint !== undefined) {
+    const service = source === undefined ? 'anneal' : `anneal-${source}`;
+    teardown.add(await startTracing({ endpoint: settings.otlpEndpoint, service }));
+  }
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
+  const dependencies = createDependencies({
+    storeUrl: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`,
+    busUrl: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
+    log,
+    signal,
+  });
+  const health = await serveHealth({
+    host: settings.healthHost,
+    port: settings.healthPort,
+    metrics,
+    checks: { ...dependencies.checks, ...serviceChecks(options) },
+  });
+  teardown.add(() => health.stop());
+
+  const store = await dependencies.openStore();
+  teardown.add(() => store.close());
+  const keySource = settings.keys === undefined ? join(dataDirectory, 'keys') : 'ANNEAL_KEYS';
+  await requireSealingKeys({ store, secrets, source: keySource });
+  const clock = await openMachineClock({ store, log: log.child({ service: 'clock' }) });
+  teardown.add(() => clock.stop());
+  metrics.registerMetric(skewGauge(clock));
+  const { now } = clock;
+  const presence = await dependencies.openPresence();
+  teardown.add(() => presence?.close() ?? Promise.resolve());
+  const gate = createStoreGate({ store, log });
+  teardown.stopping.addEventListener('abort', () => gate.close());
+  const bus = await dependencies.openBus({
+    source: source === undefined ? 'anneal' : `anneal.${source}`,
+    store: { ...store, blobs: gate.blobs },
+    presence,
+    registry,
+    newId,
+    now,
+    log: log.child({ service: 'bus' }),
+    claimCheckMs: settings.claimCheckSeconds * 1000,
+  });
+  teardown.add(() => bus.close());
+  await folder.opened();
+  return { bus: instrumentBus(bus, metrics, gate), store, secrets, metrics, now, health };
+}
+
+/** Locks the data folder when the broker is embedded, because only one process may use it. */
+async function openFolder({ settings, dataDirectory, teardown, isLocked }: FoundationOptions) {
+  const isEmbedded = (settings.busUrl ?? 'sqlite:').startsWith('sqlite:');
+  if (isEmbedded && !isLocked) {
+    const lock = await lockDataFolder({ folder: dataDirectory });
+    teardown.add(() => lock.release());
+  }
+  return openDataFolder({
+    folder: dataDirectory,
+    store: settings.storeUrl === undefined ? join(dataDirectory, 'store.db') : undefined,
+    bus: settings.busUrl === undefined ? join(dataDirectory, 'bus.db') : undefined,
+    keys: settings.keys === undefined,
+  });
+}
+
+const logFor = ({ logFormat, logLevel }: SharedValues): Logger => {
+  const pretty = logFormat === 'pretty' || (logFormat === 'auto' && process.stderr.isTTY);
+  return createLog({ level: logLevel, format: pretty ? 'pretty' : 'json' });
+};
+
+const serviceChecks = ({ services, running }: FoundationOptions): Readonly<Record<string, () => Promise<void>>> =>
+  Object.fromEntries(
+    services.map(({ name }) => [
+      name,
+      async () => {
+        const service = running[name];
+        if (!service) throw new AnnealError('Unavailable', `${name} has not started yet`);
+        await service.check?.();
+      },
+    ]),
+  );
+
+const skewGauge = (clock: MachineClock): Gauge =>
+  new Gauge({
+    ...clockMetrics.skew,
+    registers: [],
+    collect() {
+      this.set(clock.skewMs() / 1000);
+    },
+  });
 
 /** Names under another service's prefix are ignored, because processes often share one environment file. */
 function refuseUnknownNames(services: readonly Service[], environment: ProcessEnvironment): void {
@@ -207,22 +240,4 @@ function refuseUnknownNames(services: readonly Service[], environment: ProcessEn
     ),
   );
   refuseUnknown(known, concerning);
-}
-
-async function withDeadline(options: {
-  work: Promise<void>;
-  seconds: number;
-  name: string;
-  log: Logger;
-}): Promise<void> {
-  const { work, seconds, name, log } = options;
-  const { promise, resolve: giveUp } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => giveUp('late'), seconds * 1000);
-  const outcome = await Promise.race([work, promise]).finally(() => clearTimeout(timer));
-  if (outcome === 'late') {
-    log.warn(
-      { service: name, seconds },
-      'work in progress not finished in time; released, to be done again at the next start',
-    );
-  }
 }

@@ -5,27 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { MongoClient, ReadConcern } from 'mongodb';
-import { checkDefinition } from '../definition.ts';
-import type { Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
+import type { Store } from '../port.ts';
 import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
-import { StoredBodies } from './bodies.ts';
-import { MongoCollection, type Shared } from './collection.ts';
+import { MongoCollections } from './collections.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
-import { indexFields, makeIndexes } from './indexes.ts';
-import { runStep } from './step.ts';
-import type { Stored } from './stored.ts';
 import { optionsFor, placeOf } from './url.ts';
-import { WriteQueue } from './writes.ts';
-
-/** A collection as this process knows it: a second caller with other indexes must not drop those of the first. */
-interface Known {
-  readonly indexes: Map<string, IndexDefinition>;
-  readonly writes: WriteQueue;
-  readonly bodies: StoredBodies;
-  fields: readonly string[];
-  ready: Promise<void>;
-}
 
 /** A server that refuses every connection for this long counts as absent. */
 const refusedMs = 1_500;
@@ -58,57 +43,9 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
       throw failure(error);
     }
   };
-  const writer = randomBytes(9).toString('base64url');
-  let writes = 0;
-  const shared: Shared = { guard, failure, nextWrite: () => `${writer}${(writes += 1).toString(36)}` };
-  const collections = new Map<string, Known>();
-
-  const know = ({ name }: CollectionDefinition): Known => {
-    const found = collections.get(name);
-    if (found) return found;
-    const indexes = new Map<string, IndexDefinition>();
-    const bodies = new StoredBodies({ db, patienceMs });
-    const queue = new WriteQueue({
-      tied: () => [...indexes.values()].some(({ unique }) => unique),
-      runStep: (operations, report) =>
-        runStep({ driver: db.collection<Stored>(name), bodies, operations, patienceMs, report }),
-    });
-    const known: Known = { indexes, bodies, writes: queue, fields: [], ready: Promise.resolve() };
-    collections.set(name, known);
-    return known;
-  };
-
+  const collections = new MongoCollections({ db, patienceMs, shared: { guard, failure, nextWrite: createWriteIds() } });
   return {
-    async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
-      checkDefinition(definition);
-      const known = know(definition);
-      const added = definition.indexes.filter((index) => !known.indexes.has(JSON.stringify(index)));
-      for (const index of added) known.indexes.set(JSON.stringify(index), index);
-      // I1 of `indexes.ts`: a path that was filled once is written for ever, also without its index.
-      known.fields = [...new Set([...known.fields, ...indexFields(definition.indexes)])];
-      // One after the other, so that the second does not create the same indexes.
-      const made = known.ready
-        .catch(() => undefined)
-        .then(() =>
-          makeIndexes({ db, name: definition.name, indexes: [...known.indexes.values()], bodies: known.bodies }),
-        );
-      known.ready = made;
-      try {
-        await guard(() => made);
-      } catch (error) {
-        // The documents contradict an index, or the database failed: the collection can be opened without these.
-        for (const index of added) known.indexes.delete(JSON.stringify(index));
-        throw error;
-      }
-      return new MongoCollection<T>({
-        driver: db.collection<Stored>(definition.name),
-        definition,
-        fields: () => known.fields,
-        writes: known.writes,
-        bodies: known.bodies,
-        shared,
-      });
-    },
+    collection: (definition) => collections.open(definition),
     blobs: blobsOn({ db, guard, patienceMs }),
     check: () =>
       guard(async () => {
@@ -119,10 +56,17 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
     async close() {
       if (closed) return;
       closed = true;
-      await Promise.all([...collections.values()].map((known) => known.writes.settled()));
+      await collections.settled();
       await client.close();
     },
   };
+}
+
+/** Names for writes, none twice, also not in another process. */
+function createWriteIds(): () => string {
+  const writer = randomBytes(9).toString('base64url');
+  let writes = 0;
+  return () => `${writer}${(writes += 1).toString(36)}`;
 }
 
 async function connect(options: {

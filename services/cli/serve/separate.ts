@@ -30,6 +30,43 @@ const readySeconds = 180;
 const progressSeconds = 5;
 const repeatSeconds = 60;
 
+interface SeparateOptions {
+  readonly replicas: Replicas;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly dataDirectory: string;
+  readonly onDeath: (death: { name: string; reason: string }) => void;
+  /**
+   * Called during a long wait: when the missing processes change, and every minute. `reason`: the missing dependency.
+   */
+  readonly onWaiting: (waiting: { names: readonly string[]; seconds: number; reason: string | undefined }) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when all processes are ready. @throws AnnealError Unavailable naming those that are not, and their logs. */
+export async function startSeparately(options: SeparateOptions): Promise<SeparateServices> {
+  await mkdir(logFolder(options.dataDirectory), { recursive: true, mode: 0o700 });
+  const slots = await slotsFor(options.replicas);
+  const processes = new KeptProcesses(slots, options);
+  const missing = await awaitReady({ slots, refused: processes.refused, options });
+  if (missing.length === 0) return processes;
+  await processes.stop();
+  options.signal.throwIfAborted();
+  for (const { name } of processes.refused) {
+    const log = (await readFile(logFile(options, name), 'utf8')).trimEnd().split('\n').slice(-2).join('\n');
+    throw new AnnealError('InvalidRequest', log);
+  }
+  const logs = missing.map(({ name }) => logFile(options, name));
+  throw new AnnealError(
+    'Unavailable',
+    `The services are not ready after ${readySeconds} seconds; see ${logs.join(', ')}.`,
+  );
+}
+
+const logFolder = (dataDirectory: string): string => join(dataDirectory, 'log');
+const logFile = ({ dataDirectory }: SeparateOptions, name: string): string =>
+  join(logFolder(dataDirectory), `${name}.log`);
+
+/** A replica of a service: its place among the processes, and the process that fills it now. */
 interface Slot {
   readonly name: string;
   readonly service: ServiceName;
@@ -37,21 +74,7 @@ interface Slot {
   child: ChildProcess | undefined;
 }
 
-/** Resolves when all processes are ready. @throws AnnealError Unavailable naming those that are not, and their logs. */
-export async function startSeparately(parameters: {
-  replicas: Replicas;
-  environment: Readonly<Record<string, string | undefined>>;
-  dataDirectory: string;
-  onDeath: (death: { name: string; reason: string }) => void;
-  /**
-   * Called during a long wait: when the missing processes change, and every minute. `reason`: the missing dependency.
-   */
-  onWaiting: (waiting: { names: readonly string[]; seconds: number; reason: string | undefined }) => void;
-  signal: AbortSignal;
-}): Promise<SeparateServices> {
-  const { replicas, environment, dataDirectory, onDeath, onWaiting, signal } = parameters;
-  const logs = join(dataDirectory, 'log');
-  await mkdir(logs, { recursive: true, mode: 0o700 });
+async function slotsFor(replicas: Replicas): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (const service of serviceNames) {
     const count = replicas[service] ?? 1;
@@ -60,30 +83,52 @@ export async function startSeparately(parameters: {
       slots.push({ name: count === 1 ? service : `${service}-${index}`, service, healthPort, child: undefined });
     }
   }
-  const stopping = new AbortController();
-  /** Processes that ended because of wrong settings. */
-  const refused = new Set<Slot>();
+  return slots;
+}
 
-  /**
-   * Writes the list of processes for operators and for tests that kill. One write at a time, so that the last one
-   * stays.
-   */
-  let lastWrite = Promise.resolve();
-  const writeNext = (): Promise<void> => (lastWrite = lastWrite.then(write, write));
-  const write = async (): Promise<void> => {
-    const file = join(dataDirectory, 'processes.json');
-    const rows = slots.map(({ name, service, healthPort, child }) => ({
-      name,
-      service,
-      pid: child?.pid,
-      health_port: healthPort,
-    }));
-    await writeFile(`${file}.new`, `${JSON.stringify(rows, undefined, 2)}\n`);
-    await rename(`${file}.new`, file);
-  };
+/** Runs a process in each slot until the stop. */
+class KeptProcesses implements SeparateServices {
+  /** Slots whose process ended because of wrong settings. */
+  readonly refused = new Set<Slot>();
+  readonly #slots: readonly Slot[];
+  readonly #options: SeparateOptions;
+  readonly #stopping = new AbortController();
+  readonly #kept: Promise<void>[];
+  #lastWrite = Promise.resolve();
 
-  const run = async (slot: Slot): Promise<string> => {
-    const log = await open(join(logs, `${slot.name}.log`), 'a', 0o600);
+  constructor(slots: readonly Slot[], options: SeparateOptions) {
+    this.#slots = slots;
+    this.#options = options;
+    this.#kept = slots.map((slot) => this.#keep(slot));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const { child } of this.#slots) child?.kill('SIGTERM');
+    await Promise.all(this.#kept);
+  }
+
+  async #keep(slot: Slot): Promise<void> {
+    const { signal } = this.#stopping;
+    let pauseMs = 100;
+    while (!signal.aborted) {
+      const started = performance.now();
+      const reason = await this.#run(slot);
+      if (signal.aborted) return;
+      if (reason === misconfigured) {
+        this.refused.add(slot);
+        return;
+      }
+      this.#options.onDeath({ name: slot.name, reason });
+      pauseMs = performance.now() - started > 10_000 ? 100 : Math.min(pauseMs * 2, 10_000); // P1
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Starts the process of a slot. Resolves with the reason when it has ended. */
+  async #run(slot: Slot): Promise<string> {
+    const { dataDirectory, environment } = this.#options;
+    const log = await open(logFile(this.#options, slot.name), 'a', 0o600);
     const child = spawn(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', '--import', orphan, join(root, 'services', slot.service, 'main.ts')],
@@ -103,39 +148,43 @@ export async function startSeparately(parameters: {
     const { promise, resolve } = Promise.withResolvers<string>();
     child.once('exit', (code, killed) => resolve(killed ?? `exit status ${code}`));
     child.once('error', (error) => resolve(error.message));
-    await writeNext();
+    await this.#writeNext();
     return promise;
-  };
+  }
 
-  const keep = async (slot: Slot): Promise<void> => {
-    let pauseMs = 100;
-    while (!stopping.signal.aborted) {
-      const started = performance.now();
-      const reason = await run(slot);
-      if (stopping.signal.aborted) return;
-      if (reason === misconfigured) {
-        refused.add(slot);
-        return;
-      }
-      onDeath({ name: slot.name, reason });
-      pauseMs = performance.now() - started > 10_000 ? 100 : Math.min(pauseMs * 2, 10_000); // P1
-      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  const kept = slots.map((slot) => keep(slot));
+  /** One write at a time, so that the last one stays. */
+  #writeNext(): Promise<void> {
+    const write = (): Promise<void> => this.#writeList();
+    return (this.#lastWrite = this.#lastWrite.then(write, write));
+  }
 
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    for (const { child } of slots) child?.kill('SIGTERM');
-    await Promise.all(kept);
-  };
+  /** Writes the list of processes for operators and for tests that kill. */
+  async #writeList(): Promise<void> {
+    const file = join(this.#options.dataDirectory, 'processes.json');
+    const rows = this.#slots.map(({ name, service, healthPort, child }) => ({
+      name,
+      service,
+      pid: child?.pid,
+      health_port: healthPort,
+    }));
+    await writeFile(`${file}.new`, `${JSON.stringify(rows, undefined, 2)}\n`);
+    await rename(`${file}.new`, file);
+  }
+}
 
+/** The slots that are not ready when a process is refused, the wait is aborted, or its time is over. None: all ready. */
+async function awaitReady(parameters: {
+  slots: readonly Slot[];
+  refused: ReadonlySet<Slot>;
+  options: Pick<SeparateOptions, 'signal' | 'onWaiting'>;
+}): Promise<Slot[]> {
+  const { slots, refused, options } = parameters;
   const waiting = new Set(slots);
   const began = performance.now();
   const elapsed = (): number => (performance.now() - began) / 1000;
   let report = { at: 0, text: '' };
   let aloneSince = 0;
-  while (waiting.size > 0 && refused.size === 0 && elapsed() - aloneSince < readySeconds && !signal.aborted) {
+  while (waiting.size > 0 && refused.size === 0 && elapsed() - aloneSince < readySeconds && !options.signal.aborted) {
     let reason: string | undefined;
     await Promise.all(
       [...waiting].map(async (slot) => {
@@ -146,28 +195,16 @@ export async function startSeparately(parameters: {
     );
     if (waiting.size === 0) break;
     if (reason !== undefined) aloneSince = elapsed(); // P3
-    const text = reason ?? [...waiting].map(({ name }) => name).join(' ');
+    const names = [...waiting].map(({ name }) => name);
+    const text = reason ?? names.join(' ');
     const silent = elapsed() - report.at;
     if (silent >= repeatSeconds || (silent >= progressSeconds && text !== report.text)) {
       report = { at: elapsed(), text };
-      onWaiting({ names: [...waiting].map(({ name }) => name), seconds: Math.round(report.at), reason });
+      options.onWaiting({ names, seconds: Math.round(report.at), reason });
     }
     await delay(100);
   }
-  if (waiting.size > 0) {
-    await stop();
-    signal.throwIfAborted();
-    for (const { name } of refused) {
-      const log = (await readFile(join(logs, `${name}.log`), 'utf8')).trimEnd().split('\n').slice(-2).join('\n');
-      throw new AnnealError('InvalidRequest', log);
-    }
-    const names = [...waiting].map(({ name }) => join(logs, `${name}.log`));
-    throw new AnnealError(
-      'Unavailable',
-      `The services are not ready after ${readySeconds} seconds; see ${names.join(', ')}.`,
-    );
-  }
-  return { stop };
+  return [...waiting];
 }
 
 /** Readiness of a process. `missing`: the broker or database that it waits for. */
