@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { fingerprintOf, selfSigned, type Certificate } from './certificate.ts';
@@ -52,6 +53,10 @@ interface LabFile {
 const certificateSchema = z.object({ cert: z.string(), key: z.string() });
 const rememberedSchema = z.object({ username: z.string(), password: z.string(), port: z.number().int() });
 
+/**
+ * Serves the machines of the folder, and creates those that are missing. Ends the processes that a killed lab left
+ * behind. @throws Error when the port is in use.
+ */
 export async function startLab(options: LabOptions): Promise<Lab> {
   mkdirSync(options.directory, { recursive: true });
   // Processes report their folder with links resolved; ours must compare equal.
@@ -65,30 +70,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     username: remembered?.username ?? 'admin',
     password: remembered?.password ?? randomBytes(12).toString('base64url'),
   };
-  const separate = await canBind('127.77.0.2');
-  const timing: Timing = {
-    bootMs: options.bootSeconds * 1000,
-    resetMs: { min: 50, max: 50 + Math.min(1_000, options.bootSeconds * 500) },
-    shutdownMs: 5_000,
-  };
-  const machines = Array.from({ length: options.machines }, (_, index) => {
-    const name = `machine-${index + 1}`;
-    const folder = join(machinesDirectory, name);
-    let state = loadMachine(folder);
-    if (!state) {
-      state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
-      saveMachine(folder, state);
-    }
-    return new LabMachine({
-      directory: folder,
-      state,
-      timing,
-      environment: options.environment,
-      startAgent: options.startAgent,
-      log: options.log,
-    });
-  });
-
+  const machines = await machinesIn(directory, options);
   const certificate = options.tls ? readCertificate(directory, options.host) : undefined;
   const fingerprint = certificate && fingerprintOf(certificate.cert);
   const app = createRedfish({
@@ -98,13 +80,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     certificate,
     ...(options.sessionLimit !== undefined && { sessionLimit: options.sessionLimit }),
   });
-  try {
-    await listen(options.port, remembered?.port);
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
-  const { port } = app.server.address() as AddressInfo;
+  const port = await listen(app, options, remembered?.port);
   const url = `${certificate ? 'https' : 'http'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
   writeWhole(join(directory, 'state.json'), JSON.stringify({ ...credentials, port }));
   const file: LabFile = {
@@ -117,27 +93,6 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   writeWhole(join(directory, 'lab.json'), JSON.stringify(file));
   for (const machine of machines) machine.plugIn();
 
-  /**
-   * Listens on the port of the last run when possible, because nodes are enrolled with the address of their controller.
-   * A new port lies outside the range of outgoing connections, so that none takes it while the lab is stopped.
-   */
-  async function listen(wanted: number, before: number | undefined): Promise<void> {
-    const others = Array.from({ length: 20 }, () => randomInt(15_000, 32_000));
-    const ports = wanted === 0 ? [...(before === undefined ? [] : [before]), ...others, 0] : [wanted];
-    for (const next of ports) {
-      try {
-        await app.listen({ host: options.host, port: next });
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || next === ports.at(-1)) throw error;
-        if (next !== before) continue;
-        const moved =
-          'port of the last run is in use; listening on another port, so enrolled nodes need the new address';
-        options.log.warn({ port: next }, moved);
-      }
-    }
-  }
-
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     // A missing file shows other processes that no lab is running.
@@ -146,13 +101,57 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     await Promise.all(machines.map((machine) => machine.unplug()));
     await killProcesses(machinesDirectory);
   };
-  return {
-    url,
-    ...credentials,
-    fingerprint,
-    machines,
-    stop: () => (stopped ??= stop()),
+  return { url, ...credentials, fingerprint, machines, stop: () => (stopped ??= stop()) };
+}
+
+/** The machines of the folder. A machine that has no state yet gets one, with an address of its own if possible. */
+async function machinesIn(directory: string, options: LabOptions): Promise<LabMachine[]> {
+  const { bootSeconds, environment, startAgent, log } = options;
+  const separate = await canBind('127.77.0.2');
+  const timing: Timing = {
+    bootMs: bootSeconds * 1000,
+    resetMs: { min: 50, max: 50 + Math.min(1_000, bootSeconds * 500) },
+    shutdownMs: 5_000,
   };
+  return Array.from({ length: options.machines }, (_, index) => {
+    const name = `machine-${index + 1}`;
+    const folder = join(directory, 'machines', name);
+    let state = loadMachine(folder);
+    if (!state) {
+      state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
+      saveMachine(folder, state);
+    }
+    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log });
+  });
+}
+
+/**
+ * Listens on the port of the last run when possible, because nodes are enrolled with the address of their controller.
+ * A new port lies outside the range of outgoing connections, so that none takes it while the lab is stopped. Returns the
+ * port. A failure closes the server.
+ */
+async function listen(app: FastifyInstance, options: LabOptions, before: number | undefined): Promise<number> {
+  const { host, port: wanted, log } = options;
+  const others = Array.from({ length: 20 }, () => randomInt(15_000, 32_000));
+  const ports = wanted === 0 ? [...(before === undefined ? [] : [before]), ...others, 0] : [wanted];
+  try {
+    for (const next of ports) {
+      try {
+        await app.listen({ host, port: next });
+        break;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || next === ports.at(-1)) throw error;
+        if (next !== before) continue;
+        const moved =
+          'port of the last run is in use; listening on another port, so enrolled nodes need the new address';
+        log.warn({ port: next }, moved);
+      }
+    }
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  return (app.server.address() as AddressInfo).port;
 }
 
 /** The certificate of the last run, because enrolled nodes may expect its fingerprint. */

@@ -15,7 +15,7 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
   const rolePath = (name: string): string => `${service}/Roles/${name}`;
 
   app.get(service, () =>
-    redfishResource(service, 'AccountService', 'v1_15_1', {
+    redfishResource(service, 'v1_15_1.AccountService', {
       Id: 'AccountService',
       Name: 'Accounts',
       ServiceEnabled: true,
@@ -35,7 +35,7 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
     tagged(
       request,
       reply,
-      redfishResource(`${service}/Accounts/1`, 'ManagerAccount', 'v1_12_1', {
+      redfishResource(`${service}/Accounts/1`, 'v1_12_1.ManagerAccount', {
         Id: '1',
         Name: 'Account 1',
         UserName: sessions.userName,
@@ -59,7 +59,7 @@ export function accountRoutes({ app, sessions }: BmcEndpoint): void {
   app.get<ById>(`${service}/Roles/:id`, (request) => {
     const assigned = privileges[request.params.id];
     if (!assigned) throw notFound(bmcPath(request));
-    return redfishResource(rolePath(request.params.id), 'Role', 'v1_3_3', {
+    return redfishResource(rolePath(request.params.id), 'v1_3_3.Role', {
       Id: request.params.id,
       Name: `Role ${request.params.id}`,
       RoleId: request.params.id,

@@ -58,7 +58,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
     try {
       done(null, text === '' ? {} : JSON.parse(text as string));
     } catch {
-      done(new RedfishError(400, 'MalformedJSON', 'The request body is not valid JSON.'));
+      done(new RedfishError('MalformedJSON', 'The request body is not valid JSON.'));
     }
   });
 

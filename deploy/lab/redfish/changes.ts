@@ -17,7 +17,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 export function bodyOf(value: unknown): Body {
   if (isObject(value)) return value;
-  throw new RedfishError(400, 'MalformedJSON', 'The request body must be a JSON object.');
+  throw new RedfishError('MalformedJSON', 'The request body must be a JSON object.');
 }
 
 export function resetTypeOf(body: Body): ResetType {
@@ -36,7 +36,7 @@ export function systemChangeOf(body: Body, machine: MachineState): SystemChange 
   const known = new Set(['Boot', 'AssetTag', 'IndicatorLED']);
   const strange = Object.keys(body).filter((name) => !known.has(name) && !name.startsWith('@'));
   if (strange.length > 0) {
-    throw new RedfishError(400, 'PropertyNotWritable', `The properties ${strange.join(', ')} are read only.`, {
+    throw new RedfishError('PropertyNotWritable', `The properties ${strange.join(', ')} are read only.`, {
       properties: strange,
     });
   }
@@ -70,7 +70,7 @@ function bootChangeOf(body: Body, machine: MachineState): BootOverride {
 export function imageOf(body: Body): string {
   const { Image: image } = body;
   if (image === undefined) {
-    throw new RedfishError(400, 'ActionParameterMissing', 'The action InsertMedia requires the parameter Image.', {
+    throw new RedfishError('ActionParameterMissing', 'The action InsertMedia requires the parameter Image.', {
       properties: ['Image'],
     });
   }

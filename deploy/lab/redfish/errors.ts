@@ -1,20 +1,40 @@
 /** Errors in Redfish's format: one extended message of the Base registry. */
 
+/** HTTP status of each message of the Base registry that the lab answers with. */
+const statuses = {
+  ActionParameterMissing: 400,
+  MalformedJSON: 400,
+  PropertyMissing: 400,
+  PropertyNotWritable: 400,
+  PropertyValueNotInList: 400,
+  NoValidSession: 401,
+  ResourceMissingAtURI: 404,
+  OperationNotAllowed: 405,
+  ResourceInUse: 409,
+  PreconditionFailed: 412,
+  InternalError: 500,
+  QueryNotSupportedOnResource: 501,
+  ServiceTemporarilyUnavailable: 503,
+  SessionLimitExceeded: 503,
+} as const;
+
+type ErrorKey = keyof typeof statuses;
+
+/** A refusal, with the properties of the body that it is about. */
 export class RedfishError extends Error {
   override readonly name = 'RedfishError';
   readonly status: number;
-  readonly key: string;
+  readonly key: ErrorKey;
   readonly properties: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    status: number,
-    key: string,
+    key: ErrorKey,
     message: string,
     options: { properties?: readonly string[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message);
-    this.status = status;
+    this.status = statuses[key];
     this.key = key;
     this.properties = options.properties ?? [];
     this.headers = options.headers ?? {};
@@ -36,11 +56,10 @@ export function errorBody(error: { key: string; message: string; properties?: re
 }
 
 export const notFound = (path: string): RedfishError =>
-  new RedfishError(404, 'ResourceMissingAtURI', `The resource at the URI ${path} was not found.`);
+  new RedfishError('ResourceMissingAtURI', `The resource at the URI ${path} was not found.`);
 
 export const wrongValue = (property: string, value: unknown, allowed: string): RedfishError =>
   new RedfishError(
-    400,
     'PropertyValueNotInList',
     `The value ${JSON.stringify(value)} for the property ${property} is not accepted; accepted are ${allowed}.`,
     {

@@ -20,7 +20,6 @@ export function requireMatch(request: FastifyRequest, body: object): void {
   const tags = required.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (tags.includes(etagOf(body))) return;
   throw new RedfishError(
-    412,
     'PreconditionFailed',
     'The ETag supplied did not match the ETag required to change this resource.',
   );

@@ -22,19 +22,31 @@ import { monitorsPath } from './tasks.ts';
 
 type Member = { Params: { id: string; kind: string; member: string } };
 
+/** Adds the routes of every machine. */
 export function machineRoutes(endpoint: BmcEndpoint): void {
-  const { app, machines, faults, tasks } = endpoint;
+  const { app, machines } = endpoint;
   const names = [...machines.keys()];
-  const faultsOf = (machine: LabMachine): Faults | undefined => faults.get(machine.state.name);
-  const shown = (machine: LabMachine): object => faultsOf(machine)?.shown(system(machine)) ?? system(machine);
-
-  const all = (path: string, type: string, name: string, pathFor: (id: string) => string): void => {
+  for (const [path, type, name, pathFor] of [
+    ['Systems', 'ComputerSystemCollection', 'Systems', systemPath],
+    ['Managers', 'ManagerCollection', 'Controllers', managerPath],
+    ['Chassis', 'ChassisCollection', 'Chassis', chassisPath],
+  ] as const) {
     app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: names.map(pathFor) }));
-  };
-  all('Systems', 'ComputerSystemCollection', 'Systems', systemPath);
-  all('Managers', 'ManagerCollection', 'Controllers', managerPath);
-  all('Chassis', 'ChassisCollection', 'Chassis', chassisPath);
+  }
+  systemRoutes(endpoint);
+  resetRoute(endpoint);
+  componentRoutes(endpoint);
+  app.get<ById>(`${root}/Managers/:id`, (request) => manager(machineAt(endpoint, request)));
+  app.get<ById>(`${root}/Chassis/:id`, (request) => chassis(machineAt(endpoint, request)));
+  mediaRoutes(endpoint, 'Systems');
+  mediaRoutes(endpoint, 'Managers');
+}
 
+const faultsOf = ({ faults }: BmcEndpoint, machine: LabMachine): Faults | undefined => faults.get(machine.state.name);
+
+function systemRoutes(endpoint: BmcEndpoint): void {
+  const { app } = endpoint;
+  const shown = (machine: LabMachine): object => faultsOf(endpoint, machine)?.shown(system(machine)) ?? system(machine);
   app.get<ById>(`${root}/Systems/:id`, (request, reply) => tagged(request, reply, shown(machineAt(endpoint, request))));
   app.patch<ById>(`${root}/Systems/:id`, (request, reply) => {
     const machine = machineAt(endpoint, request);
@@ -45,12 +57,17 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
     if (indicator !== undefined) machine.setIndicator(indicator);
     return reply.code(204).send();
   });
+}
+
+function resetRoute(endpoint: BmcEndpoint): void {
+  const { app, machines, tasks } = endpoint;
+  const names = [...machines.keys()];
   app.post<ById>(`${root}/Systems/:id/Actions/ComputerSystem.Reset`, (request, reply) => {
     const machine = machineAt(endpoint, request);
     const type = resetTypeOf(bodyOf(request.body ?? {}));
-    const ignored = faultsOf(machine)?.takeIgnoredReset() ?? false;
-    if (!ignored && faultsOf(machine)?.dropsMedia) machine.setMedia(null);
-    const fails = faultsOf(machine)?.takeFailedReset() ?? false;
+    const ignored = faultsOf(endpoint, machine)?.takeIgnoredReset() ?? false;
+    if (!ignored && faultsOf(endpoint, machine)?.dropsMedia) machine.setMedia(null);
+    const fails = faultsOf(endpoint, machine)?.takeFailedReset() ?? false;
     const done = ignored || fails ? Promise.resolve() : machine.reset(type);
     // Real controllers differ, so every third machine answers with a task.
     if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
@@ -61,6 +78,10 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
       .headers({ location: `${monitorsPath}/${task.id}`, 'retry-after': '1' })
       .send(tasks.show(task));
   });
+}
+
+function componentRoutes(endpoint: BmcEndpoint): void {
+  const { app } = endpoint;
   app.get<Member>(`${root}/Systems/:id/:kind`, (request) => {
     const machine = machineAt(endpoint, request);
     const family = components(machine)[request.params.kind];
@@ -79,40 +100,37 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
     return member;
   });
   app.get<ById>(`${root}/Systems/:id/Storage/Local/Drives/Disk1`, (request) => drive(machineAt(endpoint, request)));
+}
 
-  // ---- controllers and chassis
-
-  app.get<ById>(`${root}/Managers/:id`, (request) => manager(machineAt(endpoint, request)));
-  app.get<ById>(`${root}/Chassis/:id`, (request) => chassis(machineAt(endpoint, request)));
-
-  for (const owner of ['Systems', 'Managers'] as const) {
-    const ownerPath = owner === 'Systems' ? systemPath : managerPath;
-    const at = `${root}/${owner}/:id/VirtualMedia`;
-    const withDrive = (request: FastifyRequest<ById>): LabMachine => {
-      const machine = machineAt(endpoint, request);
-      if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(bmcPath(request));
-      return machine;
-    };
-    app.get<ById>(at, (request) => {
-      const path = `${ownerPath(withDrive(request).state.name)}/VirtualMedia`;
-      return collection({ path, type: 'VirtualMediaCollection', name: 'Virtual media', members: [`${path}/Cd`] });
-    });
-    app.get<ById>(`${at}/Cd`, (request, reply) => {
-      const machine = withDrive(request);
-      return tagged(request, reply, virtualMedia(machine, ownerPath(machine.state.name)));
-    });
-    app.post<ById>(`${at}/Cd/Actions/VirtualMedia.InsertMedia`, (request, reply) => {
-      const machine = withDrive(request);
-      const image = imageOf(bodyOf(request.body));
-      if (machine.state.media !== null && machine.state.media !== image) {
-        throw new RedfishError(409, 'ResourceInUse', 'The drive holds another image; eject it first.');
-      }
-      if (!faultsOf(machine)?.takeIgnoredMedia()) machine.setMedia(image);
-      return reply.code(204).send();
-    });
-    app.post<ById>(`${at}/Cd/Actions/VirtualMedia.EjectMedia`, (request, reply) => {
-      withDrive(request).setMedia(null);
-      return reply.code(204).send();
-    });
-  }
+/** The drive of a machine under its system or its controller. */
+function mediaRoutes(endpoint: BmcEndpoint, owner: 'Systems' | 'Managers'): void {
+  const { app } = endpoint;
+  const ownerPath = owner === 'Systems' ? systemPath : managerPath;
+  const at = `${root}/${owner}/:id/VirtualMedia`;
+  const withDrive = (request: FastifyRequest<ById>): LabMachine => {
+    const machine = machineAt(endpoint, request);
+    if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(bmcPath(request));
+    return machine;
+  };
+  app.get<ById>(at, (request) => {
+    const path = `${ownerPath(withDrive(request).state.name)}/VirtualMedia`;
+    return collection({ path, type: 'VirtualMediaCollection', name: 'Virtual media', members: [`${path}/Cd`] });
+  });
+  app.get<ById>(`${at}/Cd`, (request, reply) => {
+    const machine = withDrive(request);
+    return tagged(request, reply, virtualMedia(machine, ownerPath(machine.state.name)));
+  });
+  app.post<ById>(`${at}/Cd/Actions/VirtualMedia.InsertMedia`, (request, reply) => {
+    const machine = withDrive(request);
+    const image = imageOf(bodyOf(request.body));
+    if (machine.state.media !== null && machine.state.media !== image) {
+      throw new RedfishError('ResourceInUse', 'The drive holds another image; eject it first.');
+    }
+    if (!faultsOf(endpoint, machine)?.takeIgnoredMedia()) machine.setMedia(image);
+    return reply.code(204).send();
+  });
+  app.post<ById>(`${at}/Cd/Actions/VirtualMedia.EjectMedia`, (request, reply) => {
+    withDrive(request).setMedia(null);
+    return reply.code(204).send();
+  });
 }

@@ -26,7 +26,6 @@ export function misbehave(app: FastifyInstance, faults: ReadonlyMap<string, Faul
     const wait = fault.takeBusy();
     if (wait !== undefined) {
       throw new RedfishError(
-        503,
         'ServiceTemporarilyUnavailable',
         `The service is temporarily unavailable. Retry in ${wait} seconds.`,
         { headers: { 'retry-after': String(wait) } },
@@ -35,10 +34,10 @@ export function misbehave(app: FastifyInstance, faults: ReadonlyMap<string, Faul
     if (fault.answer !== null) await answerFalsely(reply, fault.answer);
   });
 
-  app.addHook('onSend', (request, _reply, payload, done) => {
+  app.addHook('onSend', async (request, _reply, payload) => {
     const pause = faultAt(bmcPath(request))?.dripMs ?? 0;
-    if (pause === 0 || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) done(null, payload);
-    else done(null, Readable.from(dripping(Buffer.from(payload), pause), { objectMode: false, highWaterMark: 1 }));
+    if (pause === 0 || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return payload;
+    return Readable.from(dripping(Buffer.from(payload), pause), { objectMode: false, highWaterMark: 1 });
   });
 }
 
@@ -77,6 +76,6 @@ async function answerFalsely(reply: FastifyReply, answer: FalseAnswer): Promise<
     case 'unauthorized':
       throw noSession();
     case 'error':
-      throw new RedfishError(500, 'InternalError', 'The request failed due to an internal service error.');
+      throw new RedfishError('InternalError', 'The request failed due to an internal service error.');
   }
 }

@@ -24,29 +24,29 @@ export function followProtocol(app: FastifyInstance): void {
     void reply.header('odata-version', '4.0').header('cache-control', 'no-cache');
     const version = request.headers['odata-version'];
     if (version !== undefined && version !== '4.0') {
-      done(new RedfishError(412, 'PreconditionFailed', `OData-Version ${String(version)} is not supported; 4.0 is.`));
+      done(new RedfishError('PreconditionFailed', `OData-Version ${String(version)} is not supported; 4.0 is.`));
       return;
     }
     const strange = Object.keys(request.query as object).filter((name) => name.startsWith('$'));
     if (strange.length > 0) {
       const message = `The query parameters ${strange.join(', ')} are not supported.`;
-      done(new RedfishError(501, 'QueryNotSupportedOnResource', message));
+      done(new RedfishError('QueryNotSupportedOnResource', message));
       return;
     }
     done();
   });
-  app.addHook('preSerialization', (_request, reply, payload: unknown, done) => {
+  app.addHook('preSerialization', async (_request, reply, payload: unknown) => {
     const type = (payload as Record<string, unknown> | null)?.['@odata.type'];
     const schema = typeof type === 'string' ? /^#(?:(.+)\.)?\w+$/.exec(type)?.[1] : undefined;
     if (schema !== undefined)
       void reply.header('link', `<http://redfish.dmtf.org/schemas/v1/${schema}.json>; rel=describedby`);
-    done(null, payload);
+    return payload;
   });
-  app.addHook('onSend', (request, reply, payload, done) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     const allow = request.routeOptions.url === undefined ? undefined : allowed(request.routeOptions.url);
     if (allow !== undefined && (request.method === 'GET' || request.method === 'HEAD'))
       void reply.header('allow', allow);
-    done(null, payload);
+    return payload;
   });
   app.setNotFoundHandler((request) => {
     const path = bmcPath(request);
@@ -57,7 +57,6 @@ export function followProtocol(app: FastifyInstance): void {
     });
     if (route === undefined) throw notFound(path);
     throw new RedfishError(
-      405,
       'OperationNotAllowed',
       `The method ${request.method} is not allowed on ${path}; ${allowed(route)} are.`,
       { headers: { allow: allowed(route) ?? '' } },

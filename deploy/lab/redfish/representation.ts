@@ -21,16 +21,17 @@ export function collection(options: { path: string; type: string; name: string; 
   };
 }
 
+/** A document at `path`. `type` is its schema with the version in front: `v1_20_0.ComputerSystem`. */
 export function redfishResource(
   path: string,
-  type: string,
-  version: string,
+  type: `v${string}.${string}`,
   body: { Id: string; Name: string } & Record<string, unknown>,
 ): object {
+  const name = type.slice(type.indexOf('.') + 1);
   return {
-    '@odata.context': `${root}/$metadata#${type}.${type}`,
+    '@odata.context': `${root}/$metadata#${name}.${name}`,
     '@odata.id': path,
-    '@odata.type': `#${type}.${version}.${type}`,
+    '@odata.type': `#${name}.${type}`,
     ...body,
   };
 }
@@ -41,7 +42,7 @@ export const targetsOf = (state: MachineState): readonly string[] =>
 export function system(machine: LabMachine): object {
   const { state, power, progress } = machine;
   const path = systemPath(state.name);
-  return redfishResource(path, 'ComputerSystem', 'v1_20_0', {
+  return redfishResource(path, 'v1_20_0.ComputerSystem', {
     Id: state.name,
     Name: state.name,
     Description: 'A simulated machine',
@@ -93,7 +94,7 @@ export function system(machine: LabMachine): object {
 export function manager(machine: LabMachine): object {
   const { name, uuid } = machine.state;
   const path = managerPath(name);
-  return redfishResource(path, 'Manager', 'v1_19_0', {
+  return redfishResource(path, 'v1_19_0.Manager', {
     Id: name,
     Name: `Controller of ${name}`,
     ManagerType: 'BMC',
@@ -111,7 +112,7 @@ export function manager(machine: LabMachine): object {
 
 export function chassis(machine: LabMachine): object {
   const { name, serial } = machine.state;
-  return redfishResource(chassisPath(name), 'Chassis', 'v1_25_0', {
+  return redfishResource(chassisPath(name), 'v1_25_0.Chassis', {
     Id: name,
     Name: `Chassis of ${name}`,
     ChassisType: 'RackMount',
@@ -128,7 +129,7 @@ export function chassis(machine: LabMachine): object {
 export function virtualMedia(machine: LabMachine, owner: string): object {
   const path = `${owner}/VirtualMedia/Cd`;
   const { media } = machine.state;
-  return redfishResource(path, 'VirtualMedia', 'v1_6_3', {
+  return redfishResource(path, 'v1_6_3.VirtualMedia', {
     Id: 'Cd',
     Name: 'Virtual CD',
     MediaTypes: ['CD', 'DVD'],
@@ -145,18 +146,20 @@ export function virtualMedia(machine: LabMachine, owner: string): object {
   });
 }
 
-/** Members of the collections below a system, by their name in the path. */
-export function components(
-  machine: LabMachine,
-): Record<string, { type: string; name: string; members: Record<string, object> }> {
-  const { state, power } = machine;
-  const path = systemPath(state.name);
+/** A collection below a system: its type, its name, and its members by their name in the path. */
+interface ComponentFamily {
+  readonly type: string;
+  readonly name: string;
+  readonly members: Readonly<Record<string, object>>;
+}
+
+function networkInterfaces({ state, power }: LabMachine): ComponentFamily {
   const interfaces = state.macs.map((mac, index) => {
     const id = `NIC${index + 1}`;
-    const address = `${path}/EthernetInterfaces/${id}`;
-    return [
-      id,
-      redfishResource(address, 'EthernetInterface', 'v1_12_0', {
+    const resource = redfishResource(
+      `${systemPath(state.name)}/EthernetInterfaces/${id}`,
+      'v1_12_0.EthernetInterface',
+      {
         Id: id,
         Name: `Network interface ${index + 1}`,
         MACAddress: mac,
@@ -169,20 +172,28 @@ export function components(
             ? [{ Address: state.address, AddressOrigin: 'Static', SubnetMask: '255.0.0.0' }]
             : [],
         Status: ok,
-      }),
-    ] as const;
+      },
+    );
+    return [id, resource] as const;
   });
   return {
-    EthernetInterfaces: {
-      type: 'EthernetInterfaceCollection',
-      name: 'Network interfaces',
-      members: Object.fromEntries(interfaces),
-    },
+    type: 'EthernetInterfaceCollection',
+    name: 'Network interfaces',
+    members: Object.fromEntries(interfaces),
+  };
+}
+
+/** The collections below a system, by their name in the path. */
+export function components(machine: LabMachine): Readonly<Record<string, ComponentFamily>> {
+  const { state } = machine;
+  const path = systemPath(state.name);
+  return {
+    EthernetInterfaces: networkInterfaces(machine),
     Processors: {
       type: 'ProcessorCollection',
       name: 'Processors',
       members: {
-        CPU1: redfishResource(`${path}/Processors/CPU1`, 'Processor', 'v1_19_0', {
+        CPU1: redfishResource(`${path}/Processors/CPU1`, 'v1_19_0.Processor', {
           Id: 'CPU1',
           Name: 'Processor 1',
           Socket: 'CPU 1',
@@ -202,7 +213,7 @@ export function components(
       type: 'MemoryCollection',
       name: 'Memory',
       members: {
-        DIMM1: redfishResource(`${path}/Memory/DIMM1`, 'Memory', 'v1_19_0', {
+        DIMM1: redfishResource(`${path}/Memory/DIMM1`, 'v1_19_0.Memory', {
           Id: 'DIMM1',
           Name: 'Memory 1',
           MemoryType: 'DRAM',
@@ -216,7 +227,7 @@ export function components(
       type: 'StorageCollection',
       name: 'Storage',
       members: {
-        Local: redfishResource(`${path}/Storage/Local`, 'Storage', 'v1_17_0', {
+        Local: redfishResource(`${path}/Storage/Local`, 'v1_17_0.Storage', {
           Id: 'Local',
           Name: 'Local storage',
           Drives: [link(`${path}/Storage/Local/Drives/Disk1`)],
@@ -229,7 +240,7 @@ export function components(
 }
 
 export const drive = (machine: LabMachine): object =>
-  redfishResource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'Drive', 'v1_19_0', {
+  redfishResource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'v1_19_0.Drive', {
     Id: 'Disk1',
     Name: 'Disk 1',
     MediaType: 'SSD',

@@ -11,7 +11,7 @@ export function serviceUuid(uuids: readonly string[]): string {
 }
 
 export function serviceRoot(uuid: string): object {
-  return redfishResource(`${root}/`, 'ServiceRoot', 'v1_16_0', {
+  return redfishResource(`${root}/`, 'v1_16_0.ServiceRoot', {
     Id: 'RootService',
     Name: 'Anneal lab',
     RedfishVersion: '1.18.0',

@@ -7,7 +7,14 @@ import { collection, link, redfishResource } from './representation.ts';
 import { metadata, odata, serviceRoot, serviceUuid } from './service-root.ts';
 import { monitorsPath, tasksPath } from './tasks.ts';
 
-export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): void {
+/** Adds the routes that belong to no machine. */
+export function serviceRoutes(endpoint: BmcEndpoint): void {
+  rootRoutes(endpoint);
+  sessionRoutes(endpoint);
+  taskRoutes(endpoint);
+}
+
+function rootRoutes({ app, machines }: BmcEndpoint): void {
   const uuid = serviceUuid([...machines.values()].map((machine) => machine.state.uuid));
 
   app.get('/redfish', () => ({ v1: `${root}/` }));
@@ -20,9 +27,11 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   ] as const) {
     app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: [] }));
   }
+}
 
+function sessionRoutes({ app, sessions }: BmcEndpoint): void {
   app.get(`${root}/SessionService`, () =>
-    redfishResource(`${root}/SessionService`, 'SessionService', 'v1_1_9', {
+    redfishResource(`${root}/SessionService`, 'v1_1_9.SessionService', {
       Id: 'SessionService',
       Name: 'Sessions',
       ServiceEnabled: true,
@@ -32,7 +41,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   );
   const sessionPath = `${root}/SessionService/Sessions`;
   const showSession = (session: { id: string; userName: string; createdAt: Date }): object =>
-    redfishResource(`${sessionPath}/${session.id}`, 'Session', 'v1_7_1', {
+    redfishResource(`${sessionPath}/${session.id}`, 'v1_7_1.Session', {
       Id: session.id,
       Name: `Session ${session.id}`,
       UserName: session.userName,
@@ -49,7 +58,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
   const login = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { UserName: username, Password: password } = bodyOf(request.body);
     if (typeof username !== 'string' || typeof password !== 'string') {
-      throw new RedfishError(400, 'PropertyMissing', 'UserName and Password are required.', {
+      throw new RedfishError('PropertyMissing', 'UserName and Password are required.', {
         properties: ['UserName', 'Password'],
       });
     }
@@ -71,9 +80,11 @@ export function serviceRoutes({ app, machines, sessions, tasks }: BmcEndpoint): 
     if (!sessions.close(request.params.id)) throw notFound(bmcPath(request));
     return reply.code(204).send();
   });
+}
 
+function taskRoutes({ app, tasks }: BmcEndpoint): void {
   app.get(`${root}/TaskService`, () =>
-    redfishResource(`${root}/TaskService`, 'TaskService', 'v1_2_1', {
+    redfishResource(`${root}/TaskService`, 'v1_2_1.TaskService', {
       Id: 'TaskService',
       Name: 'Tasks',
       ServiceEnabled: true,

@@ -46,7 +46,6 @@ export class Sessions {
     if (!this.#matches({ username, password })) throw noSession();
     if (this.list().length >= this.#limit) {
       throw new RedfishError(
-        503,
         'SessionLimitExceeded',
         `There are ${this.#limit} sessions already; delete one, or wait until one expires.`,
         {
@@ -92,7 +91,7 @@ export class Sessions {
 
 /** The answer to credentials that are wrong or missing. */
 export const noSession = (): RedfishError =>
-  new RedfishError(401, 'NoValidSession', 'There is no valid session established with the implementation.', {
+  new RedfishError('NoValidSession', 'There is no valid session established with the implementation.', {
     headers: { 'www-authenticate': 'Basic realm="Redfish"' },
   });
 

@@ -43,7 +43,7 @@ export class Tasks {
   }
 
   show(task: Task): object {
-    return redfishResource(`${tasksPath}/${task.id}`, 'Task', 'v1_7_3', {
+    return redfishResource(`${tasksPath}/${task.id}`, 'v1_7_3.Task', {
       Id: task.id,
       Name: task.name,
       TaskState: task.failed !== undefined ? 'Exception' : task.endedAt ? 'Completed' : 'Running',

@@ -70,13 +70,11 @@ export function withPlainArn(url: string): string {
 
 /**
  * Redirects with 302 for every method. The clients of this API resend the same method and body after a 302, so it must
- * not become 303 or 307.
+ * not become 303 or 307. `below`: the path below the stack, unless an ARN names one.
  */
 export async function redirect(
   ask: Ask,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  below: string,
+  { request, reply, below }: { request: FastifyRequest; reply: FastifyReply; below: string },
 ): Promise<FastifyReply> {
   const { name = '', '*': rest } = request.params as { name?: string; '*'?: string };
   const given = rest === undefined ? name : `${arnPrefix}${rest}`;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/scheduling.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
@@ -13,7 +13,22 @@ import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
 
-export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
+interface StackRouteParts {
+  readonly ask: Ask;
+  readonly compiler: Compiler;
+}
+
+/** Adds the routes that create, change, delete and validate stacks, and those that find a stack by its name. */
+export function stackRoutes(scope: FastifyInstance, parts: StackRouteParts): void {
+  createRoute(scope, parts);
+  updateRoute(scope, parts, 'PUT');
+  updateRoute(scope, parts, 'PATCH');
+  deleteRoute(scope, parts);
+  validateRoute(scope, parts);
+  lookupRoutes(scope, parts);
+}
+
+function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts): void {
   scope.post('/:project/stacks', async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
@@ -47,44 +62,48 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
       .header('location', href)
       .send({ stack: { id: stack.id, links: [{ href, rel: 'self' }] }, ...said });
   });
+}
 
-  // PUT replaces everything that a client can set. PATCH keeps omitted fields.
-  for (const method of ['PUT', 'PATCH'] as const) {
-    const keeps = method === 'PATCH';
-    scope.route({
-      method,
-      url: stackPath,
-      handler: async (request, reply) => {
-        const wanted = readStackBody(objectBody(request));
-        if (!keeps) requireTemplate(wanted);
-        const stack = await stackAt(ask, request);
-        const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
-        await ask('scheduling', stackUpdate, {
+/** PUT replaces everything that a client can set. PATCH keeps omitted fields. */
+function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts, method: 'PUT' | 'PATCH'): void {
+  const keeps = method === 'PATCH';
+  scope.route({
+    method,
+    url: stackPath,
+    handler: async (request, reply) => {
+      const wanted = readStackBody(objectBody(request));
+      if (!keeps) requireTemplate(wanted);
+      const stack = await stackAt(ask, request);
+      const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
+      await ask('scheduling', stackUpdate, {
+        project: stack.project,
+        data: {
+          id: stack.id,
           project: stack.project,
-          data: {
-            id: stack.id,
-            project: stack.project,
-            ...(wanted.timeoutMinutes !== undefined && { timeout_minutes: wanted.timeoutMinutes }),
-            ...(wanted.onFailure && { on_failure: wanted.onFailure }),
-            ...(wanted.converge && { converge: true }),
-            ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
-            ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
-            ...target,
-          },
-        });
-        const body = plainBody(202, 'Accepted', 'The request is accepted for processing.');
-        return reply.code(202).send({ ...body, ...said });
-      },
-    });
-  }
+          ...(wanted.timeoutMinutes !== undefined && { timeout_minutes: wanted.timeoutMinutes }),
+          ...(wanted.onFailure && { on_failure: wanted.onFailure }),
+          ...(wanted.converge && { converge: true }),
+          ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
+          ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
+          ...target,
+        },
+      });
+      const body = plainBody(202, 'Accepted', 'The request is accepted for processing.');
+      return reply.code(202).send({ ...body, ...said });
+    },
+  });
+}
 
+function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
   scope.delete(stackPath, async (request, reply) => {
     const stack = await stackAt(ask, request);
     if (stack.action === 'DELETE' && stack.status === 'COMPLETE') throw stackMissing(stack.name);
     await ask('scheduling', stackDelete, { project: stack.project, data: { id: stack.id, project: stack.project } });
     return reply.code(204).send();
   });
+}
 
+function validateRoute(scope: FastifyInstance, { compiler }: StackRouteParts): void {
   scope.post('/:project/validate', async (request, reply) => {
     // Like Heat, require a boolean, although nested templates are always shown here.
     queryBoolean(request, 'show_nested');
@@ -92,25 +111,19 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     requireTemplate(wanted);
     return compiler.validate(wanted, { project: projectOf(request), gone: clientGone(reply) });
   });
+}
 
-  // ---- a stack by its name (or only its id): redirects to its canonical address
-
-  scope.route({
-    method: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
-    url: '/:project/stacks/:name',
-    handler: (request, reply) => redirect(ask, request, reply, ''),
-  });
+/** A stack by its name, by only its id, or by its ARN: redirects to its canonical address. */
+function lookupRoutes(scope: FastifyInstance, { ask }: StackRouteParts): void {
+  const redirectFrom = (url: string, method: HTTPMethods[], below = ''): void => {
+    scope.route({ method, url, handler: (request, reply) => redirect(ask, { request, reply, below }) });
+  };
+  const all: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'];
+  redirectFrom('/:project/stacks/:name', all);
   // An ARN has slashes of its own, which clients need not encode.
-  scope.route({
-    method: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
-    url: `/:project/stacks/${arnPrefix.replaceAll(':', '::')}*`,
-    handler: (request, reply) => redirect(ask, request, reply, ''),
-  });
+  redirectFrom(`/:project/stacks/${arnPrefix.replaceAll(':', '::')}*`, all);
   for (const below of lookupPaths) {
-    scope.route({
-      method: below === 'template' || below === 'environment' || below === 'files' ? ['GET'] : ['GET', 'POST'],
-      url: `/:project/stacks/:name/${below}`,
-      handler: (request, reply) => redirect(ask, request, reply, below),
-    });
+    const isOnlyRead = below === 'template' || below === 'environment' || below === 'files';
+    redirectFrom(`/:project/stacks/:name/${below}`, isOnlyRead ? ['GET'] : ['GET', 'POST'], below);
   }
 }

@@ -42,11 +42,12 @@ export interface ServerOptions {
   version: string;
 }
 
-export function buildServer(options: ServerOptions): FastifyInstance {
-  const { context, settings, ask, authenticate, wakeups, stopping } = options;
-  const { bus, store, secrets, newId, log } = context;
-  const now = (): number => context.now().getTime();
+type Report = (error: unknown, request: FastifyRequest) => void;
 
+/** The server with every family of routes. It does not listen yet. */
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { settings, context } = options;
+  const { newId, log } = context;
   const app = Fastify({
     logger: false,
     bodyLimit: settings.bodyLimit,
@@ -61,7 +62,29 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: true,
   });
   app.decorateRequest('caller', null);
+  addHooks(app, log);
+  const report: Report = (error, request) => {
+    log.error(
+      { err: error, request: request.id, method: request.method, route: request.routeOptions.url },
+      'unhandled error; replied 500',
+    );
+  };
+  for (const [prefix, build] of familiesOf(options, report)) {
+    app.register(
+      (scope, _options, done) => {
+        build(scope);
+        done();
+      },
+      { prefix },
+    );
+  }
+  // Requests outside every family.
+  wordErrors(app, apiWording, report);
+  app.get('/', (request) => ({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }));
+  return app;
+}
 
+function addHooks(app: FastifyInstance, log: ServiceContext['log']): void {
   app.addHook('onRequest', async (request, reply) => {
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
   });
@@ -86,82 +109,70 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       'answered',
     );
   });
-  const report = (error: unknown, request: FastifyRequest): void => {
-    log.error(
-      { err: error, request: request.id, method: request.method, route: request.routeOptions.url },
-      'unhandled error; replied 500',
-    );
-  };
+}
 
-  const family = (prefix: string, build: (scope: FastifyInstance) => void): void => {
-    app.register(
-      (scope, _options, done) => {
-        build(scope);
-        done();
-      },
-      { prefix },
-    );
-  };
-
-  family('/identity', (scope) => {
-    readJsonBodies(scope);
-    wordErrors(scope, keystoneWording, report);
-    requireToken(scope, authenticate, { unscoped: true });
-    keystoneRoutes(scope, options.keystone);
-  });
-  family(heatPrefix, (scope) =>
-    heatFamily(scope, {
-      ask,
-      bus,
-      blobs: store.blobs,
-      secrets,
-      now: context.now,
-      authenticate,
-      report,
-    }),
-  );
+/** Every family of routes by its prefix. */
+function familiesOf(
+  options: ServerOptions,
+  report: Report,
+): (readonly [prefix: string, build: (scope: FastifyInstance) => void])[] {
+  const { context, settings, ask, authenticate, wakeups, stopping, version } = options;
+  const { bus, store, secrets, newId, gatewayUrl } = context;
+  const now = (): number => context.now().getTime();
+  const wording = apiWording;
   const zaqar = {
     ask,
     wakeups,
     stopping,
     maxWaitSeconds: settings.maxWaitSeconds,
-    limits: {
-      page: { most: settings.queuePage, setting: gatewaySettings.queuePage.env },
-      pop: { most: settings.queuePop, setting: gatewaySettings.queuePop.env },
-      messageTtl: { most: settings.messageSeconds, setting: gatewaySettings.messageSeconds.env },
-      claimTtl: { most: settings.claimSeconds, setting: gatewaySettings.claimSeconds.env },
-    },
+    limits: zaqarLimits(settings),
     bodyLimit: settings.bodyLimit,
     authenticate,
     report,
   };
-  family(zaqarPrefix, (scope) => zaqarFamily(scope, zaqar));
-  for (const dialect of dialects) family(dialect.path, (scope) => zaqarVersionFamily(scope, zaqar, dialect));
-  family(ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report }));
-  family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
-  family(agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording: apiWording }));
-  family(joinPrefix, (scope) => joinFamily(scope, { ask, now, wording: apiWording, report }));
-  family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
-  family(apiPrefix, (scope) =>
-    apiFamily(scope, {
-      ask,
-      bus,
-      secrets,
-      newId,
-      wakeups,
-      streams: createStreams({ most: settings.maxStreams, stopping }),
-      heartbeatMs: settings.heartbeatMs,
-      maxWaitSeconds: settings.maxWaitSeconds,
-      stopping,
-      gatewayUrl: context.gatewayUrl,
-      version: options.version,
-      authenticate,
-      report,
-    }),
-  );
-
-  // Requests outside every family.
-  wordErrors(app, apiWording, report);
-  app.get('/', (request) => ({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }));
-  return app;
+  const heat = { ask, bus, blobs: store.blobs, secrets, now: context.now, authenticate, report };
+  const api = {
+    ask,
+    bus,
+    secrets,
+    newId,
+    wakeups,
+    streams: createStreams({ most: settings.maxStreams, stopping }),
+    heartbeatMs: settings.heartbeatMs,
+    maxWaitSeconds: settings.maxWaitSeconds,
+    stopping,
+    gatewayUrl,
+    version,
+    authenticate,
+    report,
+  };
+  return [
+    ['/identity', (scope) => identityFamily(scope, options, report)],
+    [heatPrefix, (scope) => heatFamily(scope, heat)],
+    [zaqarPrefix, (scope) => zaqarFamily(scope, zaqar)],
+    ...dialects.map(
+      (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
+    ),
+    [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
+    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report })],
+    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording })],
+    [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
+    ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, report })],
+    [apiPrefix, (scope) => apiFamily(scope, api)],
+  ];
 }
+
+function identityFamily(scope: FastifyInstance, { authenticate, keystone }: ServerOptions, report: Report): void {
+  readJsonBodies(scope);
+  wordErrors(scope, keystoneWording, report);
+  requireToken(scope, authenticate, { unscoped: true });
+  keystoneRoutes(scope, keystone);
+}
+
+/** The limits of the queues, each with the setting that changes it. */
+const zaqarLimits = (settings: ServerOptions['settings']) => ({
+  page: { most: settings.queuePage, setting: gatewaySettings.queuePage.env },
+  pop: { most: settings.queuePop, setting: gatewaySettings.queuePop.env },
+  messageTtl: { most: settings.messageSeconds, setting: gatewaySettings.messageSeconds.env },
+  claimTtl: { most: settings.claimSeconds, setting: gatewaySettings.claimSeconds.env },
+});

@@ -30,102 +30,62 @@ function isoWeek(parts: Parts): { year: number; week: number } {
   return week > weeksIn(parts.year) ? { year: parts.year + 1, week: 1 } : { year: parts.year, week };
 }
 
+const padded = (value: number, width: number, by = '0'): string => String(value).padStart(width, by);
+/** Hours of a clock with twelve of them. */
+const onDial = ({ hour: hours }: Parts): number => hours % 12 || 12;
+
+/** Text of each directive of C's `strftime`. */
+const directives: Readonly<Record<string, (parts: Parts, moment: Moment) => string>> = {
+  Y: ({ year }) => String(year),
+  m: ({ month }) => two(month),
+  d: ({ day: date }) => two(date),
+  H: ({ hour: hours }) => two(hours),
+  I: (parts) => two(onDial(parts)),
+  M: ({ minute }) => two(minute),
+  S: ({ second: seconds }) => two(seconds),
+  f: ({ microsecond }) => padded(microsecond, 6),
+  y: ({ year }) => two(year % 100),
+  C: ({ year }) => String(Math.floor(year / 100)),
+  b: ({ month }) => months[month - 1]?.slice(0, 3) ?? '',
+  h: ({ month }) => months[month - 1]?.slice(0, 3) ?? '',
+  B: ({ month }) => months[month - 1] ?? '',
+  a: (_, { weekday }) => weekdays[weekday]?.slice(0, 3) ?? '',
+  A: (_, { weekday }) => weekdays[weekday] ?? '',
+  p: ({ hour: hours }) => (hours < 12 ? 'AM' : 'PM'),
+  P: ({ hour: hours }) => (hours < 12 ? 'am' : 'pm'),
+  j: (parts) => padded(dayOfYear(parts), 3),
+  w: (_, { weekday }) => String((weekday + 1) % 7),
+  u: (_, { weekday }) => String(weekday + 1),
+  U: (parts, { weekday }) => two(Math.floor((dayOfYear(parts) + 6 - ((weekday + 1) % 7)) / 7)),
+  W: (parts, { weekday }) => two(Math.floor((dayOfYear(parts) + 6 - weekday) / 7)),
+  V: (parts) => two(isoWeek(parts).week),
+  G: (parts) => String(isoWeek(parts).year),
+  g: (parts) => two(isoWeek(parts).year % 100),
+  e: ({ day: date }) => padded(date, 2, ' '),
+  k: ({ hour: hours }) => padded(hours, 2, ' '),
+  l: (parts) => padded(onDial(parts), 2, ' '),
+  z: (_, { offset }) => zoneText(offset, ''),
+  Z: (_, { offset }) => (offset === 0n ? 'UTC' : ''),
+  s: (_, { wall }) => String(wall / second),
+  c: ({ year }, moment) => formatMoment(moment, `%a %b %e %H:%M:%S ${year}`),
+  x: (_, moment) => formatMoment(moment, '%m/%d/%y'),
+  D: (_, moment) => formatMoment(moment, '%m/%d/%y'),
+  X: (_, moment) => formatMoment(moment, '%H:%M:%S'),
+  T: (_, moment) => formatMoment(moment, '%H:%M:%S'),
+  R: (_, moment) => formatMoment(moment, '%H:%M'),
+  r: (_, moment) => formatMoment(moment, '%I:%M:%S %p'),
+  F: ({ year }, moment) => formatMoment(moment, `${year}-%m-%d`),
+  n: () => '\n',
+  t: () => '\t',
+  '%': () => '%',
+};
+
+/** The moment in the format of C's `strftime`. An unknown directive stays as it is written. */
 export function formatMoment(moment: Moment, format: string): string {
-  const parts = moment.parts;
-  const { year, month, day: date, hour: hours, minute, second: seconds, microsecond } = parts;
-  const { weekday } = moment;
-  const inner = (text: string): string => formatMoment(moment, text);
-  const padded = (value: number, width: number, by = '0'): string => String(value).padStart(width, by);
-  const directive = (letter: string): string | undefined => {
-    switch (letter) {
-      case 'Y':
-        return String(year);
-      case 'm':
-        return two(month);
-      case 'd':
-        return two(date);
-      case 'H':
-        return two(hours);
-      case 'I':
-        return two(hours % 12 || 12);
-      case 'M':
-        return two(minute);
-      case 'S':
-        return two(seconds);
-      case 'f':
-        return padded(microsecond, 6);
-      case 'y':
-        return two(year % 100);
-      case 'C':
-        return String(Math.floor(year / 100));
-      case 'b':
-      case 'h':
-        return months[month - 1]?.slice(0, 3) ?? '';
-      case 'B':
-        return months[month - 1] ?? '';
-      case 'a':
-        return weekdays[weekday]?.slice(0, 3) ?? '';
-      case 'A':
-        return weekdays[weekday] ?? '';
-      case 'p':
-        return hours < 12 ? 'AM' : 'PM';
-      case 'P':
-        return hours < 12 ? 'am' : 'pm';
-      case 'j':
-        return padded(dayOfYear(parts), 3);
-      case 'w':
-        return String((weekday + 1) % 7);
-      case 'u':
-        return String(weekday + 1);
-      case 'U':
-        return two(Math.floor((dayOfYear(parts) + 6 - ((weekday + 1) % 7)) / 7));
-      case 'W':
-        return two(Math.floor((dayOfYear(parts) + 6 - weekday) / 7));
-      case 'V':
-        return two(isoWeek(parts).week);
-      case 'G':
-        return String(isoWeek(parts).year);
-      case 'g':
-        return two(isoWeek(parts).year % 100);
-      case 'e':
-        return padded(date, 2, ' ');
-      case 'k':
-        return padded(hours, 2, ' ');
-      case 'l':
-        return padded(hours % 12 || 12, 2, ' ');
-      case 'z':
-        return zoneText(moment.offset, '');
-      case 'Z':
-        return moment.offset === 0n ? 'UTC' : '';
-      case 's':
-        return String(moment.wall / second);
-      case 'c':
-        return inner(`%a %b %e %H:%M:%S ${year}`);
-      case 'x':
-      case 'D':
-        return inner('%m/%d/%y');
-      case 'X':
-      case 'T':
-        return inner('%H:%M:%S');
-      case 'R':
-        return inner('%H:%M');
-      case 'r':
-        return inner('%I:%M:%S %p');
-      case 'F':
-        return inner(`${year}-%m-%d`);
-      case 'n':
-        return '\n';
-      case 't':
-        return '\t';
-      case '%':
-        return '%';
-      default:
-        return undefined;
-    }
-  };
+  const { parts } = moment;
   // GNU's flags: `-` omits the padding, `_` pads with blanks, `^` converts to capitals. E and O are for other locales.
   return format.replace(/%([-_0^#]?)[EO]?([\s\S])/g, (whole, flag: string, letter: string) => {
-    const value = directive(letter) ?? whole;
+    const value = Object.hasOwn(directives, letter) ? (directives[letter]?.(parts, moment) ?? whole) : whole;
     if (flag === '-') return value.replace(/^[0 ]+(?=\d)/, '');
     if (flag === '_') return value.replace(/^0+(?=\d)/, (zeros) => ' '.repeat(zeros.length));
     return flag === '^' ? value.toUpperCase() : value;
@@ -164,17 +124,19 @@ const composed: Readonly<Record<string, string>> = {
 export function readMoment(text: string, format: string): Moment {
   const order: string[] = [];
   const full = format.replace(/%([cxX])/g, (whole, letter: string) => composed[letter] ?? whole);
-  const source = full.replace(/%([\s\S]?)|(\s+)|([\s\S])/g, (_, letter?: string, blank?: string, plain?: string) => {
-    if (blank !== undefined) return '\\s+';
-    if (plain !== undefined) return plain.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
+  const accept = (letter: string): string => {
     if (letter === '%') return '%';
-    const accepted = letter === undefined ? undefined : readable[letter];
-    if (letter === undefined || accepted === undefined)
-      return fault(`'${letter ?? ''}' is a bad directive in format '${format}'`);
+    const accepted = readable[letter];
+    if (accepted === undefined) return fault(`'${letter}' is a bad directive in format '${format}'`);
     if (order.includes(letter)) return fault(`The directive %${letter} stands twice in format '${format}'`);
     order.push(letter);
     return `(${accepted})`;
-  });
+  };
+  const source = Array.from(full.matchAll(/%(?<letter>[\s\S]?)|(?<blank>\s+)|(?<plain>[\s\S])/g), ({ groups }) => {
+    if (groups?.['blank'] !== undefined) return '\\s+';
+    const plain = groups?.['plain'];
+    return plain === undefined ? accept(groups?.['letter'] ?? '') : plain.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
+  }).join('');
   const match = new RegExp(`^(?:${source})$`, 'i').exec(text);
   if (!match) return fault(`time data '${text}' does not match format '${format}'`);
   const found = new Map(order.map((letter, index) => [letter, match[index + 1] ?? '']));
@@ -213,6 +175,14 @@ function offsetOf(zone: string): bigint {
 const clock =
   /(?<![\d.])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?|\b(\d{1,2})\s*([ap]\.?m\b\.?)|(?<=-\d\dT)(\d{2})(?!\d)/i;
 const spelled = /\b(\d{1,2})\s*h(?:ours?)?\s*(?:(\d{1,2})\s*m(?:in(?:utes?)?)?)?\s*(?:(\d{1,2})\s*s)?/i;
+/** The text with `10 h 30 min` written as `10:30:00`. */
+function withClock(text: string): string {
+  const found = spelled.exec(text);
+  if (!found) return text;
+  const [whole, at = '', minutes = '0', seconds = '0'] = found;
+  const after = text.slice(found.index + whole.length);
+  return `${text.slice(0, found.index)}${at}:${two(Number(minutes))}:${two(Number(seconds))}${after}`;
+}
 const compactTime = /^(\d{8})(?:T(?=\d{2})|(?=\d{4}(?:\d{2})?\b))(\d{2})(\d{2})?(\d{2})?(?:\.(\d+))?/;
 
 /**
@@ -232,10 +202,7 @@ export function guessMoment(text: string): Moment {
     after = rest.slice(compact[0].length);
     rest = compact[1] ?? '';
   }
-  rest = rest.replace(
-    spelled,
-    (_, at: string, minutes = '0', secs = '0') => `${at}:${two(Number(minutes))}:${two(Number(secs))}`,
-  );
+  rest = withClock(rest);
   const time = compact ? undefined : clock.exec(rest);
   if (time) {
     hours = Number(time[1] ?? time[6] ?? time[8]);
