@@ -16,7 +16,7 @@ import { SendingOrder, type Packets } from './sending-order.ts';
 /** A question costs its service several round trips to a database, which may be slow. */
 const defaultTimeoutMs = 30_000;
 
-/** What the parts of a bus share. */
+/** Collaborators that the parts of a bus share. */
 interface BusParts {
   readonly broker: Broker;
   readonly codec: Codec;
