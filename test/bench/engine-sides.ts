@@ -111,9 +111,13 @@ const distributed = (
 ): EngineSource => ({
   name,
   async open() {
-    const [bus, database] = [await broker(), await findMongodb()];
+    const bus = await broker();
     if ('missing' in bus) return bus;
-    if ('missing' in database) return database;
+    const database = await findMongodb();
+    if ('missing' in database) {
+      await bus.drop();
+      return database;
+    }
     const directory = await folder();
     const store = databaseUrl(database.url, `anneal_${unique()}`);
     return engineOn({
