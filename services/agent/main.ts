@@ -28,7 +28,11 @@ if (values.help) {
   process.stderr.write(`--seed and --directory are required.\n\n${usage}`);
   process.exitCode = 2;
 } else {
-  await run(values.seed, values.directory);
+  // No top-level await: the single executable starts its main file as CommonJS.
+  run(values.seed, values.directory).catch((error: unknown) => {
+    process.stderr.write(`The agent cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
 }
 
 async function run(seedPlace: string, directory: string): Promise<void> {
@@ -58,11 +62,11 @@ async function run(seedPlace: string, directory: string): Promise<void> {
   await agent.stop();
 }
 
-/** Removes the agent's own variables from the environment of scripts. */
+/** Removes the agent's own variables from the environment of scripts, which may update the agent at ANNEAL_AGENT. */
 function cleanEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !/^(ANNEAL_|NODE_|npm_)/.test(entry[0]),
+      (entry): entry is [string, string] => entry[1] !== undefined && !/^(ANNEAL_(?!AGENT$)|NODE_|npm_)/.test(entry[0]),
     ),
   );
 }

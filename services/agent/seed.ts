@@ -77,9 +77,27 @@ async function exchanged(options: {
 }
 
 function seedIn(text: string, place: string): BootSeed {
-  const parsed = bootSeedSchema.safeParse(JSON.parse(text));
+  const parsed = bootSeedSchema.safeParse(text.trimStart().startsWith('{') ? JSON.parse(text) : joinedSeed(text));
   if (!parsed.success) throw new Error(`${place} is not a seed.\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** The seed in the settings of a joined host, which has one setting in each line. */
+function joinedSeed(text: string): Record<string, unknown> {
+  const settings = new Map(text.split('\n').map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]));
+  return {
+    format: 1,
+    purpose: 'deploy',
+    host_id: settings.get('host'),
+    hostname: settings.get('name'),
+    gateway_url: settings.get('url'),
+    project: settings.get('project'),
+    token: settings.get('token'),
+    requests_queue: settings.get('requests_queue'),
+    responses_queue: settings.get('responses_queue'),
+    user_data: '',
+    metadata: {},
+  };
 }
 
 function read(file: string): string | undefined {

@@ -103,6 +103,12 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Time that the gateway waits for requests that compile templates (create, update, preview, validate) before it answers 503.',
   },
+  agents: {
+    env: 'ANNEAL_GATEWAY_AGENTS',
+    schema: z.string().min(1).optional(),
+    meaning:
+      'Folder with the agents that are one file each (`anneal-agent-linux-amd64`, `-arm64`, `SHA256SUMS`). Default: the folder that `npm run build:agent` fills.',
+  },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',
     schema: whole(1000, 1, 100_000),

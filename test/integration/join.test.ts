@@ -1,8 +1,9 @@
 /** Joins machines by the line that `anneal host join` prints, against a real server, and runs configs on them. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildExecutable, writeChecksums } from '@anneal/agent/executable/executable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
@@ -10,11 +11,14 @@ import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/s
 let server: TestServer;
 let directory: string;
 beforeAll(async () => {
-  server = await startServer({ lab: 0 });
   directory = mkdtempSync(join(tmpdir(), 'anneal-join-'));
+  const agents = join(directory, 'agents');
+  await buildExecutable({ machine: process.arch === 'arm64' ? 'arm64' : 'amd64', folder: agents });
+  await writeChecksums(agents);
+  server = await startServer({ lab: 0, env: { ANNEAL_GATEWAY_AGENTS: agents } });
 }, 120_000);
 afterAll(async () => {
-  for (const name of ['one', 'two']) onMachine(name, `"${agentOf(name)}" uninstall`);
+  for (const name of ['one', 'two', 'three']) onMachine(name, `"${agentOf(name)}" uninstall`);
   await server?.dispose();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -34,7 +38,7 @@ const lineFor = async (host: string, ...words: string[]): Promise<string> =>
   (await server.anneal('host', 'join', host, ...words)).stdout.trim();
 const status = (name: string): string => onMachine(name, `"${agentOf(name)}" status`).stdout.trim();
 
-const template = (host: string, text: string): string => `heat_template_version: 2016-10-14
+const template = (host: string, text: string, before: string): string => `heat_template_version: 2016-10-14
 resources:
   host: {type: OS::Heat::DeployedServer, properties: {name: '${host}'}}
   config:
@@ -43,14 +47,15 @@ resources:
       hosted_on: {get_resource: host}
       script: |
         #!/bin/sh
+        ${before}
         echo ${text}
 outputs:
   said: {value: {get_attr: [config, deploy_stdout]}}
   host: {value: {get_resource: host}}
 `;
 
-async function applied(stack: string, host: string): Promise<Record<string, unknown>> {
-  await server.client.stacks.create({ name: stack, bundle: bundle(template(host, `on ${stack}`)) });
+async function applied(stack: string, host: string, before = ':'): Promise<Record<string, unknown>> {
+  await server.client.stacks.create({ name: stack, bundle: bundle(template(host, `on ${stack}`, before)) });
   const { outputs } = await settled(server, stack);
   return Object.fromEntries((outputs ?? []).map((each) => [each.output_key, each.output_value]));
 }
@@ -95,6 +100,29 @@ describe('the line of `anneal host join`', () => {
     expect(existsSync(join(prefixOf('one'), 'lib/anneal-agent'))).toBe(false);
     await server.anneal('host', 'delete', 'web');
     expect(await server.client.hosts.list()).toEqual([]);
+  });
+
+  it('installs the agent that is one file, which updates itself in a config and leaves no file', async () => {
+    const line = await lineFor('full', '--agent', 'full');
+    expect(line).toMatch(/ \| sh -s -- --agent full$/);
+    const joined = onMachine('three', line);
+    expect(joined).toMatchObject({ status: 0, stderr: '' });
+    const program = `${agentOf('three')}-full`;
+    const installed = statSync(program).ino;
+    const running = status('three');
+    const update = '"$ANNEAL_AGENT" update';
+    expect(await applied('updating', 'full', update)).toMatchObject({ said: 'on updating\n' });
+    expect(statSync(program).ino).not.toBe(installed);
+    await eventually(() => (status('three').startsWith('runs') && status('three') !== running ? true : undefined), {
+      what: 'the new version of the agent',
+    });
+    await server.client.stacks.delete({ stack: 'updating' });
+    await deleted(server, 'updating');
+    expect(await applied('updated', 'full')).toMatchObject({ said: 'on updated\n' });
+    expect(onMachine('three', await lineFor('full')).status).toBe(0);
+    expect(existsSync(program)).toBe(true);
+    expect(onMachine('three', `"${agentOf('three')}" uninstall`)).toMatchObject({ status: 0, stderr: '' });
+    expect(readdirSync(join(prefixOf('three'), 'bin'))).toEqual([]);
   });
 
   it('joins a host of any name', async () => {

@@ -20,8 +20,14 @@ export function addJoinCommands(host: Command, context: CliContext): void {
     .addOption(
       new Option('--cacert <file>', 'certificate of a private CA; `line` expects it at this path on the machine'),
     )
+    .addOption(
+      new Option(
+        '--agent <agent>',
+        'agent that the machine runs: `sh`, a script that needs curl or wget, or `full`, one file of 127 MB that needs glibc',
+      ).choices(['sh', 'full']),
+    )
     .addHelpText('after', exampleText('host join web1', 'host join web1 --format cloud-init --cacert ca.pem'))
-    .action(async (name, { format, cacert }) => {
+    .action(async (name, { format, cacert, agent }) => {
       const text = cacert === undefined ? undefined : await readCertificate(resolve(context.cwd, cacert));
       const { hosts } = await context.client();
       const joined = await hosts.join({ host: name });
@@ -30,7 +36,7 @@ export function addJoinCommands(host: Command, context: CliContext): void {
         return;
       }
       const ca = cacert === undefined || text === undefined ? undefined : { file: cacert, text };
-      output.line(joinText(format, { url: joined.url, ca }).trimEnd());
+      output.line(joinText(format, { url: joined.url, ca, agent }).trimEnd());
       output.note(
         `Works once, until ${joined.expires_at}. Keep it secret: it makes a machine the host ${joined.host.name}.`,
       );

@@ -7,6 +7,8 @@ export interface JoinParameters {
   readonly url: string;
   /** The certificate of a private CA: where it is for the operator, and its text. */
   readonly ca?: { readonly file: string; readonly text: string } | undefined;
+  /** The agent to install. Undefined: the `sh` agent, or the one that the machine has. */
+  readonly agent?: string | undefined;
 }
 
 /** Where the printed forms put the certificate on the machine. */
@@ -16,18 +18,20 @@ const caFile = '/etc/anneal-ca.pem';
 const word = (text: string): string =>
   /^[A-Za-z0-9_./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-const lineWith = (url: string, ca: string | undefined): string =>
-  ca === undefined
-    ? `curl -fsS ${word(url)} | sh`
-    : `curl -fsS --cacert ${word(ca)} ${word(url)} | sh -s -- --cacert ${word(ca)}`;
+function lineWith({ url, agent }: JoinParameters, ca: string | undefined): string {
+  const trust = ca === undefined ? '' : ` --cacert ${word(ca)}`;
+  const options = `${trust}${agent === undefined ? '' : ` --agent ${agent}`}`;
+  return `curl -fsS${trust} ${word(url)} | sh${options === '' ? '' : ` -s --${options}`}`;
+}
 
 const indented = (text: string, by: string): string => text.trimEnd().replaceAll(/^/gm, by);
 
-export function joinText(format: Exclude<JoinFormat, 'seed'>, { url, ca }: JoinParameters): string {
-  const line = lineWith(url, ca && caFile);
+export function joinText(format: Exclude<JoinFormat, 'seed'>, parameters: JoinParameters): string {
+  const { ca } = parameters;
+  const line = lineWith(parameters, ca && caFile);
   switch (format) {
     case 'line':
-      return `${lineWith(url, ca?.file)}\n`;
+      return `${lineWith(parameters, ca?.file)}\n`;
     case 'user-data':
       return `#!/bin/sh\n${ca ? `cat >${caFile} <<'END'\n${ca.text.trimEnd()}\nEND\n` : ''}${line}\n`;
     case 'cloud-init': {

@@ -155,7 +155,7 @@ function familiesOf(
     ),
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report })],
-    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording })],
+    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording, agents: settings.agents })],
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
     ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, report })],
     [apiPrefix, (scope) => apiFamily(scope, api)],

@@ -1,11 +1,14 @@
-/** The routes of a host with only a shell: the agent with its checksum, and the calls of its scripts. */
+/** The agents with their checksums, and the calls of the scripts of a host with only a shell. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
-import { agentChecksum, agentText } from './agent.ts';
+import { agentChecksum, agentText, updateText } from './agent.ts';
 import { doorRoutes, type DoorOptions } from './door.ts';
+import { executableRoutes } from './executable.ts';
 
 export type ShellFamilyOptions = DoorOptions & {
   wording: FamilyWording;
+  /** Folder with the agents that are one file each. */
+  agents: string | undefined;
   report: (error: unknown, request: FastifyRequest) => void;
 };
 
@@ -14,5 +17,7 @@ export function agentFamily(scope: FastifyInstance, options: ShellFamilyOptions)
   scope.get('/sh', (_request, reply) => reply.type('text/x-shellscript; charset=utf-8').send(agentText));
   // In the form that `sha256sum -c` reads.
   scope.get('/sh.sha256', (_request, reply) => reply.type('text/plain').send(`${agentChecksum}  anneal-agent\n`));
+  scope.get('/update', (_request, reply) => reply.type('text/x-shellscript; charset=utf-8').send(updateText));
+  executableRoutes(scope, options.agents);
   doorRoutes(scope, options);
 }

@@ -64,7 +64,21 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
     const url = baseUrl(request);
     if (asForm) {
       const name = host.name.replaceAll(/\p{Cc}/gu, ' ');
-      return reply.type('text/plain').send(`url=${url}\ntoken=${host.token}\nhost=${host.host_id}\nname=${name}\n`);
+      // The settings of an agent: one in each line.
+      const lines = {
+        url,
+        token: host.token,
+        host: host.host_id,
+        name,
+        project: host.project,
+        requests_queue: host.requests_queue,
+        responses_queue: host.responses_queue,
+      };
+      return reply.type('text/plain').send(
+        Object.entries(lines)
+          .map(([setting, value]) => `${setting}=${value}\n`)
+          .join(''),
+      );
     }
     return {
       format: 1,
@@ -85,5 +99,5 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
 /** The script of `GET /join/{token}`. Its last line calls it, so that an incomplete script does nothing. */
 export const renderJoin = ({ url, token }: { url: string; token: string }): string => `#!/bin/sh
 url=${quoteForShell(url)} join=${quoteForShell(token)}
-${shellText.send}${shellText.units}${shellText.join}{ anneal_join "$@"; }
+${shellText.send}${shellText.fetch}${shellText.units}${shellText.join}{ anneal_join "$@"; }
 `;

@@ -8,6 +8,8 @@ export const shellText = {
   agent: read('agent'),
   join: read('join'),
   units: read('units'),
+  fetch: read('fetch'),
+  update: read('update'),
   send: read('send'),
   tools: read('tools'),
   apply: read('apply'),

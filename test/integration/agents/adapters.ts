@@ -1,7 +1,19 @@
 /** The agents that the conformance suite runs, each as an operator starts it: a process that a service manager restarts. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildExecutable } from '@anneal/agent/executable/executable.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 
@@ -106,18 +118,20 @@ function writeAtomically(file: string, text: string, mode: number): void {
 
 const agentMain = join(import.meta.dirname, '../../../services/agent/main.ts');
 
-const nodeAgent: AgentKind = {
-  name: 'the Node agent',
+/** The agent with a journal in SQLite: `command` starts it. */
+const seedAgent = (name: string, command: () => Promise<readonly string[]>): AgentKind => ({
+  name,
   missing: undefined,
   async host(seed, directory) {
     const seedFile = join(directory, 'seed.json');
-    const program = join(directory, 'agent.mjs');
+    const program = join(directory, 'agent');
+    const words = (await command()).map((word) => `'${word}'`).join(' ');
     const version = (marker?: string): string =>
-      `${marker === undefined ? '' : `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(marker)}, '');\n`}await import(${JSON.stringify(agentMain)});\n`;
+      `#!/bin/sh\n${marker === undefined ? '' : `: >'${marker}'\n`}exec ${words} "$@"\n`;
     writeAtomically(seedFile, JSON.stringify(seed), 0o600);
-    writeAtomically(program, version(), 0o600);
+    writeAtomically(program, version(), 0o700);
     const supervised = new Supervised(
-      [process.execPath, program, '--seed', seedFile, '--directory', join(directory, 'state')],
+      [program, '--seed', seedFile, '--directory', join(directory, 'state')],
       directory,
     );
     return {
@@ -129,14 +143,25 @@ const nodeAgent: AgentKind = {
       // The config ends the agent, and the service manager starts the new version.
       updateScript: (marker) => `cat >'${program}.next' <<'END'
 ${version(marker)}END
-mv '${program}.next' '${program}'
+chmod 700 '${program}.next' && mv '${program}.next' '${program}'
 for process in /proc/[0-9]*; do
-  case "$(tr '\\000' ' ' <"$process/cmdline" 2>/dev/null)" in *'${program} --seed'*) kill "\${process#/proc/}" ;; esac
+  case "$(tr '\\000' ' ' <"$process/cmdline" 2>/dev/null)" in *'--seed ${seedFile}'*) kill "\${process#/proc/}" ;; esac
 done
 :`,
     };
   },
-};
+});
+
+/** The agent as one file, built once for this run of the tests. */
+let executable: Promise<string> | undefined;
+function builtExecutable(): Promise<string> {
+  executable ??= (async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'anneal-executable-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    return (await buildExecutable({ machine: process.arch === 'arm64' ? 'arm64' : 'amd64', folder })).file;
+  })();
+  return executable;
+}
 
 /** A PATH without the named programs. */
 function pathWithout(directory: string, names: readonly string[]): string {
@@ -204,7 +229,8 @@ chmod 755 "$ANNEAL_AGENT.next" && mv "$ANNEAL_AGENT.next" "$ANNEAL_AGENT"`,
 };
 
 export const agentKinds: readonly AgentKind[] = [
-  nodeAgent,
+  seedAgent('the agent on Node', async () => [process.execPath, agentMain]),
+  seedAgent('the agent as one file', async () => [await builtExecutable()]),
   shellAgent({ shell: 'dash', transport: 'curl' }),
   shellAgent({ shell: 'bash', transport: 'wget' }),
   shellAgent({ shell: 'busybox sh', transport: 'busybox wget' }),

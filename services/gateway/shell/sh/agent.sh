@@ -76,6 +76,11 @@ failed() {
 free_space() { for done in "$state"/requests/*/answered; do [ -f "$done" ] && rm -rf "${done%/answered}/work"; done; }
 run() {
   hold || exit 1
+  if [ -x "$self-full" ]; then
+    read_conf || say "no settings in $state/conf"
+    exec env "ANNEAL_AGENT=$self" ${cacert:+"NODE_EXTRA_CA_CERTS=$cacert"} \
+      "$self-full" --seed "$state/conf" --directory "$state/full"
+  fi
   trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
   # A killed agent leaves files, and perhaps a request that still waits: files of its own keep them apart.
   rm -f "$state"/next.* "$state"/code.* "$state"/body.*
@@ -109,23 +114,14 @@ run() {
     esac
   done
 }
-# Replaces this agent by the version of the server. The loop continues as the new version after its request.
+# Replaces this agent by the version of the server, with a script of the server. The loop continues as the new version.
 update() {
   read_conf || { say "no settings in $state/conf"; return 1; }
-  for file in sh sh.sha256; do
-    fetch "$url/agent/$file" "$state/$file" || { say "cannot fetch $url/agent/$file"; return 1; }
-  done
-  read -r wanted rest <"$state/sh.sha256"
-  read -r got rest <<END
-$(sha256sum "$state/sh" 2>/dev/null || openssl dgst -sha256 -r "$state/sh" 2>/dev/null)
-END
-  [ "$got" = "$wanted" ] && sh -n "$state/sh" || { say 'the checksum of the new agent is wrong'; return 1; }
-  chmod 755 "$state/sh" && mv -f "$state/sh" "$self"
-}
-fetch() {
-  if command -v curl >/dev/null 2>&1; then curl -fsS --max-time 60 ${cacert:+--cacert "$cacert"} --output "$2" "$1"
-  else [ "$(with_wget "$2" 60 "$1")" = 200 ]
-  fi
+  if command -v curl >/dev/null 2>&1; then
+    curl -fsS --max-time 60 ${cacert:+--cacert "$cacert"} --output "$state/update" "$url/agent/update"
+  else [ "$(with_wget "$state/update" 60 "$url/agent/update")" = 200 ]
+  fi || { say "cannot fetch $url/agent/update"; return 1; }
+  sh "$state/update" "$self" "$state" "$url" "$cacert"
 }
 start() {
   detached=$(command -v setsid || echo nohup)
@@ -142,7 +138,7 @@ uninstall() {
   fi >/dev/null 2>&1
   stop
   case $(crontab -l 2>/dev/null) in *"$self start"*) crontab -l | grep -vF "$self start" | crontab - ;; esac
-  rm -rf "$state" "$self"
+  rm -rf "$state" "$self" "$self-full"
 }
 case ${1:-} in
   run) run ;;

@@ -3,15 +3,17 @@
 anneal_join() {
 set -u
 umask 077
-cacert= undo= body= token=
+cacert= undo= kind= body= token=
 while [ "$#" -gt 0 ]; do
   case $1 in
     --undo) undo=yes ;;
     --cacert) cacert=${2:-}; [ "$#" -lt 2 ] || shift ;;
-    *) echo "unknown option $1; known: --undo, --cacert FILE" >&2; return 2 ;;
+    --agent) kind=${2:-}; [ "$#" -lt 2 ] || shift ;;
+    *) echo "unknown option $1; known: --agent sh|full, --cacert FILE, --undo" >&2; return 2 ;;
   esac
   shift
 done
+case $kind in '' | sh | full) ;; *) echo "there is no agent '$kind'; --agent takes sh or full" >&2; return 2 ;; esac
 prefix=${ANNEAL_PREFIX:-}
 case $prefix in
   '') agent=/usr/local/bin/anneal-agent state=/var/lib/anneal-agent ;;
@@ -36,24 +38,16 @@ if ! command -v curl >/dev/null 2>&1 && ! command -v wget >/dev/null 2>&1; then
 fi
 mkdir -p "$state/requests" "${agent%/*}" && chmod 700 "$state" && chmod 755 "${agent%/*}" || { fail "cannot write to $state"; return 1; }
 body=$state/join.body
-fetch() {
-  if command -v curl >/dev/null 2>&1; then curl -fsS --max-time 60 ${cacert:+--cacert "$cacert"} --output "$2" "$1"
-  else [ "$(with_wget "$2" 60 "$1")" = 200 ]
-  fi
-}
 # A certificate that the machine trusts for this server only.
 if [ -n "$cacert" ]; then
   [ "$cacert" = "$state/ca.pem" ] || cat "$cacert" >"$state/ca.pem" || { fail "cannot read $cacert"; return 1; }
   cacert=$state/ca.pem
 fi
 # The agent comes first, because an exchange without it would use up the line.
-fetch "$url/agent/sh" "$state/agent.new" && fetch "$url/agent/sh.sha256" "$state/agent.sum" || { fail "no agent at $url/agent/sh"; return 1; }
-read -r wanted rest <"$state/agent.sum"
-read -r got rest <<END
-$(sha256sum "$state/agent.new" 2>/dev/null || openssl dgst -sha256 -r "$state/agent.new" 2>/dev/null || echo "$wanted")
-END
-[ "$got" = "$wanted" ] && sh -n "$state/agent.new" || { fail 'the checksum of the agent is wrong'; return 1; }
-rm -f "$state/agent.sum"
+fetch_agent sh "$state/agent.new" && sh -n "$state/agent.new" || { fail "no agent at $url/agent/sh"; return 1; }
+was=sh
+[ ! -x "$agent-full" ] || was=full
+[ "${kind:=$was}" = sh ] || fetch_full "$agent-full" || { fail 'try --agent sh'; return 1; }
 # The key is on disk before it is sent: a repeat after a lost answer gets the same token.
 key=
 [ ! -s "$state/join-key" ] || { read -r known key <"$state/join-key" && [ "$known" = "$join" ] || key=; }
@@ -76,6 +70,8 @@ client=
   mv -f "$state/conf.new" "$state/conf" || { fail "cannot write $state/conf"; return 1; }
 rm -f "$state/answer"
 chmod 755 "$state/agent.new" && mv -f "$state/agent.new" "$agent" || { fail "cannot write $agent"; return 1; }
+[ "$kind" = full ] || rm -f "$agent-full"
+[ "$kind" = "$was" ] || sh "$agent" stop
 install_service
 while IFS= read -r line; do case $line in name=*) echo "joined as host ${line#*=}: $started" ;; esac; done <"$state/conf"
 }

