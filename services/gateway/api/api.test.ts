@@ -177,7 +177,11 @@ describe('queues', () => {
     expect((await gateway.call('DELETE', path)).status).toBe(204);
     expect((await gateway.call('GET', '/api/v1/queues/published')).json).toMatchObject({ depth: 0 });
     for (const method of ['POST', 'DELETE'] as const) {
-      const refused = await gateway.call(method, '/api/v1/queues/anneal.scheduling.requests/messages', body);
+      const refused = await gateway.call(
+        method,
+        '/api/v1/queues/anneal.scheduling.requests/messages',
+        method === 'POST' ? body : undefined,
+      );
       expect([refused.status, refused.text]).toMatchObject([403, expect.stringContaining('work in progress')]);
     }
     expect((await gateway.call('DELETE', '/api/v1/queues/publishd/messages')).text).toContain('published');

@@ -52,7 +52,7 @@ export function contextEndpoints(options: ContextEndpointOptions): Endpoint[] {
       method: 'GET',
       path: '/contexts',
       summary: 'List the contexts of the project, or of a stack.',
-      query: z.object({ stack: z.string().optional() }),
+      query: z.strictObject({ stack: z.string().optional() }),
       answer: z.object({ contexts: z.array(contextViewSchema) }),
       handle: ({ request, query: { stack } }) => {
         const project = projectOf(request);
@@ -65,7 +65,7 @@ export function contextEndpoints(options: ContextEndpointOptions): Endpoint[] {
       path: '/contexts/{context}',
       summary:
         'Show a context by id or name: its members with their facts, and the state of its configs. With If-None-Match it answers 304 without a change; `wait` is the number of seconds for which it waits for a change.',
-      query: z.object({ wait: z.coerce.number().min(0).default(0) }),
+      query: z.strictObject({ wait: z.coerce.number().min(0).default(0) }),
       answer: contextViewSchema,
       handle: async ({ request, reply, params, query: { wait } }) => {
         const tag = request.headers['if-none-match'];

@@ -35,7 +35,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
       method: 'GET',
       path: '/dead-letters',
       summary: 'List dead letters, newest first: messages that could not be processed.',
-      query: z.object({ queue: z.string().optional(), limit, after: z.string().optional() }),
+      query: z.strictObject({ queue: z.string().optional(), limit, after: z.string().optional() }),
       answer: z.object({ dead_letters: z.array(deadLetterSchema) }),
       handle: async ({ query: { queue, limit: most, after } }) => {
         const letters = await bus.deadLetters.list({
@@ -61,7 +61,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
       method: 'DELETE',
       path: '/dead-letters',
       summary: 'Purge all dead letters of a queue or, with all=true, of every queue.',
-      query: z.object({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
+      query: z.strictObject({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
       status: 200,
       answer: z.object({ purged: z.number() }),
       handle: async ({ query: { queue, all } }) => {

@@ -15,14 +15,14 @@ import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
-const newConfig = z.object({
+const newConfig = z.strictObject({
   id: z.uuid().meta({ description: 'Chosen by the client, so that it can repeat the request.' }),
   name: z.string().max(255),
   group: z.string().default('script'),
   config: json,
   options: jsonObject.default({}),
 });
-const newDeployments = z.object({
+const newDeployments = z.strictObject({
   config: z.string(),
   hosts: z.array(z.string().min(1)).min(1).max(100).meta({ description: 'Ids of hosts.' }),
   seconds: z.number().int().positive().max(2_592_000).optional().meta({
@@ -85,7 +85,11 @@ function reads(ask: Ask): Endpoint[] {
       method: 'GET',
       path: '/deployments',
       summary: 'List the deployments of the project, of a host, of a stack, or of a config without a stack.',
-      query: z.object({ host: z.string().optional(), stack: z.string().optional(), config: z.string().optional() }),
+      query: z.strictObject({
+        host: z.string().optional(),
+        stack: z.string().optional(),
+        config: z.string().optional(),
+      }),
       answer: z.object({ deployments: z.array(deploymentViewSchema) }),
       handle: ({ request, query: { host, stack, config } }) => {
         const project = projectOf(request);

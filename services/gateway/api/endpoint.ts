@@ -12,6 +12,7 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   /** `/hosts/{host}` */
   readonly path: string;
   readonly summary: string;
+  /** Strict, like the body, so that no unknown field is ignored. */
   readonly query?: Q;
   readonly body?: B;
   /** Schema of the answer. Without one the route answers 204. */
@@ -36,7 +37,8 @@ export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoin
   return definition;
 }
 
-const nothing = z.unknown();
+/** The input of an endpoint without a query or a body. */
+const nothing = z.strictObject({}).nullish();
 
 export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const each of endpoints) {

@@ -18,7 +18,7 @@ export interface EventEndpointOptions {
 const list = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => [value].flat().flatMap((item) => item.split(',')));
-const querySchema = z.object({
+const querySchema = z.strictObject({
   after: z.string().optional(),
   types: list.optional(),
   subject_prefix: z.string().default(''),

@@ -39,7 +39,7 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
       method: 'GET',
       path: '/hosts',
       summary: 'List the hosts of the project, or those for which an expression is true.',
-      query: z.object({ where: z.string().optional() }),
+      query: z.strictObject({ where: z.string().optional() }),
       answer: z.object({ hosts: z.array(hostViewSchema) }),
       handle: ({ request, query: { where } }) => {
         const project = projectOf(request);

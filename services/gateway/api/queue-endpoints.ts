@@ -24,9 +24,9 @@ const rowSchema = z.object({
   host_id: z.string().nullable(),
   received: z.number().nullable().meta({ description: 'All messages so far. Null for the queue of a service.' }),
 });
-const posted = z.object({
+const posted = z.strictObject({
   messages: z
-    .array(z.object({ body: json, ttl: z.number().int().min(60).max(1_209_600).default(3600) }))
+    .array(z.strictObject({ body: json, ttl: z.number().int().min(60).max(1_209_600).default(3600) }))
     .min(1)
     .max(100),
 });
@@ -135,7 +135,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       method: 'GET',
       path: '/queues/{queue}/messages',
       summary: 'Read the first messages of a queue without claiming them. Secrets are masked.',
-      query: z.object({ limit }),
+      query: z.strictObject({ limit }),
       answer: z.object({ messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ request, params, query }) => {
         const queue = params['queue'] ?? '';

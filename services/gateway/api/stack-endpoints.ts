@@ -21,6 +21,13 @@ const stackSchema = z.object({
   reason: z.string(),
   traversal: z.string(),
 });
+/** The actions without unknown fields. On the bus they are allowed, because a newer gateway may send more. */
+const strictActs = <T extends z.ZodObject>(
+  acts: z.ZodDiscriminatedUnion<readonly T[], 'kind'>,
+): z.ZodType<z.output<T>> =>
+  z.discriminatedUnion('kind', acts.options.map((act) => act.strict()) as [z.ZodObject]) as unknown as z.ZodType<
+    z.output<T>
+  >;
 const failuresSchema = z.object({ failures: z.array(leafFailureSchema) });
 
 export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
@@ -29,7 +36,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       method: 'POST',
       path: '/stacks/{stack}/actions',
       summary: 'Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon.',
-      body: stackActSchema,
+      body: strictActs(stackActSchema),
       answer: stackSchema,
       status: 202,
       handle: async ({ params: { stack = '' }, body, request }) => {
@@ -43,7 +50,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       path: '/stacks/{stack}/resources/{resource}/actions',
       summary:
         'Run an action on a resource: mark it, skip its failure, clear a hook, or extend or complete a lifecycle hook.',
-      body: resourceActSchema,
+      body: strictActs(resourceActSchema),
       handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
         const project = projectOf(request);
         await ask('scheduling', resourceAct, { project, data: { project, stack, resource, action: body } });
@@ -64,7 +71,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       method: 'GET',
       path: '/stacks/{stack}/why',
       summary: 'Explain why a stack or resource makes no progress: the chain from it to the cause of the wait.',
-      query: z.object({ resource: z.string().optional() }),
+      query: z.strictObject({ resource: z.string().optional() }),
       answer: stackWhy.answer,
       handle: async ({ params: { stack = '' }, query: { resource }, request }) => {
         const project = projectOf(request);

@@ -16,7 +16,7 @@ import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
-const subscribeSchema = z.object({
+const subscribeSchema = z.strictObject({
   name: z.string().max(255).default(''),
   url: z.url({ protocol: /^https?$/ }),
   types: z.array(z.string().min(1)).min(1).default(['#']),

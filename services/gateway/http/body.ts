@@ -1,9 +1,9 @@
 /** Reads requests: JSON bodies of any content type, and queries with repeated values. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /**
  * Parses every body as JSON. Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and
@@ -50,17 +50,30 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** @throws AnnealError InvalidRequest that lists every invalid field. */
+/** @throws AnnealError InvalidRequest that lists every invalid field, and each unknown field of a strict object. */
 export function parseField<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const mistakes = parsed.error.issues.map((issue) => ({
-    code: 'InvalidField',
-    path: issue.path.join('.'),
-    message: issue.message,
-  }));
+  const mistakes = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => mistakeAt([...issue.path, key], unknownText(schema, issue.path)))
+      : [mistakeAt(issue.path, issue.message)],
+  );
   const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
   throw new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });
+}
+
+const mistakeAt = (path: readonly PropertyKey[], message: string): Mistake => ({
+  code: 'InvalidField',
+  path: path.join('.'),
+  message,
+});
+
+/** Names the known fields when the unknown one is at the top. */
+function unknownText(schema: z.ZodType, path: readonly PropertyKey[]): string {
+  const known = path.length === 0 && schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
+  if (!known) return 'unknown field';
+  return known.length === 0 ? 'unknown field; none is accepted here' : `unknown field; known are ${known.join(', ')}`;
 }
 
 export function objectBody(request: FastifyRequest): JsonObject {
@@ -83,6 +96,18 @@ export function queryValue(request: FastifyRequest, name: string): string | unde
 export function queryValues(request: FastifyRequest, name: string): string[] {
   const value = (request.query as QueryValues)[name];
   return value === undefined ? [] : [value].flat();
+}
+
+/** @throws AnnealError InvalidRequest that names every query parameter that is not known. */
+export function refuseUnknownQuery(request: FastifyRequest, known: readonly string[]): void {
+  const unknown = Object.keys(request.query as QueryValues).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const expected = known.join(', ');
+  throw new AnnealError(
+    'InvalidRequest',
+    `Unknown query parameters ${unknown.join(', ')}; this address accepts ${expected}.`,
+    { mistakes: unknown.map((name) => mistakeAt([name], `unknown query parameter; known are ${expected}`)) },
+  );
 }
 
 /** @throws AnnealError InvalidRequest unless it is a whole number within the bounds. */

@@ -13,11 +13,19 @@ export interface FamilyWording {
   notAllowed(request: FastifyRequest, allow: readonly string[]): unknown;
 }
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The wording of each family, by the prefix of its routes. */
+    wordings: Map<string, FamilyWording>;
+  }
+}
+
 export function wordErrors(
   scope: FastifyInstance,
   wording: FamilyWording,
   report: (error: unknown, request: FastifyRequest) => void,
 ): void {
+  scope.wordings.set(scope.prefix, wording);
   const known: { method: string; pattern: RegExp }[] = [];
   scope.addHook('onRoute', ({ method, url }) => {
     for (const each of [method].flat()) known.push({ method: each, pattern: patternOf(url) });
@@ -26,11 +34,7 @@ export function wordErrors(
   scope.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error, request);
     if (problem.defect) report(error, request);
-    void reply
-      .code(problem.status)
-      .headers({ ...problem.headers, ...wording.headers?.(problem, request) })
-      .type('application/json')
-      .send(JSON.stringify(wording.body(problem, request)));
+    sendProblem(problem, wording, { request, reply });
   });
 
   scope.setNotFoundHandler((request, reply) => {
@@ -44,6 +48,31 @@ export function wordErrors(
       .type('application/json')
       .send(JSON.stringify(wording.notAllowed(request, allow)));
   });
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+function sendProblem(problem: Problem, wording: FamilyWording, { request, reply }: Exchange): void {
+  void reply
+    .code(problem.status)
+    .headers({ ...problem.headers, ...wording.headers?.(problem, request) })
+    .type('application/json')
+    .send(JSON.stringify(wording.body(problem, request)));
+}
+
+/**
+ * Answers a request whose address the router cannot read, as a wrong percent-encoding, in the wording of its family.
+ * No hook and no handler of a family runs for such a request.
+ */
+export function refuseAddress(error: Error, { request, reply }: Exchange, wordings: FastifyInstance['wordings']): void {
+  const path = requestPath(request);
+  const [, wording] = [...wordings]
+    .filter(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))
+    .reduce((longest, each) => (each[0].length > longest[0].length ? each : longest));
+  sendProblem(toProblem(error, request), wording, { request, reply });
 }
 
 function patternOf(url: string): RegExp {

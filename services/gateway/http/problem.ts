@@ -10,6 +10,8 @@ export interface Problem {
   readonly defect: boolean;
 }
 
+/** Names of stacks and resources may have 255 characters, three times that when escaped. */
+export const longestPart = 2048;
 const retryAfterSeconds = 5;
 
 /** The part of a request that the wording of its errors needs. */
@@ -53,12 +55,21 @@ export function bodyTooLarge({ headers, routeOptions }: Pick<Refused, 'headers' 
 /** Error codes of Fastify and of the form parser for a body, or a part of it, above the size limit. */
 const bodyLimits: ReadonlySet<string> = new Set(['FST_ERR_CTP_BODY_TOO_LARGE', 'FST_REQ_FILE_TOO_LARGE']);
 
+/** The router's refusals of an address. Its own texts repeat the address, which may contain a secret. */
+const addressTexts: Readonly<Record<string, string>> = {
+  FST_ERR_BAD_URL:
+    'Cannot read the address of the request: a % in its path does not begin the escape of UTF-8 text. Encode each part of the path, a % as %25.',
+  FST_ERR_MAX_PARAM_LENGTH: `Cannot read the address of the request: a part of its path is longer than ${longestPart} characters.`,
+};
+
 function ours(error: unknown, request: Refused): AnnealError | undefined {
   if (error instanceof AnnealError) return error;
   if (!(error instanceof Error) || !('statusCode' in error)) return undefined;
   const { statusCode, message, code } = error as FastifyError;
   if (bodyLimits.has(code)) return bodyTooLarge(request);
   if (statusCode === 413) return new AnnealError('TooLarge', `The request body is too large: ${message}.`);
+  const address = addressTexts[code];
+  if (address !== undefined) return new AnnealError('InvalidRequest', address);
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AnnealError('InvalidRequest', `Cannot read the request: ${message}.`);
   }

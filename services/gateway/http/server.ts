@@ -28,7 +28,8 @@ import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts
 import { baseUrl } from './base-url.ts';
 import { largeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
-import { wordErrors } from './family.ts';
+import { refuseAddress, wordErrors } from './family.ts';
+import { longestPart } from './problem.ts';
 
 export interface ServerOptions {
   context: ServiceContext;
@@ -55,13 +56,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => withPlainArn(url),
     genReqId: () => `req-${newId()}`,
-    // Names of stacks and resources may have 255 characters, three times that when escaped.
-    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: longestPart, ignoreTrailingSlash: true },
+    frameworkErrors: (error, request, reply) => {
+      void reply.header('x-openstack-request-id', request.id);
+      refuseAddress(error, { request, reply }, app.wordings);
+    },
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
     return503OnClosing: true,
   });
   app.decorateRequest('caller', null);
+  app.decorate('wordings', new Map());
   addHooks(app, log);
   const report: Report = (error, request) => {
     log.error(

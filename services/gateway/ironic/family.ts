@@ -27,7 +27,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField, queryBoolean, queryNumber, queryValue, readJsonBodies } from '../http/body.ts';
+import { parseField, queryBoolean, queryNumber, queryValue, readJsonBodies, refuseUnknownQuery } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
@@ -64,11 +64,12 @@ const ironicWording: FamilyWording = {
   notAllowed: (_request, allow) => fault(405, `This address accepts ${allow.join(', ')}.`),
 };
 
-const enrolSchema = z.object({
+// Strict, because a client must not believe that Anneal applies a field that it does not know.
+const enrolSchema = z.strictObject({
   uuid: z.guid().optional(),
   name: nodeNameSchema.optional(),
   driver: z.enum(['redfish']).default('redfish'),
-  driver_info: driverInfoSchema.loose(),
+  driver_info: driverInfoSchema.strict(),
   resource_class: resourceClassSchema.default('baremetal'),
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
@@ -77,9 +78,25 @@ const enrolSchema = z.object({
   provide: z.boolean().default(false),
 });
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
-const powerSchema = z.object({ target: z.enum(powerTargets) });
-const provisionSchema = z.object({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']) });
-const maintenanceSchema = z.object({ reason: z.string().max(4096).nullish() });
+const powerSchema = z.strictObject({ target: z.enum(powerTargets) });
+const provisionSchema = z.strictObject({
+  target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']),
+});
+const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
+const maintenanceSchema = z.strictObject({ reason: z.string().max(4096).nullish() });
+
+/** A filter that is ignored would show nodes that it excludes. */
+const listParameters = [
+  'limit',
+  'marker',
+  'fields',
+  'detail',
+  'provision_state',
+  'maintenance',
+  'resource_class',
+  'associated',
+  'instance_uuid',
+] as const;
 
 interface NodePath {
   Params: { node: string };
@@ -148,6 +165,7 @@ export function ironicFamily(
   const fieldsOf = (request: FastifyRequest): string[] | undefined => queryValue(request, 'fields')?.split(',');
 
   const list = (detailed: boolean) => async (request: FastifyRequest) => {
+    refuseUnknownQuery(request, listParameters);
     const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
     const marker = queryValue(request, 'marker');
     const state = queryValue(request, 'provision_state');
@@ -260,7 +278,11 @@ export function ironicFamily(
   };
   scope.get<NodePath>('/v1/nodes/:node/traits', async (request) => ({ traits: (await show(request)).traits }));
   scope.put<NodePath>('/v1/nodes/:node/traits', (request, reply) =>
-    changeTraits(request, reply, parseField(z.object({ traits: traitsSchema }), request.body, 'The traits').traits),
+    changeTraits(
+      request,
+      reply,
+      parseField(z.strictObject({ traits: traitsSchema }), request.body, 'The traits').traits,
+    ),
   );
   scope.delete<NodePath>('/v1/nodes/:node/traits', (request, reply) => changeTraits(request, reply, []));
   scope.put<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
@@ -280,7 +302,7 @@ export function ironicFamily(
 
   scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
     const sealed: JsonObject[] = [];
-    const patch = convertDriverInfo(parseField(nodePatchSchema, request.body, 'The patch'), (value) => {
+    const patch = convertDriverInfo(parseField(patchSchema, request.body, 'The patch'), (value) => {
       const seal = secrets.seal(value);
       sealed.push(seal);
       return seal;
