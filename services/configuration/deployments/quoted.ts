@@ -42,18 +42,28 @@ export function shownStdout(secrets: Secrets, deployment: DeploymentState): stri
   return text === deployment.stdout ? text : createWordRedactor(secrets, givenTo(deployment))(text);
 }
 
-/** The answer with each text sealed that quotes a secret of the deployment. {@link openQuoted} is the inverse. */
-export function sealTexts(secrets: Secrets, deployment: DeploymentState, body: Json): Json {
-  const redact = createWordRedactor(secrets, givenTo(deployment));
+/**
+ * The message of a host with each text and number sealed that quotes a secret of these deployments, and each object
+ * whole that has a secret as a name. {@link openQuoted} is the inverse.
+ */
+export function sealTexts(secrets: Secrets, deployments: readonly DeploymentState[], body: Json): Json {
+  const redact = createWordRedactor(secrets, deployments.map(givenTo));
+  // Words of a sealed script stay, because most of them are ordinary names.
+  const redactNames = createRedactor(secrets, deployments.map(givenTo));
+  const isSecret = (text: string): boolean => redact(text) !== text;
+  const isSecretName = (name: string): boolean => redactNames(name) !== name;
   const visit = (value: Json): Json => {
-    if (typeof value === 'string') return redact(value) === value ? value : secrets.seal(value);
+    if (typeof value === 'string' || typeof value === 'number') {
+      return isSecret(String(value)) ? secrets.seal(value) : value;
+    }
     if (Array.isArray(value)) return value.map(visit);
     if (!isObject(value) || secrets.isSealed(value)) return value;
+    if (Object.keys(value).some(isSecretName)) return secrets.seal(value);
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, visit(item)]));
   };
   return visit(body);
 }
 
-/** Opens the sealed texts. A copy of a seal that the host wrote stays closed. */
+/** Opens the sealed parts. A copy of a seal that the host wrote stays closed. */
 export const openQuoted = (secrets: Secrets, body: Json): Json =>
-  secrets.replaceSeals(body, (content, seal) => (typeof content === 'string' ? content : seal));
+  secrets.replaceSeals(body, (content, seal) => (secrets.isSealed(content) ? seal : content));

@@ -4,13 +4,14 @@
  * M1 A message that was accepted and not processed because of a crash is processed at the next start.
  * M2 Processing twice has the effect of processing once: each kind is idempotent by the id that it carries.
  * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
+ * M4 No stored message and no dead letter shows a secret that its host was given.
  */
 import type { Death } from '@anneal/bus/port.ts';
 import { hostMessageRefused, type HostRequest, type HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
-import type { HostDocument, MessageDocument } from '../collections.ts';
+import type { DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
 import { factsIn } from './facts.ts';
 import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
@@ -37,21 +38,39 @@ export async function refuseInvalid(
   }
   if (refused.length === 0) return;
   const queue = hostQueue(host, 'responses').name;
-  await context.service.bus.send({
-    queue: responsesQueue('configuration'),
-    messages: refused.map(({ id, body }) =>
-      context.service.mint(hostMessageRefused, {
-        id: `refused:${id}`,
-        subject: host.id,
-        project: host.project,
-        data: { host_id: host.id, host_name: host.name, queue, message_id: id, body },
-      }),
-    ),
+  const messages = refused.map(async ({ id, body }) => {
+    const quotable = await quotableBy(context, host, body);
+    return context.service.mint(hostMessageRefused, {
+      id: `refused:${id}`,
+      subject: host.id,
+      project: host.project,
+      data: {
+        host_id: host.id,
+        host_name: host.name,
+        queue,
+        message_id: id,
+        body: sealTexts(context.service.secrets, quotable, body),
+      },
+    });
   });
+  await context.service.bus.send({ queue: responsesQueue('configuration'), messages: await Promise.all(messages) });
   throw new AnnealError(
     'InvalidRequest',
     `Rejected by queue ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
     { mistakes },
+  );
+}
+
+/**
+ * The deployments whose secrets a message in no accepted form may quote: the one that it names, and all that the host
+ * has not answered yet.
+ */
+async function quotableBy(context: HostMessageContext, host: HostDocument, body: Json): Promise<DeploymentState[]> {
+  const open = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  const id = isObject(body) ? body['id'] : undefined;
+  const named = typeof id === 'string' ? await byRun(context, id) : undefined;
+  return [...open, ...(named ? [named] : [])].flatMap(({ deployment }) =>
+    deployment?.host_id === host.id ? [deployment] : [],
   );
 }
 
@@ -63,7 +82,7 @@ export async function handleRefused(
   context: HostMessageContext,
   refused: { host_id: string; host_name: string; queue: string; body: Json },
 ): Promise<void> {
-  const read = readHostMessage(refused.body);
+  const read = readHostMessage(openQuoted(context.service.secrets, refused.body));
   if (!read.ok) {
     const why = read.mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
     throw new AnnealError('InvalidMessage', `Host ${refused.host_name} posted to ${refused.queue}: ${why}`, {
@@ -80,7 +99,8 @@ export async function handleRefused(
  */
 export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
   const refused = isObject(message?.data) ? message.data : {};
-  const { host_id: hostId, body } = refused;
+  const { host_id: hostId } = refused;
+  const body = openQuoted(context.service.secrets, refused['body'] ?? null);
   const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
   const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
   if (!host || typeof id !== 'string') return;
@@ -102,7 +122,7 @@ export async function sealQuoted<M extends { readonly body: Json }>(
       const id = 'id' in read.message.response ? read.message.response.id : await outstanding(context, host);
       const deployment = id === undefined ? undefined : (await byRun(context, id))?.deployment;
       if (deployment?.host_id !== host.id) return message;
-      return { ...message, body: sealTexts(context.service.secrets, deployment, message.body) };
+      return { ...message, body: sealTexts(context.service.secrets, [deployment], message.body) };
     }),
   );
 }
