@@ -100,11 +100,3 @@ export interface Broker {
   check(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** The log of the bus: any logger with pino's interface. */
-export interface BusLog {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}

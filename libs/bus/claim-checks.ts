@@ -15,7 +15,8 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import { contentHash } from '@anneal/store/content-hash.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import { groupQueue, type BusLog } from './broker.ts';
+import { groupQueue } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 import { matcherOf } from './pattern.ts';
 import type { DeadLetters, Queues } from './port.ts';
 

@@ -13,11 +13,11 @@ import { defaultBackoff } from './backoff.ts';
 import {
   BrokerAway,
   type BrokerConsumer,
-  type BusLog,
   type BrokerIntake,
   type BrokerOffer,
   type ConsumerVerdict,
 } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { ConsumeOptions, Handler } from './port.ts';

@@ -1,7 +1,8 @@
 /** The consumers of one process: those that share a queue with other replicas, and those that take it alone in turn. */
 import { Owners, soleOwner, type Ownership } from './active/owners.ts';
 import { Turn, type TurnConsumer } from './active/turn.ts';
-import type { Broker, BusLog } from './broker.ts';
+import type { Broker } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 import type { Consumer } from './port.ts';
 
 /** Starts and stops the consumers of a bus. Ownership of queues is opened by the first consumer that needs it. */

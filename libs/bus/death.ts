@@ -6,7 +6,8 @@ import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envel
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { requestDied } from '@anneal/contracts/resource.ts';
 import { randomBytes } from 'node:crypto';
-import type { Broker, BusLog } from './broker.ts';
+import type { Broker } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { NotifyRequester } from './consumer.ts';

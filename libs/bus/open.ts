@@ -2,7 +2,8 @@
 import type { Definition } from '@anneal/contracts/define.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
-import type { Broker, BusLog } from './broker.ts';
+import type { Broker } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 import { createBus } from './bus.ts';
 import type { Bus } from './port.ts';
 

@@ -9,7 +9,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { BusLog } from './broker.ts';
+import type { BusLog } from './bus-log.ts';
 
 interface Topology extends Document {
   readonly topology: number;

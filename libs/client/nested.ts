@@ -1,6 +1,5 @@
 /** The place of a resource in a tree of stacks: `group/0/server` is the server in the stack that is `0` in `group`. */
 import type { Resource } from './representation.ts';
-import type { Stacks } from './stacks.ts';
 
 /** Adds to each resource of a listing with nested stacks its path from the stack that was listed. */
 export function withPaths<T extends Resource>(resources: readonly T[]): (T & { readonly path: string })[] {
@@ -17,9 +16,18 @@ export function withPaths<T extends Resource>(resources: readonly T[]): (T & { r
   return resources.map((resource) => ({ ...resource, path: pathOf(resource) }));
 }
 
-/** The stack at the end of a path, and the name of the resource in it. */
+/** Looks up stacks and their resources. */
+export interface StackReader {
+  find(parameters: { stack: string }): Promise<{ readonly id: string; readonly name: string }>;
+  resource(parameters: { stack: string; resource: string }): Promise<Resource>;
+}
+
+/**
+ * The stack at the end of a path, and the name of the resource in it. One question per level of the path.
+ * @throws AnnealError NotFound when a stack or a resource on the path does not exist
+ */
 export async function locate(
-  stacks: Pick<Stacks, 'find' | 'resource'>,
+  stacks: StackReader,
   { stack, path }: { stack: string; path: string },
 ): Promise<{ id: string; name: string; resource: string }> {
   const names = path.split('/');

@@ -14,7 +14,7 @@ import type {
   Typed,
   VisitAction,
 } from './documents.ts';
-import type { SizeLimits } from './resources/size.ts';
+import type { SizeLimits } from './size-limits.ts';
 
 /** Only in inputs of a nested stack: the request of its resource in the parent stack. */
 export type FromParent = { readonly parent?: ParentLink | undefined };

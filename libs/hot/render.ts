@@ -5,7 +5,8 @@
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
-import { compileBody, type CompileParameters } from './compile.ts';
+import { compileBody } from './compile.ts';
+import type { CompileParameters } from './compile/parameters.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';

@@ -2,7 +2,8 @@
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
-import { compileBody, type CompileParameters } from './compile.ts';
+import { compileBody } from './compile.ts';
+import type { CompileParameters } from './compile/parameters.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';
 import { isPlainObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';

@@ -11,22 +11,7 @@
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
 import type { Dropped } from '@anneal/contracts/notification.ts';
 import type { EventDocument } from './event-log.ts';
-import { wantedBy, type SubscriptionDocument } from './subscriptions.ts';
-
-export interface DroppedRun extends Dropped {
-  /** Number in the log of the last dropped event. */
-  readonly sequence: number;
-}
-
-export interface Drops {
-  /** All events that this subscription has lost. */
-  readonly total: Dropped;
-  readonly unreported: DroppedRun | null;
-  /** The notice that is being sent. */
-  readonly notice: DroppedRun | null;
-  /** Time of the latest notice, in milliseconds since the epoch. */
-  readonly reported_at: number | null;
-}
+import { wantedBy, type SubscriptionDocument, type DroppedRun } from './subscriptions.ts';
 
 /** A listener that stays behind gets this many milliseconds of losses in one notice, so that notices do not fill the log. */
 export const noticeEveryMs = 3_600_000;

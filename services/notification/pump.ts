@@ -15,9 +15,9 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
 import { maxStoredAttempts, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
 import type { EventLog } from './event-log.ts';
-import { isOwnNotice, noticeDueAt, withNotice, withoutNotice, type DroppedRun } from './drops.ts';
+import { isOwnNotice, noticeDueAt, withNotice, withoutNotice } from './drops.ts';
 import { decide, type DeliveryDecision, type DeliveryOutcome } from './schedule.ts';
-import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
+import type { SubscriptionDocument, Subscriptions, DroppedRun } from './subscriptions.ts';
 import type { WebhookSender } from './webhook.ts';
 
 export interface PumpOptions {

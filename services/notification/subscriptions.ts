@@ -4,11 +4,25 @@ import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { SubscriptionView } from '@anneal/contracts/notification.ts';
+import type { Dropped, SubscriptionView } from '@anneal/contracts/notification.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
-import type { Drops } from './drops.ts';
 import { filterOf } from './event-log.ts';
+
+export interface DroppedRun extends Dropped {
+  /** Number in the log of the last dropped event. */
+  readonly sequence: number;
+}
+
+export interface Drops {
+  /** All events that this subscription has lost. */
+  readonly total: Dropped;
+  readonly unreported: DroppedRun | null;
+  /** The notice that is being sent. */
+  readonly notice: DroppedRun | null;
+  /** Time of the latest notice, in milliseconds since the epoch. */
+  readonly reported_at: number | null;
+}
 
 export interface SubscriptionDocument extends Document {
   readonly project: string;

@@ -3,12 +3,24 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './events/event-runs.ts';
-import type { GarbageDocument } from './garbage.ts';
-import type { HeldDocument } from './limiter/limiter.ts';
 import type { JournalDocument } from './shard/journal.ts';
 import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
-import type { ShardsDocument } from './shards/shards.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
+import type { HeldDocument } from './limiter/held-document.ts';
+
+export interface ShardsDocument extends Document {
+  readonly count: number;
+  /** The count before the last growth. */
+  readonly previous: number;
+  /** The shards of the previous count whose stacks have moved. */
+  readonly moved: readonly number[];
+}
+
+/** A content, by its hash, that a stack stopped using. */
+export interface GarbageDocument extends Document {
+  /** In milliseconds since the epoch. */
+  readonly since: number;
+}
 
 export interface ProviderDocument extends Document {
   readonly announcement: ProviderAnnouncement;

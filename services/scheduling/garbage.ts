@@ -13,12 +13,6 @@ import type { SchedulingCollections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
 import type { SnapshotDocument } from './read/snapshots.ts';
 
-/** A content, by its hash, that a stack stopped using. */
-export interface GarbageDocument extends Document {
-  /** In milliseconds since the epoch. */
-  readonly since: number;
-}
-
 const page = 200;
 const mostAtOnce = 500;
 

@@ -1,7 +1,6 @@
 /** The scheduling service: runs stacks and their traversals, and contains a small provider of values and waits. */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
-import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
@@ -34,6 +33,7 @@ import type { StackStepOptions } from './shard/steps.ts';
 import { OpenShards } from './shards/open-shards.ts';
 import { openShards, type Shards } from './shards/shards.ts';
 import { createWhy } from './read/why.ts';
+import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 /** Documents that one step of a stack changes, so that it takes the event loop some ten milliseconds at most. */
 const changesPerStep = 250;

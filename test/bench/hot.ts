@@ -3,7 +3,8 @@
  * expensive functions. For comparison, each row shows the cost of reading the same text with `JSON.parse` and with the
  * package `yaml`.
  */
-import { compile, type CompileParameters } from '@anneal/hot/compile.ts';
+import { compile } from '@anneal/hot/compile.ts';
+import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { evaluate } from '@anneal/hot/evaluate.ts';
 import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';

@@ -12,9 +12,9 @@
  *    starts to count the silence of all others again. A store that is merely as slow as before is no pause.
  */
 import type { Collection, Store } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
 import { RenewalPace } from './pace.ts';
 import { Presence, waitFor, type MemberDocument } from './presence.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const tickMs = 500;
 const lookMs = 1_000;

@@ -21,10 +21,10 @@
  */
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
 import type { BusMembers } from './members.ts';
 import { atMost } from './presence.ts';
 import { assignmentOf } from './shares.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const restMs = 500;
 const unsettledMs = 100;

@@ -10,8 +10,8 @@
  *    keep it from others.
  */
 import type { Collection } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
 import { RenewalPace } from './pace.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const beatMs = 1_000;
 /** A process whose store answers at once is not replaced before this time. */

@@ -2,8 +2,8 @@
  * The consumers in this process of one queue with a single active consumer. The first of them takes messages while the
  * process owns the queue. Changes happen one at a time: the next begins when the one before has no message in progress.
  */
-import type { BusLog } from '../broker.ts';
 import type { Contender, Ownership } from './owners.ts';
+import type { BusLog } from '../bus-log.ts';
 
 export interface TurnConsumer {
   begin(): Promise<void>;

@@ -7,11 +7,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BusHarness, OpenedBus } from './conformance.ts';
 import type { StoreTrouble } from './store.ts';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Consumer, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
+import type { BusHarness, OpenedBus } from './harness.ts';
 
 const soon = { timeout: 20_000, interval: 20 };
 const takeOverMs = 10_000;

@@ -4,8 +4,8 @@ import type { Collection, Store } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createClaimChecks, type ClaimCheckDocument } from '../claim-checks.ts';
 import type { Bus, ConsumeOptions } from '../port.ts';
-import type { BusHarness } from './conformance.ts';
 import { happened, mintTestMessage, silent, work } from './messages.ts';
+import type { BusHarness } from './harness.ts';
 
 const q = 'test.q';
 const soon = { timeout: 30_000, interval: 5 };

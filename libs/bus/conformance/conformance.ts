@@ -5,24 +5,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claimCheckConformance } from './claim-checks.ts';
-import type { StoreTrouble } from './store.ts';
 import { otherFailed, happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
-
-export interface OpenedBus {
-  readonly bus: Bus;
-  /** Sends past all validation, as a foreign program does. */
-  readonly sendRaw: (queue: string, bytes: Uint8Array) => Promise<void>;
-  /** Makes the store of this bus slow, or takes it away. */
-  readonly store: StoreTrouble;
-}
-
-export interface BusHarness {
-  /** An empty broker, and a store for data that is too large to travel, until they are disposed of. */
-  fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }>;
-  open(parameters: { url: string; storeUrl: string }): Promise<OpenedBus>;
-}
+import type { OpenedBus, BusHarness } from './harness.ts';
 
 const q = 'test.q';
 const soon = { timeout: 30_000, interval: 5 };

@@ -6,9 +6,9 @@ import type { Broker } from '../broker.ts';
 import { createBus } from '../bus.ts';
 import { silent, testRegistry } from './messages.ts';
 import { mayMisbehave } from './store.ts';
-import type { OpenedBus } from './conformance.ts';
 import { openBus, type OpenBusOptions } from '../open.ts';
 import type { Bus } from '../port.ts';
+import type { OpenedBus } from './harness.ts';
 
 const about = { source: 'anneal/test', newId: randomUUID, now: () => new Date(), log: silent };
 

@@ -4,9 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
-import type { BusHarness } from './conformance.ts';
 import type { Bus, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
+import type { BusHarness } from './harness.ts';
 
 export interface BrokerOfOurs {
   kill(): Promise<void>;

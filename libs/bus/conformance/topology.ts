@@ -2,7 +2,7 @@
 import { openStore } from '@anneal/store/open.ts';
 import type { Document } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BusHarness } from './conformance.ts';
+import type { BusHarness } from './harness.ts';
 
 /** Registers the tests of V1 to V3 for an adapter. */
 export function topologyConformance(name: string, harness: BusHarness): void {

@@ -10,7 +10,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Broker, BrokerConsumer, BrokerIntake, BrokerQueues, BusLog, Packet, ConsumerVerdict } from '../broker.ts';
+import type { Broker, BrokerConsumer, BrokerIntake, BrokerQueues, Packet, ConsumerVerdict } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 import type { DeadLetters } from '../port.ts';
 import { matcherOf } from '../pattern.ts';
 import type { Database } from './database.ts';
@@ -19,6 +20,7 @@ import { Feed } from './feed.ts';
 import type { LaneItem, Lane, LaneMember, TakenItem } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { createEmbeddedQueues } from './queues.ts';
+import type { Tick } from './tick.ts';
 
 interface Work {
   /** Runs within the transaction. */
@@ -26,16 +28,6 @@ interface Work {
   readonly resolve: (value: never) => void;
   /** Absent for work that must not be lost: it runs again. */
   readonly reject?: (error: unknown) => void;
-}
-
-/** The shared parts of the broker. */
-export interface Tick {
-  readonly database: Database;
-  readonly lanes: Lanes;
-  readonly now: () => Date;
-  /** Runs in the transaction of this tick; resolves after its commit. */
-  readonly inTick: <T>(run: () => T) => Promise<T>;
-  readonly append: (lane: Lane, packets: readonly Packet[]) => void;
 }
 
 const failedCommitWaitMs = 200;

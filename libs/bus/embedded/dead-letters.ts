@@ -1,8 +1,8 @@
 /** Dead letters, kept with the reason until an operator replays or purges them. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import type { Tick } from './broker.ts';
 import type { StoredAttempt } from './database.ts';
+import type { Tick } from './tick.ts';
 
 interface DeadRow {
   readonly id: string;

@@ -2,8 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { BrokerQueues } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import type { Tick } from './broker.ts';
 import type { Lane } from './lane.ts';
+import type { Tick } from './tick.ts';
 
 /** The operators' view of the queues. */
 export function createEmbeddedQueues({ database, lanes, now, inTick }: Tick): BrokerQueues {

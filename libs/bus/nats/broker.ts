@@ -18,10 +18,10 @@ import {
   type Broker,
   type BrokerConsumer,
   type BrokerQueues,
-  type BusLog,
   type BrokerIntake,
   type Packet,
 } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { nameProcess } from '../process-name.ts';

@@ -8,7 +8,8 @@ import {
   type StreamState,
 } from '@nats-io/jetstream';
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
-import { BrokerAway, type BusLog } from '../broker.ts';
+import { BrokerAway } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 import { isUnproved } from '../certificate.ts';
 import { createNames, type NatsNames } from './names.ts';
 import { readNatsUrl } from './url.ts';

@@ -1,6 +1,6 @@
 /** Removes everything under the prefix of a URL: streams, consumers, messages. */
-import type { BusLog } from '../broker.ts';
 import { JetStreamConnection } from './connection.ts';
+import type { BusLog } from '../bus-log.ts';
 
 /** Removes every stream and consumer of the prefix. A repeat is harmless. */
 export async function dropNatsPrefix({ url, log }: { url: string; log: BusLog }): Promise<void> {

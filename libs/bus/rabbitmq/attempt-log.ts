@@ -6,7 +6,7 @@
  * note to read.
  */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 
 export interface LoggedAttempt {
   readonly at: string;

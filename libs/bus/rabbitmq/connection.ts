@@ -6,10 +6,10 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
-import type { BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
 import type { BrokerEndpoint } from './url.ts';
 import { WriteBatch } from './write-batch.ts';
+import type { BusLog } from '../bus-log.ts';
 
 export interface ConnectionUser {
   up(model: ChannelModel): void;

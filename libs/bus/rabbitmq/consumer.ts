@@ -11,7 +11,8 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
-import type { BrokerConsumer, BusLog, BrokerIntake, ConsumerVerdict } from '../broker.ts';
+import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 import { Acks } from './acks.ts';
 import { type RabbitDelivery, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from './connection.ts';

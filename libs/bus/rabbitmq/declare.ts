@@ -10,11 +10,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, Replies } from 'amqplib';
-import type { BusLog } from '../broker.ts';
 import { type QuestionChannel, isMissing } from './channel.ts';
 import { connectionReason, type RabbitConnection } from './connection.ts';
 import type { DeclareOptions, RabbitNames } from './names.ts';
 import type { Written } from './durable-queues.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const firstPromptVersion = 4;
 /** A queue with a leader answers in milliseconds, and within this time on a busy broker. */

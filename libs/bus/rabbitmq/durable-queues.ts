@@ -3,7 +3,7 @@
  * declared.
  */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
+import type { BusLog } from '../bus-log.ts';
 
 /** The marks of queues that the broker has recorded for good. */
 export class Written {

@@ -4,8 +4,8 @@
  */
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { BusLog } from '../broker.ts';
 import type { QueueKind } from './names.ts';
+import type { BusLog } from '../bus-log.ts';
 
 export interface KnownQueue extends Document {
   readonly kind: QueueKind;

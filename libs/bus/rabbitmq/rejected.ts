@@ -12,7 +12,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
-import type { BusLog } from '../broker.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from './connection.ts';
 import type { RabbitDeadLetters } from './dead-letters.ts';
 import type { Declarer } from './declare.ts';
@@ -20,6 +19,7 @@ import { arrivalOf, lastDeathOf, standingOf, type RabbitDelivery } from './deliv
 import type { RabbitNames } from './names.ts';
 import type { Letters } from './outgoing.ts';
 import type { RabbitPublisher } from './publisher.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const mostAtOnce = 8;
 const againMs = 1_000;

@@ -1,11 +1,11 @@
 /**
  * Stores a retry or a dead letter before the message is acknowledged, however long the broker or the store are away.
  */
-import type { BusLog } from '../broker.ts';
 import type { RabbitDeadLetters } from './dead-letters.ts';
 import { connectionReason } from './connection.ts';
 import type { RabbitRetries } from './retries.ts';
 import type { Afterlife } from './consumer.ts';
+import type { BusLog } from '../bus-log.ts';
 
 const againMs = 500;
 

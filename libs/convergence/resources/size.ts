@@ -10,18 +10,7 @@ import { jsonBytes, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { Resolution } from '../protocol.ts';
-
-export interface SizeLimit {
-  readonly bytes: number;
-  /** The setting that an operator changes to allow more. */
-  readonly setting: string;
-}
-
-export interface SizeLimits {
-  readonly value: SizeLimit;
-  readonly resource: SizeLimit;
-  readonly stack: SizeLimit;
-}
+import type { SizeLimit, SizeLimits } from '../size-limits.ts';
 
 /** The parts of a document that users and providers fill; they are replaced and never changed in place. */
 const weighed = ['properties', 'attributes', 'metadata', 'attempted', 'snapshot', 'drift'] as const;

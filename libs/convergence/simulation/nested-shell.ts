@@ -1,13 +1,26 @@
 /** Messages between stacks: the requests of a resource to its nested stack, and the answers of the nested stack. */
+import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
 import { must } from './checks/ledger.ts';
-import { successResponse, nestedPlan, newSimulatedStack, outputOf, simulatedTarget } from './model.ts';
-import type { SimulatedWorld } from './world.ts';
+import { successResponse, nestedPlan, newSimulatedStack, outputOf, simulatedTarget, type Random } from './model.ts';
+import type { Shell } from './shell.ts';
+
+/** The stacks of a world, and the way to reach them. */
+interface StackWorld {
+  readonly random: Random;
+  readonly shells: ReadonlyMap<string, Shell>;
+  stack(id: string): StackDocument;
+  shellOf(id: string): Shell;
+  open(stack: StackDocument): void;
+  /** Returns the hash of the plan. */
+  addPlan(plan: Plan): string;
+  deliver(stack: string, input: Input, delay: number): void;
+}
 
 /** Handles a request that arrives at the shell of a nested stack. */
-export function askNested(world: SimulatedWorld, parent: StackDocument, resource: ResourceDocument): void {
+export function askNested(world: StackWorld, parent: StackDocument, resource: ResourceDocument): void {
   const request = resource.request;
   if (!request) return;
   const id = `${resource.id} ${request.fence}`;
@@ -55,7 +68,7 @@ export function askNested(world: SimulatedWorld, parent: StackDocument, resource
 }
 
 export function sendToNested(
-  world: SimulatedWorld,
+  world: StackWorld,
   parent: StackDocument,
   resource: ResourceDocument | undefined,
   input: Input,
@@ -66,7 +79,7 @@ export function sendToNested(
 
 /** Delivers the answer of a nested stack to its parent stack. */
 export function answerSimulatedParent(
-  world: SimulatedWorld,
+  world: StackWorld,
   stack: StackDocument,
   effect: Extract<Effect, { kind: 'answer' }>,
   resourceOf: (id: string) => ResourceDocument | undefined,

@@ -11,6 +11,7 @@ import { Books, must } from './checks/ledger.ts';
 import { SimulatedClock } from './clock.ts';
 import { countPair } from './coverage.ts';
 import { checkSnapshot } from './checks/deletions.ts';
+import type { CheckedWorld } from './checks/checked-world.ts';
 import { checkStep } from './checks/invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
 import { answerSimulatedParent, askNested, sendToNested } from './nested-shell.ts';
@@ -25,7 +26,8 @@ type Look = (id: string) => ResourceDocument | undefined;
 /** The stack without a parent. */
 export const rootId = 's';
 
-export class SimulatedWorld {
+/** Everything around the core. `cores` step the stacks side by side; the seed determines the run. */
+export class SimulatedWorld implements CheckedWorld {
   readonly random: Random;
   readonly clock = new SimulatedClock();
   readonly books = new Books();

@@ -1,7 +1,6 @@
 /** Compiles everything before the resources: sections, environment, values of the parameters. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
-import type { CompileParameters } from '../compile.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from '../environment/environment.ts';
 import { plain } from '@anneal/python/values/exact.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
@@ -14,6 +13,7 @@ import { fromJson } from '../syntax/parse.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
+import type { CompileParameters } from './parameters.ts';
 
 export interface Front {
   readonly read: Template;

@@ -1,6 +1,7 @@
 /** Examines a template without a server: parameters may lack values, and nested stacks are compiled. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import { compileBody, type CompileParameters } from '../compile.ts';
+import { compileBody } from '../compile.ts';
+import type { CompileParameters } from '../compile/parameters.ts';
 import { readFront } from '../compile/prepare.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
 import { withinWork, EvaluationWork } from '../evaluate/work.ts';

@@ -1,15 +1,13 @@
 /**
  * The variables, and functions made with `def`, that an expression can read. A child also reads those of its parent.
  */
-import type { Value } from './value.ts';
+import type { DefinedFunction, NamesValue, Value } from './value.ts';
 
-/** Computes a value from the given arguments. */
-export type Defined = (items: readonly Value[], named: ReadonlyMap<string, Value>) => Value;
-
-export class YaqlNames {
+/** Names and their values. A name that is set here hides the same name of the parent. */
+export class YaqlNames implements NamesValue {
   readonly #parent: YaqlNames | undefined;
   readonly #values = new Map<string, Value>();
-  readonly #functions = new Map<string, Defined>();
+  readonly #functions = new Map<string, DefinedFunction>();
 
   constructor(parent?: YaqlNames) {
     this.#parent = parent;
@@ -30,11 +28,11 @@ export class YaqlNames {
     return (at && at.#values.get(own)) ?? null;
   }
 
-  define(name: string, defined: Defined): void {
+  define(name: string, defined: DefinedFunction): void {
     this.#functions.set(name, defined);
   }
 
-  defined(name: string): Defined | undefined {
+  defined(name: string): DefinedFunction | undefined {
     const found = this.#functions.get(name);
     if (found) return found;
     let at = this.#parent;

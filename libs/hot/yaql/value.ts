@@ -6,7 +6,6 @@ import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import { floatText } from '@anneal/python/values/compare.ts';
 import { fault } from './fault.ts';
 import { Moment, TimeSpan } from './library/moment.ts';
-import type { YaqlNames } from './names.ts';
 
 export type Value =
   | null
@@ -20,11 +19,20 @@ export type Value =
   | Once
   | View
   | Rule
-  | YaqlNames
+  | NamesValue
   | Pattern
   | Ordering
   | Moment
   | TimeSpan;
+
+/** The names that an expression can read, as a value: the left side of `->`. */
+export interface NamesValue {
+  get(name: string): Value;
+  defined(name: string): DefinedFunction | undefined;
+}
+
+/** A function made with `def`: computes a value from the given arguments. */
+export type DefinedFunction = (items: readonly Value[], named: ReadonlyMap<string, Value>) => Value;
 
 /** Returns a key that equal values share. @throws YaqlFault for mutable values, which cannot be keys. */
 export function valueKey(value: Value): string {

@@ -7,7 +7,6 @@ import type { Client } from '@anneal/client/connect.ts';
 import { validate } from '@anneal/hot/validate.ts';
 import { builtInTypes } from '@anneal/hot/types/served.ts';
 import { examine } from '@anneal/hot/tooling/inspect.ts';
-import type { CompileParameters } from '@anneal/hot/compile.ts';
 import type { Body } from '@anneal/hot/compile/tree.ts';
 import { z } from 'zod';
 import type { CliContext } from '../context.ts';
@@ -15,6 +14,7 @@ import { printWarnings } from '../print/warning.ts';
 import type { InspectOptions } from './inspect.ts';
 import { loadTemplate } from './load.ts';
 import { refuse } from './render.ts';
+import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 
 export interface ValidateOptions extends InspectOptions {
   /** Ask no server. */

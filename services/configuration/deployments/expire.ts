@@ -7,7 +7,8 @@ import type { DeploymentState, HostDocument, MessageDocument } from '../collecti
 import { firstMessage } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { answerStateOf } from './answer-state.ts';
-import { byRun, finishRun, offer, type RunContext } from './run.ts';
+import { byRun, finishRun, offer } from './run.ts';
+import type { RunContext } from './run-context.ts';
 import { timerOf } from './run-timer.ts';
 import { answerDueAt, queueMs } from './time-limit.ts';
 

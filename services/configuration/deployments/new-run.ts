@@ -17,7 +17,8 @@ import {
   type StoredConfig,
 } from './derive.ts';
 import { attributesOf } from './outcome.ts';
-import { skipping, type RunContext } from './run.ts';
+import { skipping } from './run.ts';
+import type { RunContext } from './run-context.ts';
 import { respond, withEvent } from '../respond.ts';
 import { fillIn } from '../configs/structured.ts';
 import { checkLimits, runSeconds } from './time-limit.ts';

@@ -14,27 +14,19 @@ import type { HostProgress, HostResponse } from '@anneal/contracts/configuration
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { withoutSecrets } from './quoted.ts';
-import type { ConfigurationCollections, DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
+import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from '@anneal/runtime/outbox.ts';
 import { change } from '@anneal/store/change.ts';
-import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from '../queues/queue.ts';
+import { dropMessage, firstMessage, isClaimed, putMessages } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
-import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
+import { deadlineTimer, limitAnswer, limitWait, timerOf } from './run-timer.ts';
 import { respond, withEvent } from '../respond.ts';
 import { judge, noteUnexpected } from '../hosts/unexpected.ts';
 import { answerDueAt } from './time-limit.ts';
-
-export interface RunContext extends RunTimerContext {
-  readonly service: ServiceContext;
-  readonly collections: ConfigurationCollections;
-  readonly queues: QueueContext;
-  /** Looks at a context again, because a run of one of its configs has ended. */
-  readonly wakeContext: (id: string) => void;
-}
+import type { RunContext } from './run-context.ts';
 
 /** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
 const messageGraceSeconds = 120;

@@ -5,7 +5,8 @@ import type { ResourceResponse, resourceSignalSchema } from '@anneal/contracts/r
 import { reply } from '@anneal/provider/accept.ts';
 import type { z } from 'zod';
 import { readHostMessage } from '../hosts/response-body.ts';
-import { answerRun, type RunContext } from './run.ts';
+import { answerRun } from './run.ts';
+import type { RunContext } from './run-context.ts';
 
 type Signal = Envelope<z.infer<typeof resourceSignalSchema>>;
 

@@ -18,7 +18,8 @@ import { messagesInOrder } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { readHostMessage, type HostMessage } from './response-body.ts';
 import { openQuoted, sealTexts } from '../deployments/quoted.ts';
-import { answerRun, byRun, finishRun, noteProgress, type RunContext } from '../deployments/run.ts';
+import { answerRun, byRun, finishRun, noteProgress } from '../deployments/run.ts';
+import type { RunContext } from '../deployments/run-context.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 

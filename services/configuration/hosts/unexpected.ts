@@ -14,7 +14,7 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { storedOutputs } from '../deployments/outcome.ts';
 import { withoutSecrets } from '../deployments/quoted.ts';
 import { hostQueue } from '../queues/names.ts';
-import type { RunContext } from '../deployments/run.ts';
+import type { RunContext } from '../deployments/run-context.ts';
 
 /** The most entries that are kept, separately for alarms and for other answers. */
 const mostKept = 10;

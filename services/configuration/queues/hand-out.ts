@@ -7,7 +7,8 @@ import { collectorForm } from '../hosts/collector-form.ts';
 import { openHostToken, type HostContext } from '../hosts/host.ts';
 import { firstMessage, shownMessage, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
-import { byRun, type RunContext } from '../deployments/run.ts';
+import { byRun } from '../deployments/run.ts';
+import type { RunContext } from '../deployments/run-context.ts';
 import { limitAnswer } from '../deployments/run-timer.ts';
 import { handedOut } from '../deployments/time-limit.ts';
 

@@ -9,14 +9,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
-import type { Boot, NodeDocument, Power } from '../nodes/document.ts';
-import type { NodeChange, NodeRecords } from '../nodes/records.ts';
-import type { StepOutcome } from '../nodes/steps.ts';
+import type { Boot, NodeDocument, Power, NodeChange } from '../nodes/document.ts';
+import type { NodeRecords } from '../nodes/records.ts';
 import { bootProgressIn } from '../redfish/boot-progress.ts';
+import type { StepOutcome, Settled } from '../nodes/step-outcome.ts';
 
 export interface BootStepOptions {
   readonly context: ServiceContext;
@@ -55,9 +54,6 @@ export function isWorthWaiting(look: {
   if (boot.exchanged_at !== null) return true;
   return early || inPost || seen !== (boot.progress?.seen ?? '');
 }
-
-/** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
-export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
 
 export class BootSteps {
   readonly #options: BootStepOptions;

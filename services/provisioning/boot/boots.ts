@@ -18,10 +18,10 @@ import { on, type Route } from '@anneal/bus/route.ts';
 import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { hashOf } from './boot-steps.ts';
-import { withWarning, type Boot, type NodeDocument } from '../nodes/document.ts';
+import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/driver.ts';
 import { move } from '../nodes/moves.ts';
-import type { NodeChange, NodeRecords } from '../nodes/records.ts';
+import type { NodeRecords } from '../nodes/records.ts';
 import { seedStates } from '../nodes/states.ts';
 import { objectOf, textOf } from '../servers/document.ts';
 

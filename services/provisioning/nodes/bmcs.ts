@@ -8,13 +8,13 @@
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodeDocument, Power } from './document.ts';
-import { identityFault } from './faults.ts';
 import { RedfishHttp, type HttpOptions } from '../redfish/http.ts';
 import { RedfishMachine } from '../redfish/machine.ts';
 import { SerialQueues } from '../redfish/serial.ts';
 import type { Change } from '../redfish/system.ts';
 import { BmcError } from '../redfish/transport.ts';
 import type { Trust } from '../redfish/trust.ts';
+import { identityFault } from './identity.ts';
 
 /** Shorter than the timer of a step, after which another process takes over the node. */
 const turnMs = 60_000;

@@ -5,10 +5,11 @@ import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisi
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { WithOutbox } from '@anneal/runtime/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
-import type { Claims, Identity } from './identity.ts';
-import { identityFault } from './faults.ts';
+import { type Claims, type Identity, identityFault } from './identity.ts';
 import type { ProvisionStep } from './states.ts';
 import type { Trust } from '../redfish/trust.ts';
+
+export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
 
 export type Power = (typeof powerStates)[number];
 export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';

@@ -12,13 +12,13 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { Bmcs } from './bmcs.ts';
-import type { Settled } from '../boot/boot-steps.ts';
-import { withoutWarning, withWarning, type NodeDocument } from './document.ts';
+import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from './document.ts';
 import { identityChange } from './faults.ts';
 import { lateFailure, move, type Budgets, type MoveContext } from './moves.ts';
-import type { NodeChange, NodeRecords } from './records.ts';
+import type { NodeRecords } from './records.ts';
 import { stepAfter, type Verb } from './states.ts';
-import { isHopeless, type createSteps, type StepOutcome } from './steps.ts';
+import { isHopeless, type createSteps } from './steps.ts';
+import type { StepOutcome, Settled } from './step-outcome.ts';
 import { SingleFlight } from '@anneal/runtime/serial.ts';
 
 export interface NodeDriverOptions {

@@ -1,10 +1,7 @@
 /** The fault of a node when another machine answers at its address. Pure. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import { wordsFor, type Identity } from './identity.ts';
-import type { NodeDocument } from './document.ts';
-import type { NodeChange } from './records.ts';
-
-export const identityFault = 'identity mismatch';
+import { wordsFor, type Identity, identityFault } from './identity.ts';
+import type { NodeDocument, NodeChange } from './document.ts';
 
 /** Undefined for an error that does not concern the identity. */
 export function identityChange(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {

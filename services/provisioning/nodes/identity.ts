@@ -10,6 +10,8 @@
  */
 import { createHash } from 'node:crypto';
 
+export const identityFault = 'identity mismatch';
+
 export interface Identity {
   /** Lower case. Null when it is a placeholder or absent. */
   readonly uuid: string | null;

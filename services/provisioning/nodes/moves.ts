@@ -1,8 +1,7 @@
 /** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
-import type { Boot, NodeDocument, PowerTarget, NodeWork } from './document.ts';
-import type { NodeChange } from './records.ts';
+import type { Boot, NodeDocument, PowerTarget, NodeWork, NodeChange } from './document.ts';
 import {
   firstStep,
   isWorking,

@@ -1,8 +1,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from './document.ts';
-import { identityFault } from './faults.ts';
 import { afterMiss, afterReading } from './power-poll.ts';
+import { identityFault } from './identity.ts';
 
 const at = new Date(0);
 const node = (change: Partial<NodeDocument> = {}): NodeDocument =>

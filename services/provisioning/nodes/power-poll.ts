@@ -16,9 +16,10 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { TaskLane } from './lane.ts';
-import type { NodeDocument, Power } from './document.ts';
-import { identityChange, identityFault } from './faults.ts';
-import type { NodeChange, NodeRecords } from './records.ts';
+import type { NodeDocument, Power, NodeChange } from './document.ts';
+import { identityChange } from './faults.ts';
+import { identityFault } from './identity.ts';
+import type { NodeRecords } from './records.ts';
 
 export const strikes = 3;
 /** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */

@@ -14,9 +14,7 @@ import { DuplicateError, type Collection, type CollectionDefinition, type Draft 
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
 import { sameMachine } from './faults.ts';
 import { missingClaims } from './claims.ts';
-import { nodesDefinition, unclaimedDefinition, type NodeDocument } from './document.ts';
-
-export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
+import { nodesDefinition, unclaimedDefinition, type NodeDocument, type NodeChange } from './document.ts';
 
 /** An event in the form of earlier versions. */
 interface EarlierEntry {

@@ -6,28 +6,13 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
-import { bootOf, BootSteps, type BootStepOptions, type Settled } from '../boot/boot-steps.ts';
+import { bootOf, BootSteps, type BootStepOptions } from '../boot/boot-steps.ts';
 import { inspectedProperties } from './declared-properties.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
-import type { NodeDocument, Power } from './document.ts';
-import type { NodeChange, NodeRecords } from './records.ts';
+import type { NodeDocument, Power, NodeChange } from './document.ts';
+import type { NodeRecords } from './records.ts';
 import type { ProvisionStep } from './states.ts';
-
-export type StepOutcome =
-  /** Continue with the next step, or after the last step with the next state. */
-  | {
-      readonly kind: 'next';
-      readonly change?: NodeChange;
-      readonly reason?: string;
-      readonly verb?: 'keep';
-      readonly settled?: Settled;
-    }
-  /** Wait for this time, unless an event comes first. */
-  | { readonly kind: 'wait'; readonly ms: number; readonly change?: NodeChange }
-  /** Work that does not change the state is complete. */
-  | { readonly kind: 'rest'; readonly change: NodeChange }
-  /** Repeat the same step at once. */
-  | { readonly kind: 'again'; readonly change: NodeChange };
+import type { StepOutcome, Settled } from './step-outcome.ts';
 
 export interface StepOptions {
   readonly context: ServiceContext;

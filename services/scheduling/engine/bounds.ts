@@ -4,11 +4,11 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
-import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
 import { Abandoned, mostWork, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
 import type { Peer } from './sealing.ts';
+import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 export interface Evaluated {
   readonly plan: Plan;

@@ -9,7 +9,6 @@ import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import type { Comparison, Tools } from '@anneal/convergence/protocol.ts';
-import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
@@ -25,6 +24,7 @@ import { resolveResource } from './resolve.ts';
 import { referenceTo, scopeOf } from './scope.ts';
 import { createSealing } from './sealing.ts';
 import { openType, TypeDefinitions } from './types.ts';
+import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 export interface Evaluation {
   readonly sizes: SizeLimits;

@@ -4,12 +4,12 @@ import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts
 import type { Expression } from '@anneal/contracts/plan.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
-import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { Abandoned, type EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { Evaluated } from './bounds.ts';
 import { scopeOf, type ScopeTools } from './scope.ts';
 import type { Peer, Sealing } from './sealing.ts';
+import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 type OutputTools = ScopeTools & Sealing & { readonly sizes: SizeLimits };
 type Outputs = NonNullable<StackView['outputs']>;

@@ -23,16 +23,12 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
-import { Turns, type TurnLimits, type WaitingRequest } from './turns.ts';
-import type { Cause, JournalRecord } from '../shard/journal.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import { Turns, type TurnLimits } from './turns.ts';
+import type { JournalRecord } from '../shard/journal.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
+import type { HeldDocument } from './held-document.ts';
 
-/** A request that waits for its turn, and the cause that its message will name. The id is that of its resource. */
-export interface HeldDocument extends WaitingRequest, Document {
-  readonly cause: Cause;
-  readonly traversal: string;
-}
 export type Held = Omit<HeldDocument, 'id' | 'version'>;
 type Settled = Pick<JournalRecord, 'stack' | 'resources' | 'removed'>;
 

@@ -9,7 +9,6 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
-import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
 import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';
@@ -20,6 +19,7 @@ import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@a
 import { noCooldown } from './cooldown.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
+import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 /** The bytes of a member in addition to its definition. */
 const memberBytes = 64;

@@ -7,8 +7,8 @@ import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import { responseTo } from '@anneal/provider/document.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { requestData } from '../shard/request-envelope.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
+import { requestData } from '../shard/request-data.ts';
 
 /** The answers in the tries of one step. The first try draws a random value, and the later tries find it. */
 export type AnsweredAtOnce = Map<string, ResourceResponse>;

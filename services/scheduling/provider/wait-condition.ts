@@ -10,7 +10,6 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
-import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { draftOf, responseTo, type Received, type Result } from '@anneal/provider/document.ts';
 import type { Decision } from '@anneal/provider/provide.ts';
@@ -21,6 +20,7 @@ import type { Collection } from '@anneal/store/port.ts';
 import type { WorkDocument } from './document.ts';
 import { handleAttributes } from './handle-attributes.ts';
 import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, type Signals } from './signals.ts';
+import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);
 

@@ -2,7 +2,6 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import type { Received } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -12,6 +11,7 @@ import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
 import { createScaling } from './scaling.ts';
 import { WaitConditions } from './wait-condition.ts';
+import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 export interface Worker {
   /** Processes a request of any action. */

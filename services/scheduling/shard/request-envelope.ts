@@ -1,5 +1,4 @@
 /** Builds the request about a resource for its provider, or for the shard of a nested stack. */
-import { isObject } from '@anneal/contracts/json.ts';
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import {
@@ -18,6 +17,7 @@ import {
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
+import { requestData } from './request-data.ts';
 
 export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
 
@@ -29,27 +29,6 @@ const plain = {
   resume: resourceResume,
   snapshot: resourceSnapshot,
 } as const;
-
-/** The data that every request carries about its resource. */
-export function requestData(stack: StackDocument, resource: ResourceDocument): ResourceRequest {
-  const { request } = resource;
-  return {
-    resource: {
-      id: resource.id,
-      name: resource.name,
-      type: resource.type,
-      physical_name: resource.physical_name,
-    },
-    stack: { id: stack.id, name: stack.name },
-    traversal: request?.traversal ?? stack.traversal,
-    fence: resource.fence,
-    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
-    physical_id: resource.physical_id,
-    properties: request?.properties ?? resource.properties,
-    attributes: resource.attributes,
-    ...(resource.action === 'ADOPT' && adoptPart(stack, resource)),
-  };
-}
 
 /** Returns undefined when the request is no longer pending. */
 export function requestEnvelope(parameters: {
@@ -90,11 +69,6 @@ export function requestEnvelope(parameters: {
     return mint(resourceUpdate, { ...common, id, data: update });
   }
   return mint(plain[request.action], { ...common, id, data: full });
-}
-
-function adoptPart({ adopt }: StackDocument, { name }: ResourceDocument): Pick<ResourceRequest, 'adopt'> {
-  const data = adopt && Object.hasOwn(adopt, name) ? adopt[name] : undefined;
-  return isObject(data) ? { adopt: data } : {};
 }
 
 function nestedPart({

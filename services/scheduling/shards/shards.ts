@@ -14,17 +14,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { change, insertOnce } from '@anneal/store/change.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
-import type { SchedulingCollections } from '../collections.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import type { SchedulingCollections, ShardsDocument } from '../collections.ts';
 import { shardOf } from './shard-of.ts';
-
-export interface ShardsDocument extends Document {
-  readonly count: number;
-  /** The count before the last growth. */
-  readonly previous: number;
-  /** The shards of the previous count whose stacks have moved. */
-  readonly moved: readonly number[];
-}
 
 export interface Shards {
   readonly count: number;

@@ -1,8 +1,8 @@
 /** Checks of deletions: their order, the snapshot before them, and that none is repeated. */
 import type { ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
+import type { CheckedWorld } from './checked-world.ts';
 import { must } from './ledger.ts';
-import type { SimulatedWorld } from '../world.ts';
 
 /** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
 export function checkServed({ id, type, nested, request }: ResourceDocument): void {
@@ -13,7 +13,7 @@ export function checkServed({ id, type, nested, request }: ResourceDocument): vo
 }
 
 export function checkDeletion(
-  world: SimulatedWorld,
+  world: CheckedWorld,
   state: State,
   { id, name, request, nested }: ResourceDocument,
 ): void {

@@ -2,16 +2,16 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { goesToNothing, isVisit, representative, type ResourceDocument, type StackDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
+import type { CheckedWorld } from './checked-world.ts';
 import { must } from './ledger.ts';
 import { checkPassed } from './hooks.ts';
-import type { SimulatedWorld } from '../world.ts';
 
 /** Reasons for failure that an operator or a template caused: they are allowed even if no provider misbehaves. */
 const meant =
   /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
 
 /** Whether the stack, or the parent stack whose deadline it shares, waited for an operator at a hook. */
-function asksPerson(world: SimulatedWorld, { id, traversal, parent }: StackDocument): boolean {
+function asksPerson(world: CheckedWorld, { id, traversal, parent }: StackDocument): boolean {
   const waits = [...world.shellOf(id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
   const answered = [...world.passed].some(
     (passed) => passed.endsWith(` ${traversal}`) && / (pre|post)-(create|update|delete) /.test(passed),
@@ -20,7 +20,7 @@ function asksPerson(world: SimulatedWorld, { id, traversal, parent }: StackDocum
 }
 
 /** Checks the end of a traversal: after success, the stack matches the plan and has nothing else. */
-export function checkEnd(world: SimulatedWorld, state: State): void {
+export function checkEnd(world: CheckedWorld, state: State): void {
   const { stack } = state;
   const { reason } = stack;
   const wasLate = reason === 'Timed out' && asksPerson(world, stack);

@@ -5,7 +5,7 @@
 import type { StackAction, StackDocument } from '../../documents.ts';
 import type { FromParent, Input } from '../../protocol.ts';
 import { must } from './ledger.ts';
-import type { CheckedStep } from './invariants.ts';
+import type { CheckedStep } from './checked-world.ts';
 
 type Expected = 'refused' | 'nothing' | 'cancelled' | { readonly begins: StackAction } | undefined;
 

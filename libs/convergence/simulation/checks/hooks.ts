@@ -3,8 +3,8 @@ import type { EventRecord } from '../../protocol.ts';
 import type { ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import { must } from './ledger.ts';
-import type { CheckedStep } from './invariants.ts';
 import type { Shell } from '../shell.ts';
+import type { CheckedStep } from './checked-world.ts';
 
 /** Collects the hooks that the events report as passed, by incarnation, and also by traversal. */
 export function notePassed(passed: Set<string>, before: string, events: readonly EventRecord[]): void {

@@ -1,8 +1,8 @@
 /** Checks after every step, for any input: the invariants C1 to C10 of `step.ts`. */
-import type { Effect, Input, Outcome } from '../../protocol.ts';
+import type { Effect } from '../../protocol.ts';
 import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
-import { checkAnswer } from '../answers.ts';
+import { checkAnswer } from './answers.ts';
 import { must } from './ledger.ts';
 import { checkDeletion, checkServed } from './deletions.ts';
 import { checkEnd } from './ending.ts';
@@ -10,16 +10,9 @@ import { checkExpected } from './expected.ts';
 import { checkHooks, checkWaits, notePassed } from './hooks.ts';
 import { checkRecord } from './record.ts';
 import { checkStack } from './stack-record.ts';
-import type { SimulatedWorld } from '../world.ts';
+import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 
-export interface CheckedStep {
-  readonly before: StackDocument;
-  readonly state: State;
-  readonly inputs: readonly Input[];
-  readonly outcome: Outcome;
-}
-
-export function checkStep(world: SimulatedWorld, step: CheckedStep): void {
+export function checkStep(world: CheckedWorld, step: CheckedStep): void {
   const { outcome, state } = step;
   const { changes } = outcome;
   checkExpected(step);
@@ -57,7 +50,7 @@ export function checkStep(world: SimulatedWorld, step: CheckedStep): void {
 
 /** Checks a resource that is removed without a deletion: the plan, the stack or an operator must have asked for it. */
 function letGo(
-  world: SimulatedWorld,
+  world: CheckedWorld,
   { before, state: { stack }, inputs }: CheckedStep,
   resource: ResourceDocument | undefined,
 ): void {
@@ -75,7 +68,7 @@ function letGo(
 }
 
 function checkRequest(
-  world: SimulatedWorld,
+  world: CheckedWorld,
   { before, state, inputs, outcome }: CheckedStep,
   effect: Extract<Effect, { kind: 'request' }>,
 ): void {
@@ -165,7 +158,7 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
 }
 
 /** Checks a nested stack when it answers its parent stack. */
-function keepBooks(world: SimulatedWorld, { state, outcome }: CheckedStep): void {
+function keepBooks(world: CheckedWorld, { state, outcome }: CheckedStep): void {
   if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
   const { stack } = state;
   must(stack.parent !== null, 'a root stack answers a request');
@@ -173,7 +166,7 @@ function keepBooks(world: SimulatedWorld, { state, outcome }: CheckedStep): void
   if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }
 
-function checkPhase(world: SimulatedWorld, state: State, isPartial: boolean): void {
+function checkPhase(world: CheckedWorld, state: State, isPartial: boolean): void {
   const { phase, status, batch, action } = state.stack;
   must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
   const live = phase !== 'idle';

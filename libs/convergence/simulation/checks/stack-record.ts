@@ -1,13 +1,12 @@
 /** Checks of a stack document: the deadline and failures of its traversal, and the target of a rollback. */
 import { isVisit } from '../../documents.ts';
 import { must } from './ledger.ts';
-import type { CheckedStep } from './invariants.ts';
-import type { SimulatedWorld } from '../world.ts';
+import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 
 const minute = 60_000;
 const defaultMinutes = 60;
 
-export function checkStack(world: SimulatedWorld, { before, state, inputs, outcome }: CheckedStep): void {
+export function checkStack(world: CheckedWorld, { before, state, inputs, outcome }: CheckedStep): void {
   const { stack } = state;
   const { events } = outcome.changes;
   const live = stack.phase === 'converging';
@@ -78,7 +77,7 @@ function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }
 }
 
 /** Checks that the stack reports its failures by path, and none that did not happen in this traversal. */
-function checkFailures(world: SimulatedWorld, { before, state: { stack, resources }, outcome }: CheckedStep): void {
+function checkFailures(world: CheckedWorld, { before, state: { stack, resources }, outcome }: CheckedStep): void {
   const names = world.failed.get(stack.id) ?? new Set();
   world.failed.set(stack.id, names);
   let at = before.traversal;

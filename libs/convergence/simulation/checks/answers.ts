@@ -1,9 +1,8 @@
 /** Checks a response: the resource shows exactly what its provider answered. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
-import { must } from './checks/ledger.ts';
-import type { CheckedStep } from './checks/invariants.ts';
-import type { SimulatedWorld } from './world.ts';
+import { isNested, type PendingRequest, type ResourceDocument } from '../../documents.ts';
+import { must } from './ledger.ts';
+import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 
 const text = (value: unknown): string => JSON.stringify(value);
 
@@ -13,7 +12,7 @@ interface Answered {
   readonly request: PendingRequest;
 }
 
-export function checkAnswer(world: SimulatedWorld, step: CheckedStep): void {
+export function checkAnswer(world: CheckedWorld, step: CheckedStep): void {
   const [input] = step.inputs;
   if (input?.kind !== 'response' || step.inputs.length > 1) return;
   const { response } = input;
