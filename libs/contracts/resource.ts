@@ -49,6 +49,10 @@ export const nestedRequestSchema = z.object({
   environment: z.string().meta({ description: 'Content hashes, from the parent stack.' }),
   files: z.string(),
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
+  restores: z.boolean().optional().meta({
+    description:
+      'True when the tree is rolled back. No quota refuses such a request, because it restores what existed.',
+  }),
   resources_outside: z
     .number()
     .int()

@@ -41,6 +41,8 @@ export interface ParentLink {
   readonly fence: number;
   /** The nested stack has the same deadline as its parent stack. */
   readonly deadline: string;
+  /** The tree is rolled back. Ends when the nested stack begins an action by itself. */
+  readonly restores?: boolean;
 }
 
 export interface SnapshotRef {

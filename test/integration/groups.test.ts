@@ -313,6 +313,33 @@ describe('an autoscaling group', () => {
     });
   });
 
+  it('restores its size in a rollback that exceeds the quota of resources, also of templates in it', async () => {
+    await world.close();
+    world = await StackWorld.open({ ANNEAL_SCHEDULING_PROJECT_RESOURCES: '7' });
+    const withMore = (count: number, more = '') => {
+      const input = numbered(count);
+      return { ...input, template: input.template.replace('outputs:', `${more}outputs:`) };
+    };
+    // The group, two members, and a value in each.
+    const root = await world.createAndWait('s', withMore(2));
+    const failing = '  t: {type: OS::Heat::TestResource, depends_on: g, properties: {fail: true}}\n';
+    await world.update(root.id, withMore(1, failing));
+    expect(await world.settled(root.id)).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
+    const value = (name: string) => `  ${name}: {type: OS::Heat::Value, properties: {value: x}}\n`;
+    const filling = `heat_template_version: 2018-08-31\nresources:\n${['a', 'b', 'c'].map(value).join('')}`;
+    // A full project is counted again at most once a second.
+    await eventually(() => world.createAndWait('full', { template: filling }).catch(() => undefined));
+    await expect(world.create('one', { template: filling })).rejects.toMatchObject({ code: 'QuotaExceeded' });
+    await world.act(root.id, { kind: 'rollback' });
+    expect(await world.settled(root.id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });
+    expect(await namesIn(root.id)).toEqual(['0', '1']);
+    // The quota holds again for the next request.
+    await world.update(root.id, withMore(3));
+    const refused = await world.settled(root.id);
+    expect(refused).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
+    expect(refused.reason).toContain('ANNEAL_SCHEDULING_PROJECT_RESOURCES');
+  });
+
   it('changes its size, which the parent stack shows and keeps', async () => {
     const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
     expect(world.outputs(root)).toMatchObject({ size: 2, values: ['v', 'v'] });

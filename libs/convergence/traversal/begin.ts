@@ -44,6 +44,8 @@ export function begin(
     observe: false,
     suspended: action === 'SUSPEND' || (action === 'SNAPSHOT' && state.stack.suspended),
     snapshot: null,
+    // The rollback of the tree does not cover an action that the nested stack starts by itself.
+    ...(!transaction.isAsked && state.stack.parent?.restores && { parent: { ...state.stack.parent, restores: false } }),
     ...more,
   });
   announceStack(transaction, details);

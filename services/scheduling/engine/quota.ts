@@ -26,6 +26,8 @@ interface Added {
   readonly resources: number;
   /** Bytes of its contents. */
   readonly bytes: number;
+  /** Count it, and never refuse it. */
+  readonly restores?: boolean | undefined;
 }
 
 export interface Quotas {
@@ -125,12 +127,12 @@ export function createQuotas(parts: {
     count: async (project) => (await walkOnce(project)).bytes,
   });
   return {
-    async within({ project, stacks: newStacks, resources: newResources, bytes }, store) {
+    async within({ project, stacks: newStacks, resources: newResources, bytes, restores = false }, store) {
       // All counts at once, because a store may take seconds for each.
       const outcomes = await Promise.allSettled([
-        takeStack(project, newStacks),
-        takeResources(project, newResources),
-        takeBytes(project, bytes),
+        takeStack(project, { wanted: newStacks, restores }),
+        takeResources(project, { wanted: newResources, restores }),
+        takeBytes(project, { wanted: bytes, restores }),
       ]);
       const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       const taken = found.filter((outcome) => typeof outcome === 'function');
@@ -149,21 +151,30 @@ export function createQuotas(parts: {
   };
 }
 
-/** Refuses a new target that adds more resources or bytes than the project may have. Returns the refusal, if any. */
+/** What a request adds to a stack that exists: the contents of a new target, or data that a resource keeps. */
+export type Growth =
+  | {
+      readonly target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>;
+      /** A rollback is counted and never refused, because it restores what existed. */
+      readonly restores?: boolean | undefined;
+    }
+  | { readonly bytes: number };
+
+/** Admits what a client, a parent stack or a policy adds to a stack. Returns the refusal, if any. */
 export async function refuseGrowth(
   { quotas, plans, contents }: { quotas: Quotas; plans: Plans; contents: Contents },
-  target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>,
-  { stack, resources }: State,
+  { stack, resources }: Pick<State, 'stack' | 'resources'>,
+  growth: Growth,
 ): Promise<AnnealError | undefined> {
+  const { project } = stack;
+  const done = async (): Promise<void> => undefined;
+  if ('bytes' in growth) return quotas.within({ project, stacks: 0, resources: 0, bytes: growth.bytes }, done);
+  const { target, restores } = growth;
   const plan = await plans.get(target.plan);
   const added = Object.keys(plan.resources).length - resources.size;
   const bytes = (await contents.bytesOf(target, stack.depth)) - (stack.sizes?.contents ?? 0);
-  return quotas.within({ project: stack.project, stacks: 0, resources: added, bytes }, async () => undefined);
+  return quotas.within({ project, stacks: 0, resources: added, bytes, restores }, done);
 }
-
-/** Refuses data that a stack would keep. Returns the refusal, if any. */
-export const refuseBytes = (quotas: Quotas, { project }: StackDocument, bytes: number) =>
-  quotas.within({ project, stacks: 0, resources: 0, bytes }, async () => undefined);
 
 /** The live stacks of a project at one depth, by pages. */
 async function* liveStacks(
@@ -188,7 +199,7 @@ function createQuota(parts: {
   refusalOf: (most: number) => string;
   leastMs: number;
   count: (project: string) => Promise<number>;
-}): (project: string, wanted: number) => Promise<Taken | AnnealError> {
+}): (project: string, asked: { wanted: number; restores: boolean }) => Promise<Taken | AnnealError> {
   const { limit, what, refusalOf, leastMs, count } = parts;
   const usages = new Map<string, Usage>();
 
@@ -207,13 +218,13 @@ function createQuota(parts: {
     return usage.counting;
   };
 
-  return async (project, wanted) => {
+  return async (project, { wanted, restores }) => {
     if (wanted <= 0) return () => undefined;
     const usage = usages.get(project) ?? { counted: 0, countedAt: -Infinity, pending: 0, stored: 0 };
     usages.delete(project);
     usages.set(project, usage);
     forgetOldest(usages);
-    const isOver = (): boolean => usage.counted + usage.pending + wanted > limit.most;
+    const isOver = (): boolean => !restores && usage.counted + usage.pending + wanted > limit.most;
     const age = performance.now() - usage.countedAt;
     if (age > trustedMs || (isOver() && age >= leastMs)) await countAgain(project, usage);
     if (isOver()) {

@@ -63,7 +63,7 @@ export function createAdjust(parts: {
       deadline: new Date(now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
       cause: message,
     });
-    const refusal = await refuseGrowth({ quotas, plans, contents }, target, state);
+    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
     if (refusal) return ignore(refusal.message);
     const seconds = adjustment.cooldown ?? Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0);
     const members = next.members && { ...next.members, cooldown: { until: null, seconds } };

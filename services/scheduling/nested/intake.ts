@@ -121,7 +121,8 @@ export class NestedIntake {
     const added = Object.keys((await plans.get(target.plan)).resources).length;
     const own = isRoot(data) ? 1 : 0;
     const bytes = await contents.bytesOf(target, nested.depth);
-    return quotas.within({ project, stacks: own, resources: added, bytes }, () =>
+    const { restores } = nested;
+    return quotas.within({ project, stacks: own, resources: added, bytes, restores }, () =>
       this.#insert(message, { target, kept }),
     );
   }
@@ -182,7 +183,8 @@ export class NestedIntake {
             cause: message,
           });
       // A repeat was admitted before.
-      const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, compiled.target, state);
+      const growth = { target: compiled.target, restores: data.nested.restores };
+      const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, state, growth);
       if (refusal) {
         await this.#refuse(message, refusal);
         return undefined;
@@ -283,7 +285,7 @@ function adoptedGroup(wanted: StoredNestedRequest, resources: JsonObject | null)
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';
 
 function linkOf(message: Envelope, now: Date): ParentLink {
-  const { resource, stack, fence } = message.data as ResourceRequest;
+  const { resource, stack, fence, nested } = message.data as ResourceRequest;
   return {
     stack_id: stack.id,
     resource_id: resource.id,
@@ -291,6 +293,7 @@ function linkOf(message: Envelope, now: Date): ParentLink {
     action: actions.get(message.type) ?? 'create',
     fence,
     deadline: deadlineOf(message.data as ResourceRequest, now),
+    ...(nested?.restores && { restores: true }),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Refuses requests that would take a project over its quotas, before the core gets them. */
+/** Refuses requests of clients that would take a project over its quotas, before the core gets them. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonBytes } from '@anneal/contracts/json.ts';
@@ -7,7 +7,7 @@ import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
-import { refuseBytes, refuseGrowth, type Quotas } from '../engine/quota.ts';
+import { refuseGrowth, type Growth, type Quotas } from '../engine/quota.ts';
 import { bytesOfSnapshot } from '../read/snapshots.ts';
 
 /** Returns the refusal, if any. A repeat of a request that was taken is not refused. */
@@ -16,19 +16,23 @@ export async function refuseExcess(
   message: Envelope,
   state: State,
 ): Promise<AnnealError | undefined> {
-  const { stack } = state;
-  if (stack.recent.includes(message.id)) return undefined;
+  if (state.stack.recent.includes(message.id)) return undefined;
+  const growth = growthOf(message, state);
+  return growth && refuseGrowth(parts, state, growth);
+}
+
+function growthOf(message: Envelope, { stack }: State): Growth | undefined {
   switch (message.type) {
     case stackUpdate.type:
-      return refuseGrowth(parts, message.data as z.infer<typeof stackUpdate.data>, state);
+      return { target: message.data as z.infer<typeof stackUpdate.data> };
     case stackSignal.type: {
       // A resource keeps at most the whole signal.
       const { signal } = message.data as z.infer<typeof stackSignal.data>;
-      return refuseBytes(parts.quotas, stack, jsonBytes(signal));
+      return { bytes: jsonBytes(signal) };
     }
     case stackAct.type: {
       const { action } = message.data as z.infer<typeof stackAct.data>;
-      return action.kind === 'snapshot' ? refuseBytes(parts.quotas, stack, bytesOfSnapshot(stack)) : undefined;
+      return action.kind === 'snapshot' ? { bytes: bytesOfSnapshot(stack) } : undefined;
     }
     default:
       return undefined;

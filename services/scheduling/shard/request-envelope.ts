@@ -102,5 +102,6 @@ function nestedPart({
       update_policy: evaluation.written(planned.update_policy, { plan, stack }),
     },
     resources_outside: 0,
+    ...((stack.action === 'ROLLBACK' || stack.parent?.restores === true) && { restores: true }),
   };
 }
