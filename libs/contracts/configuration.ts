@@ -183,11 +183,22 @@ export const queueDelete = call('queue.delete', 'Delete a queue with its message
   question: inQueue,
   answer: z.object({}),
 });
+/** Zaqar's limit of the delay of a message, in seconds. */
+export const mostMessageDelay = 900;
 export const queuePost = call('queue.post', 'Put messages at the end of a queue.', {
   question: inQueue.extend({
     client_id: z.string(),
     messages: z
-      .array(z.object({ body: json, ttl: z.number().int().positive() }))
+      .array(
+        z.object({
+          body: json,
+          ttl: z.number().int().positive(),
+          delay: z.number().int().min(0).max(mostMessageDelay).optional().meta({
+            description:
+              'Seconds from its post during which it can be neither claimed nor popped nor listed. Absent: the `_default_message_delay` of the queue.',
+          }),
+        }),
+      )
       .min(1)
       .max(100),
   }),
@@ -199,6 +210,7 @@ export const queueMessages = call('queue.messages', 'Read messages without claim
     limit: limit.optional(),
     marker: z.string().optional(),
     include_claimed: z.boolean(),
+    include_delayed: z.boolean().optional(),
     echo: z.boolean().meta({ description: 'False leaves out the messages that `client_id` itself posted.' }),
     client_id: z.string(),
     host_id: z.string().optional().meta({

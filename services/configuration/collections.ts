@@ -32,6 +32,8 @@ export interface MessageDocument extends Document {
   readonly ttl: number;
   readonly created_at: number;
   readonly expires_at: number;
+  /** Until then it can be neither claimed nor popped nor listed. Milliseconds. Absent for a message without a delay. */
+  readonly delayed_until?: number;
   readonly claim_id: string | null;
   readonly claim_client: string | null;
   readonly claimed_at: number;

@@ -4,7 +4,7 @@ import * as contract from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { change } from '@anneal/store/change.ts';
-import { checkMetadata } from './dead-letter-queue.ts';
+import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
 import { handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
@@ -163,6 +163,7 @@ async function post(
   client_id: string,
   messages: readonly NewMessage[],
 ): Promise<void> {
+  if (queue.host) refuseDelays(queue, messages);
   if (queue.role === 'requests') refuseForeign(queue, messages);
   if (!queue.host || queue.role !== 'responses') {
     const limits = queue.host ? undefined : context.queues.limits;
@@ -178,6 +179,17 @@ async function post(
   await handlePosted(context, queue.host, posted);
   await hearOf(context, queue.host);
   await context.queues.wake(queue);
+}
+
+/** Refuses a delay in the queue of a host, because its messages are handled in order. */
+function refuseDelays({ name }: ResolvedQueue, messages: readonly NewMessage[]): void {
+  const mistakes = messages.flatMap(({ delay = 0 }, index) => {
+    const message = 'a queue of a host has no delays, because its messages are handled in order';
+    return delay > 0 ? [{ code: 'HostQueue', path: `messages.${index}.delay`, message }] : [];
+  });
+  if (mistakes.length === 0) return;
+  const lines = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `Rejected by queue ${name}: ${lines}`, { mistakes });
 }
 
 /** Refuses messages that an agent cannot read, because such a message would block the queue behind it. */

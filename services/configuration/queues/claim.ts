@@ -10,8 +10,9 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from '../collections.ts';
-import { claimBounds, moveToDeadLetters } from './dead-letter-queue.ts';
-import { dropMessage, firstMessage, isClaimed, messagesInOrder, type QueueContext } from './queue.ts';
+import { moveToDeadLetters } from './dead-letter-queue.ts';
+import { claimBounds } from './reserved-metadata.ts';
+import { dropMessage, firstMessage, isClaimed, isDelayed, messagesInOrder, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface ClaimRequest {
@@ -56,7 +57,8 @@ async function claimFree(context: QueueContext, request: ClaimRequest, limit: nu
   const taken: MessageDocument[] = [];
   const bounds = claimBounds((await context.collections.queues.get(request.queue.id))?.metadata ?? {});
   for await (const message of messagesInOrder(context, request.queue)) {
-    if (isClaimed(message, context.now())) continue;
+    const now = context.now();
+    if (isClaimed(message, now) || isDelayed(message, now)) continue;
     if (bounds && message.claim_count >= bounds.most) {
       await moveToDeadLetters(context, { from: request.queue, message, ...bounds });
       continue;

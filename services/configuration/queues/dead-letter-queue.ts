@@ -1,67 +1,16 @@
-/** Zaqar's reserved metadata of a user's queue: a message that was claimed too often moves to another queue. */
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+/** Moves a message that was claimed too often to another queue of the user. */
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { MessageDocument } from '../collections.ts';
 import { putMessages, type QueueContext } from './queue.ts';
-import type { QueueLimits } from './limits.ts';
 import { queueId, type ResolvedQueue } from './names.ts';
-
-const queueName = /^[A-Za-z0-9_-]{1,64}$/;
-
-interface Bounds {
-  readonly most: number;
-  readonly deadLetterQueue: string;
-  /** Seconds. Undefined keeps the time to live of the message. */
-  readonly ttl: number | undefined;
-}
-
-/** Undefined when the queue does not limit claims. */
-export function claimBounds(metadata: JsonObject): Bounds | undefined {
-  const { _max_claim_count: most, _dead_letter_queue: name, _dead_letter_queue_messages_ttl: ttl } = metadata;
-  if (typeof most !== 'number' || typeof name !== 'string') return undefined;
-  return { most, deadLetterQueue: name, ttl: typeof ttl === 'number' ? ttl : undefined };
-}
-
-/** @throws AnnealError InvalidRequest that names each key. */
-export function checkMetadata(
-  queue: ResolvedQueue,
-  metadata: JsonObject,
-  { deadLetterSeconds }: Pick<QueueLimits, 'deadLetterSeconds'>,
-): void {
-  const wrong = (key: string, valid: (value: Json) => boolean, rule: string): Mistake[] => {
-    const value = metadata[key];
-    if (value === undefined || value === null) return [];
-    if (queue.host) {
-      return [
-        { code: 'HostQueue', path: key, message: 'a queue of a host keeps its messages until they are answered' },
-      ];
-    }
-    return valid(value) ? [] : [{ code: 'InvalidMetadata', path: key, message: `must be ${rule}` }];
-  };
-  const count = (most: number) => (value: Json) =>
-    typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
-  const isOther = (value: Json) => typeof value === 'string' && queueName.test(value) && value !== queue.name;
-  const mistakes = [
-    ...wrong('_max_claim_count', count(1_000_000), 'an integer of at least 1'),
-    ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),
-    ...wrong(
-      '_dead_letter_queue_messages_ttl',
-      count(deadLetterSeconds.most),
-      `an integer number of seconds, at most ${deadLetterSeconds.most} (${deadLetterSeconds.setting})`,
-    ),
-  ];
-  if (mistakes.length === 0) return;
-  const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new AnnealError('InvalidRequest', `Cannot set the metadata of queue ${queue.name}: ${text}`, { mistakes });
-}
+import type { ClaimBounds } from './reserved-metadata.ts';
 
 /**
  * Adds the message to the other queue before removing it here. Its id there is derived, so a repeat adds no second one.
  */
 export async function moveToDeadLetters(
   context: QueueContext,
-  options: Bounds & { from: ResolvedQueue; message: MessageDocument },
+  options: ClaimBounds & { from: ResolvedQueue; message: MessageDocument },
 ): Promise<void> {
   const { from, message, deadLetterQueue, ttl } = options;
   const { project } = from;

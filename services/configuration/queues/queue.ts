@@ -4,6 +4,7 @@
  * Q1 Messages of a queue are ordered by a sequence number, which is assigned by compare-and-set on the queue.
  * Q2 A message that is added twice under one id exists once.
  * Q3 A message past its time to live is invisible, whether or not it has been swept.
+ * Q4 A delayed message is neither claimed nor popped nor listed before its time. It does not delay those behind it.
  */
 import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -14,6 +15,7 @@ import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
+import { defaultDelay } from './reserved-metadata.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface QueueContext {
@@ -35,6 +37,8 @@ export interface NewMessage {
   readonly id: string;
   readonly body: Json;
   readonly ttl: number;
+  /** Seconds. Absent: the default of the queue. */
+  readonly delay?: number | undefined;
 }
 
 const unclaimed = {
@@ -69,7 +73,7 @@ export function putMessages(
     const reserved = await reserve(context, queue, { added, limits });
     let { bytes } = reserved;
     const created_at = now();
-    const documents = missing.map((message, index) => ({
+    const documents = missing.map(({ delay = reserved.delay, ...message }, index) => ({
       bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
       id: message.id,
       queue: queue.id,
@@ -79,6 +83,7 @@ export function putMessages(
       ttl: message.ttl,
       created_at,
       expires_at: created_at + message.ttl * 1000,
+      ...(delay > 0 && { delayed_until: created_at + delay * 1000 }),
       ...unclaimed,
       handled: queue.role === 'responses' ? false : null,
     }));
@@ -88,20 +93,20 @@ export function putMessages(
   });
 }
 
-/** Reserves sequence numbers. Returns the first of them, and the bytes that the queue had before. */
+/** Reserves sequence numbers. Returns the first of them, the bytes that the queue had before, and its default delay. */
 async function reserve(
   context: QueueContext,
   queue: ResolvedQueue,
   { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
-): Promise<{ next: number; bytes: number }> {
+): Promise<{ next: number; bytes: number; delay: number }> {
   const { queues } = context.collections;
   const read = async (): Promise<QueueDocument> => {
     if (limits) await refuseQueue(context.collections, limits, queue);
     return (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
   };
-  let before = { next: 0, bytes: 0 };
+  let before = { next: 0, bytes: 0, delay: 0 };
   await change(queues, read, async (known) => {
-    before = { next: known.next, bytes: known.bytes ?? 0 };
+    before = { next: known.next, bytes: known.bytes ?? 0, delay: queue.host ? 0 : defaultDelay(known.metadata) };
     if (limits) {
       const oldest = await firstMessage(context, queue);
       await refuseMessages(context.collections, limits, { queue: known, oldest, added });
@@ -154,6 +159,9 @@ export async function* messagesInOrder(
 export const isClaimed = (message: MessageDocument, now: number): boolean =>
   message.claim_id !== null && message.claim_expires_at > now;
 
+/** Q4 */
+export const isDelayed = ({ delayed_until: until = 0 }: MessageDocument, now: number): boolean => until > now;
+
 /** True when secrets must be hidden: only the host itself sees the secrets in its waiting requests. */
 export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
   role === 'responses' || (role === 'requests' && asker !== host?.id);
@@ -188,6 +196,7 @@ export async function listMessages(
     limit: number;
     marker?: string | undefined;
     include_claimed: boolean;
+    include_delayed?: boolean | undefined;
     echo: boolean;
     client_id: string;
     host_id?: string | undefined;
@@ -207,6 +216,7 @@ export async function listMessages(
   for await (const message of messagesInOrder(context, queue, { after })) {
     if (!options.echo && message.client_id === options.client_id) continue;
     if (!options.include_claimed && isClaimed(message, now)) continue;
+    if (options.include_delayed !== true && isDelayed(message, now)) continue;
     messages.push(message);
     if (messages.length >= limit) break;
   }
@@ -296,7 +306,8 @@ export async function popMessages(context: QueueContext, queue: ResolvedQueue, c
   const { messages } = context.collections;
   const popped: QueueMessage[] = [];
   for await (const message of messagesInOrder(context, queue)) {
-    const free = !isClaimed(message, context.now());
+    const now = context.now();
+    const free = !isClaimed(message, now) && !isDelayed(message, now);
     if (free && (await messages.remove(message.id, message.version))) popped.push(shownMessage(context, message));
     if (popped.length >= count) break;
   }

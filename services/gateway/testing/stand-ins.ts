@@ -346,7 +346,10 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       queues.delete(data.queue);
       return {};
     }),
-    answer(context, queuePost, async ({ data }) => ({ ids: await post(data.queue, data.messages) })),
+    answer(context, queuePost, async ({ data }) => {
+      sent.push(JSON.stringify(data));
+      return { ids: await post(data.queue, data.messages) };
+    }),
     answer(context, queueMessages, async ({ data: { queue, ids, marker, limit, include_claimed: all } }) => {
       const { messages } = queueOf(queue);
       const from = messages.findIndex(({ id }) => id === marker) + 1;

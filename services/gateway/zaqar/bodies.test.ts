@@ -15,6 +15,7 @@ const call = (path: string, body: unknown) =>
 
 const [request, field] = ['Invalid API request', 'Invalid request body'];
 const range = 'may not exceed 100 seconds (ANNEAL_GATEWAY_MESSAGE_SECONDS), and must be at least 1 seconds long.';
+const delayRange = 'The delay for a message may not exceed 900 seconds, and must be at least 0 seconds long.';
 const purges = (types: unknown) =>
   `The "resource_types" of a purge are a list of messages and subscriptions, not ${JSON.stringify(types)}.`;
 const refused: [path: string, body: unknown, title: string, description: string][] = [
@@ -27,6 +28,9 @@ const refused: [path: string, body: unknown, title: string, description: string]
   ['messages', { messages: [{ body: 1, ttl: 'x' }] }, field, 'The value of the "ttl" field must be a int.'],
   ['messages', { messages: [{ body: 1, ttl: 1.5 }] }, field, 'The value of the "ttl" field must be a int.'],
   ['messages', { messages: [{ body: 1, ttl: 101 }] }, request, `The TTL for a message ${range}`],
+  ['messages', { messages: [{ body: 1, delay: '5' }] }, field, 'The value of the "delay" field must be a int.'],
+  ['messages', { messages: [{ body: 1, delay: 901 }] }, request, delayRange],
+  ['messages', { messages: [{ body: 1, delay: -1 }] }, request, delayRange],
   ['messages', { messages: [{ body: 1, ttl: 0 }] }, request, `The TTL for a message ${range}`],
   ['claims', { ttl: true }, field, 'The value of the "ttl" field must be a int.'],
   ['claims', { grace: '1' }, field, 'The value of the "grace" field must be a int.'],
@@ -64,3 +68,16 @@ it.each(['{"__proto__": {"ttl": 60}}', '{"constructor": {"prototype": {"ttl": 60
     ]);
   },
 );
+
+it('passes the delay of a message on', async () => {
+  const messages = [
+    { body: 'first', delay: 30 },
+    { body: 'second', delay: null },
+  ];
+  expect((await call('messages', { messages })).status).toBe(201);
+  const posted = JSON.parse(gateway.behind.sent.at(-1) ?? '{}') as { messages: unknown };
+  expect(posted.messages).toEqual([
+    { body: 'first', ttl: 100, delay: 30 },
+    { body: 'second', ttl: 100 },
+  ]);
+});

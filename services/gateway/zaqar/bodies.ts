@@ -1,4 +1,5 @@
 /** Bodies of queue requests. Invalid ones are refused in Zaqar's words, at the first mistake. */
+import { mostMessageDelay } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';
@@ -9,6 +10,8 @@ export interface PostedMessage {
   readonly body: Json;
   /** Seconds. */
   readonly ttl: number;
+  /** Seconds. Absent: the default of the queue. */
+  readonly delay?: number;
 }
 
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
@@ -42,6 +45,7 @@ function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits)
   const message = z.object({
     body: z.custom<Json>((body) => body !== undefined, { error: 'Missing "body" field.' }),
     ttl,
+    delay: delaySchema,
   });
   return (
     z
@@ -52,9 +56,26 @@ function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits)
           `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
       })
       // Reads the messages only if their number is allowed.
-      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message)))
+      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaultDelay)))
   );
 }
+
+const delayRange = `The delay for a message may not exceed ${mostMessageDelay} seconds, and must be at least 0 seconds long.`;
+const delaySchema = z
+  .int({
+    error: ({ code }) => (code === 'invalid_type' ? 'The value of the "delay" field must be a int.' : delayRange),
+  })
+  .min(0, { error: delayRange })
+  .max(mostMessageDelay, { error: delayRange })
+  .nullish();
+
+const withoutDefaultDelay = ({
+  delay,
+  ...message
+}: Omit<PostedMessage, 'delay'> & { delay?: number | null | undefined }) => ({
+  ...message,
+  ...(typeof delay === 'number' && { delay }),
+});
 
 const purgeable: readonly unknown[] = ['messages', 'subscriptions'];
 const purgeSchema = z.object({

@@ -37,10 +37,10 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
 }
 
 /** Adds the request id from the queue's name to an answer without an id. */
-const answering = (id: string, { body, ttl }: PostedMessage): PostedMessage => ({
-  body: isObject(body) && body['id'] === undefined ? { ...body, id } : body,
-  ttl,
-});
+const answering = (id: string, message: PostedMessage): PostedMessage => {
+  const { body } = message;
+  return isObject(body) && body['id'] === undefined ? { ...message, body: { ...body, id } } : message;
+};
 
 /**
  * The client id of a poster. A host is known by its token. Users send one, so that they need not see their own

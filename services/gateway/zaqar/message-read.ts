@@ -33,12 +33,14 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const limit = limitOf(request, limits);
     const echo = queryBoolean(request, 'echo') ?? false;
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
+    const delayed = queryBoolean(request, 'include_delayed') ?? false;
     const marker = queryValue(request, 'marker');
     const page = await read(ask, access, {
       ...asHost(request),
       limit,
       echo,
       include_claimed: claimed,
+      ...(delayed && { include_delayed: true }),
       client_id: client,
       ...(marker !== undefined && { marker }),
     });
@@ -49,6 +51,7 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
       limit: String(limit),
       ...(echo && { echo: 'true' }),
       ...(claimed && { include_claimed: 'true' }),
+      ...(delayed && { include_delayed: 'true' }),
       marker: page.marker ?? page.messages.at(-1)?.id ?? '',
     });
     return reply.send({

@@ -1,0 +1,67 @@
+/** Zaqar's reserved metadata of a user's queue: what Anneal honours of it, and its values. Pure. */
+import { mostMessageDelay } from '@anneal/contracts/configuration.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { QueueLimits } from './limits.ts';
+import type { ResolvedQueue } from './names.ts';
+
+const queueName = /^[A-Za-z0-9_-]{1,64}$/;
+
+export interface ClaimBounds {
+  readonly most: number;
+  readonly deadLetterQueue: string;
+  /** Seconds. Undefined keeps the time to live of the message. */
+  readonly ttl: number | undefined;
+}
+
+/** Undefined when the queue does not limit claims. */
+export function claimBounds(metadata: JsonObject): ClaimBounds | undefined {
+  const { _max_claim_count: most, _dead_letter_queue: name, _dead_letter_queue_messages_ttl: ttl } = metadata;
+  if (typeof most !== 'number' || typeof name !== 'string') return undefined;
+  return { most, deadLetterQueue: name, ttl: typeof ttl === 'number' ? ttl : undefined };
+}
+
+/** Seconds by which the queue delays a message that names no delay itself. */
+export function defaultDelay({ _default_message_delay: seconds }: JsonObject): number {
+  return typeof seconds === 'number' ? seconds : 0;
+}
+
+/** @throws AnnealError InvalidRequest that names each key. */
+export function checkMetadata(
+  queue: ResolvedQueue,
+  metadata: JsonObject,
+  { deadLetterSeconds }: Pick<QueueLimits, 'deadLetterSeconds'>,
+): void {
+  const wrong = (key: string, valid: (value: Json) => boolean, rule: string): Mistake[] => {
+    const value = metadata[key];
+    if (value === undefined || value === null) return [];
+    if (queue.host) {
+      return [
+        { code: 'HostQueue', path: key, message: 'a queue of a host keeps its messages until they are answered' },
+      ];
+    }
+    return valid(value) ? [] : [{ code: 'InvalidMetadata', path: key, message: `must be ${rule}` }];
+  };
+  const count =
+    (most: number, least = 1) =>
+    (value: Json) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+  const isOther = (value: Json) => typeof value === 'string' && queueName.test(value) && value !== queue.name;
+  const mistakes = [
+    ...wrong(
+      '_default_message_delay',
+      count(mostMessageDelay, 0),
+      `an integer number of seconds, at most ${mostMessageDelay}`,
+    ),
+    ...wrong('_max_claim_count', count(1_000_000), 'an integer of at least 1'),
+    ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),
+    ...wrong(
+      '_dead_letter_queue_messages_ttl',
+      count(deadLetterSeconds.most),
+      `an integer number of seconds, at most ${deadLetterSeconds.most} (${deadLetterSeconds.setting})`,
+    ),
+  ];
+  if (mistakes.length === 0) return;
+  const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `Cannot set the metadata of queue ${queue.name}: ${text}`, { mistakes });
+}
