@@ -151,7 +151,7 @@ export function createQuotas(parts: {
   };
 }
 
-/** What a request adds to a stack that exists: the contents of a new target, or data that a resource keeps. */
+/** The growth of a stack that exists: the contents of a new target, or data that a resource keeps. */
 export type Growth =
   | {
       readonly target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>;
