@@ -94,7 +94,7 @@ export function answerSimulatedParent(
 
 function linkOf(resource: ResourceDocument): NonNullable<StackDocument['parent']> {
   const { id, name, stack_id, request } = resource;
-  must(request !== null, `${id} waits for nothing`);
+  must(request !== null, `${id} has no pending request to answer`);
   const { action, fence, deadline } = request;
   return { stack_id, resource_id: id, resource_name: name, action, fence, deadline };
 }

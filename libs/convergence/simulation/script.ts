@@ -68,7 +68,7 @@ export class Script {
   /** Runs until nothing is left to do, and checks the final status, if given. */
   ends(status?: string): this {
     this.world.run(() => this.world.stack('s').phase === 'idle' && this.quiet());
-    if (status !== undefined) must(this.status === status, `it ended ${this.status}, and not ${status}`);
+    if (status !== undefined) must(this.status === status, `the stack ended ${this.status}, expected ${status}`);
     return this;
   }
 

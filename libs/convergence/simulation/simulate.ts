@@ -94,7 +94,7 @@ function leaveInPeace(
     if (phase() === 'idle') break;
     if (phase() === 'paused') world.take(root, [{ kind: 'rollback', id: id('rollback'), cancel: false }]);
   }
-  must(phase() === 'idle', `a traversal is left, ${phase()}`);
+  must(phase() === 'idle', `a traversal still runs: ${phase()}`);
   world.calm = true;
   if (world.stack(root).suspended) {
     world.take(root, [{ kind: 'visit', id: id('resume'), action: 'RESUME' }]);
@@ -108,7 +108,7 @@ function leaveInPeace(
     if (status === 'COMPLETE') nestedFollow(world);
     must(
       status === 'COMPLETE' || /restricted|Lifecycle hook|broken|external_id/.test(reason),
-      `a stack that can finish does not: ${reason}`,
+      `a stack that can complete does not: ${reason}`,
     );
     // A stack that rolled back tries the update again each time, so check only a successful UPDATE.
     if (status === 'COMPLETE' && world.stack(root).action === 'UPDATE') idempotent(world, last, id);
@@ -118,10 +118,10 @@ function leaveInPeace(
     settle(world, id);
   }
   const { deleted_at, status, reason } = world.stack(root);
-  must(deleted_at !== null && status === 'COMPLETE', `delete does not end: ${reason}`);
+  must(deleted_at !== null && status === 'COMPLETE', `the deletion does not complete: ${reason}`);
   for (const [stack, shell] of world.shells) {
     const orphaned = shell.stored.stack.deleted_at === null;
-    must(orphaned || world.books.countOf(stack) === 0, `C6: something is left of ${stack} after the deletion`);
+    must(orphaned || world.books.countOf(stack) === 0, `C6: objects of ${stack} are left after the deletion`);
   }
   for (const [snapshot, how] of world.snapshots) must(how !== 'IN_PROGRESS', `the snapshot ${snapshot} never ended`);
 }
@@ -140,7 +140,10 @@ function nestedFollow(world: SimulatedWorld): void {
         continue;
       const { target, status } = world.stack(resource.id);
       const wanted = world.addPlan(nestedPlan(resource.properties));
-      must(target.plan === wanted && status === 'COMPLETE', `${resource.id} is not where its resource says`);
+      must(
+        target.plan === wanted && status === 'COMPLETE',
+        `${resource.id} has not reached the target that its resource names`,
+      );
     }
   }
 }
@@ -155,8 +158,8 @@ function idempotent(world: SimulatedWorld, last: Input, id: (what: string) => st
     const waits = Object.values(last.plan.resources).some(({ hooks: at }) => at?.includes('pre-update'));
     if (again === 0 || waits) continue;
     const requests = changes.effects.filter(({ kind: what }) => what === 'request');
-    must(requests.length === 0 && changes.resources.size === 0, 'C8: what is unchanged was sent or written');
-    must(world.stack(root).status === 'COMPLETE', 'an update of nothing does not end at once');
+    must(requests.length === 0 && changes.resources.size === 0, 'C8: an unchanged resource was sent or written');
+    must(world.stack(root).status === 'COMPLETE', 'an update without a change does not complete at once');
   }
 }
 

@@ -161,7 +161,7 @@ export class SimulatedWorld implements CheckedWorld {
   /** Runs until `until` is true, or no event is left. */
   run(until: () => boolean = () => false): void {
     for (let guard = 0; !until(); guard += 1) {
-      must(guard < 50_000, 'it never ends');
+      must(guard < 50_000, 'the run does not end within 50,000 events');
       if (!this.clock.tick()) return;
     }
   }

@@ -22,7 +22,7 @@ export function checkAnswer(world: CheckedWorld, step: CheckedStep): void {
     const said = step.outcome.changes.events.some(
       ({ resource_id, action }) => resource_id === before.id && action === 'SIGNAL',
     );
-    must(said || response.status === 'in progress', `${before.id} was signalled, and no event reports it`);
+    must(said || response.status === 'in progress', `${before.id} was signalled, but no event reports it`);
     return;
   }
   const { request } = before;
@@ -35,12 +35,18 @@ export function checkAnswer(world: CheckedWorld, step: CheckedStep): void {
 
 function checkProgress({ state, outcome }: CheckedStep, { response, before }: Answered): void {
   const after = state.resources.get(before.id);
-  must(after?.request?.fence === before.request?.fence, `${before.id} is in progress without a request`);
-  must(after?.reason === (response.message ?? before.reason), `${before.id} does not say what its provider does`);
+  must(after?.request?.fence === before.request?.fence, `${before.id} is in progress, but its document has no request`);
+  must(after?.reason === (response.message ?? before.reason), `${before.id} does not show the message of its provider`);
   const { physical_id = before.physical_id } = response;
-  must(after?.physical_id === physical_id, `${before.id} does not show its object while its provider is at it`);
+  must(
+    after?.physical_id === physical_id,
+    `${before.id} does not show the id that its provider reported while in progress`,
+  );
   const news = response.message !== undefined && response.message !== before.reason;
-  must(news || !outcome.changes.resources.has(before.id) || response.physical_id !== undefined, 'no news are written');
+  must(
+    news || !outcome.changes.resources.has(before.id) || response.physical_id !== undefined,
+    'a response that reports nothing new is written',
+  );
 }
 
 /** Checks the parts of the response that nothing later in the same step may change. */
@@ -48,30 +54,30 @@ function checkComplete(step: CheckedStep, { response, before, request }: Answere
   const { stack, resources } = step.state;
   const after = resources.get(before.id);
   const { id } = before;
-  must(firstEvent(step, id) === 'COMPLETE', `${id} was answered as complete, and no event reports it`);
+  must(firstEvent(step, id) === 'COMPLETE', `${id} was completed by its provider, but no event reports it`);
   if (!after) return;
   for (const field of ['physical_id', 'attributes', 'snapshot'] as const)
     must(
       response[field] === undefined || text(after[field]) === text(response[field]),
-      `${field} of ${id} is not kept`,
+      `${field} of ${id} differs from the response`,
     );
   const applied = request.action === 'create' || request.action === 'update' || before.action === 'ADOPT';
   // From the stack before the response, because this response may have ended the traversal.
   const looked = request.action === 'check' && step.before.observe;
   if (!applied) {
     const left = before.attempted !== null && after.attempted === null;
-    must(!left, `${request.action} of ${id} forgets what a failed update left behind`);
+    must(!left, `${request.action} of ${id} loses the properties that a failed update attempted`);
     must(looked || text(after.properties) === text(before.properties), `${request.action} changes properties of ${id}`);
     return;
   }
-  must(text(after.properties) === text(request.properties), `${id} does not say what was applied`);
-  must(after.attempted === null && !after.must_replace, `${id} is whole, and something is left of before`);
-  must(after.drift.length === 0, `${id} was applied again, and still drifts`);
+  must(text(after.properties) === text(request.properties), `${id} does not show the properties that were applied`);
+  must(after.attempted === null && !after.must_replace, `${id} is complete, but a mark of its earlier failure is left`);
+  must(after.drift.length === 0, `${id} was applied again, but still shows a drift`);
   if (after.request || request.traversal !== stack.traversal) return;
   for (const field of ['requires', 'digest', 'source'] as const)
-    must(text(after[field]) === text(request[field]), `${field} of ${id} is not that of what was applied`);
+    must(text(after[field]) === text(request[field]), `${field} of ${id} differs from the request that was applied`);
   // A requirement that it does not read may have changed meanwhile: then the resource was compared again, and matched.
-  must(after.seen_at >= request.seen_at, `${id} is said to have looked before it did`);
+  must(after.seen_at >= request.seen_at, `${id} shows an earlier evaluation than that of its request`);
 }
 
 function checkFailed(step: CheckedStep, { response, before, request }: Answered): void {
@@ -82,28 +88,34 @@ function checkFailed(step: CheckedStep, { response, before, request }: Answered)
   if (after?.request?.not_before) return;
   const physical = response.physical_id;
   if (after && physical !== undefined && before.physical_id === null)
-    must(after.physical_id === physical, `${id} failed, and what it left is not known`);
+    must(after.physical_id === physical, `${id} failed, but its document lacks the id of the object that may be left`);
   const replaced = response.replace === true && request.action === 'update';
   if (replaced) {
-    must(!after || after.must_replace || after.status !== 'FAILED', `${id} is not known to need a replacement`);
+    must(
+      !after || after.must_replace || after.status !== 'FAILED',
+      `${id} needs a replacement, but its document does not say so`,
+    );
     return;
   }
   const looked = request.action === 'check' && step.before.observe && request.traversal === step.before.traversal;
   if (looked && before.action !== 'ADOPT') {
     const gone = response.error?.code === 'NotFound' || (response.drift?.length ?? 0) > 0;
-    must(firstEvent(step, id) === (gone ? 'FAILED' : 'COMPLETE'), `a look at ${id} is not taken for what it is`);
+    must(
+      firstEvent(step, id) === (gone ? 'FAILED' : 'COMPLETE'),
+      `the result of a check of ${id} before an update is reported as the opposite`,
+    );
     return;
   }
   const said = step.outcome.changes.events.some((event) => event.resource_id === id && event.status === 'FAILED');
-  must(said, `${id} failed, and no event reports it`);
+  must(said, `${id} failed, but no event reports it`);
   // A missing object has nothing to save: its deletion continues.
   const saves = request.action === 'snapshot' && step.before.action !== 'SNAPSHOT';
   if (saves && response.error?.code === 'NotFound') return;
   const wanted = request.traversal === step.before.traversal && step.before.phase !== 'idle';
   const named = stack.failures.some(({ resource }) => resource.split('.')[0] === before.name);
-  must(!wanted || step.before.status === 'FAILED' || named, `${id} failed, and its stack does not say so`);
+  must(!wanted || step.before.status === 'FAILED' || named, `${id} failed, but its stack does not list it`);
   if (request.action === 'update' && after && !isNested(after))
-    must(after.attempted !== null, `${id} failed an update, and its attempted properties are not recorded`);
+    must(after.attempted !== null, `${id} failed an update, but its attempted properties are not recorded`);
 }
 
 const firstEvent = ({ outcome }: CheckedStep, id: string): string | undefined =>

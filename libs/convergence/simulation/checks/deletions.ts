@@ -7,9 +7,9 @@ import { must } from './ledger.ts';
 /** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
 export function checkServed({ id, type, nested, request }: ResourceDocument): void {
   if (!request || nested !== null) return;
-  must(type !== 'Instant', `${id} costs nothing, and is asked by a message`);
+  must(type !== 'Instant', `${id} is answered within the step, but a request is sent for it`);
   const basic = request.action === 'create' || request.action === 'update' || request.action === 'delete';
-  must(basic || type === 'Test', `${id} is asked to ${request.action}, which ${type} does not serve`);
+  must(basic || type === 'Test', `${id} is sent ${request.action}, which ${type} does not serve`);
 }
 
 export function checkDeletion(
@@ -22,15 +22,18 @@ export function checkDeletion(
   const { stored } = world.shellOf(stack.id);
   const before = stored.resources.get(id);
   if (!before) return;
-  must(before.action !== 'DELETE' || before.status !== 'COMPLETE', `${id} is deleted, and is to be once more`);
+  must(
+    before.action !== 'DELETE' || before.status !== 'COMPLETE',
+    `${id} is deleted already, but is sent a further delete request`,
+  );
   if (!stack.abandoned) {
     const kept = before.skipped !== null && before.action === 'DELETE' && before.status === 'FAILED';
-    must(!kept, `${id} was to be left as it is, and is deleted`);
+    must(!kept, `${id} was skipped by an operator, but is deleted`);
     // A waiting resource, or one whose update is refused and rolled back, may fail in this same step: nothing to save.
     const failed = before.hook !== null || (stack.action === 'ROLLBACK' && stored.stack.traversal !== stack.traversal);
     const whole = before.status === 'COMPLETE' && !failed && before.action !== 'INIT' && before.action !== 'SNAPSHOT';
     const saved = before.deletion_policy !== 'Snapshot' || before.type !== 'Test' || nested !== null;
-    must(saved || !whole, `${id} is deleted without the snapshot that was wanted`);
+    must(saved || !whole, `${id} is deleted without the snapshot that its policy requires`);
   }
   // A retry after a conflict: the deletion was decided when all new resources were complete; later changes do not
   // count.
@@ -46,12 +49,15 @@ export function checkDeletion(
         one.external || one.skipped !== null || (value?.kind === 'literal' && one.properties['value'] === value.value)
       );
     });
-    must(stands, `${id} is deleted, and ${wanted} may still fail`);
+    must(stands, `${id} is deleted while ${wanted} may still fail`);
   }
 }
 
 /** Checks that a snapshot begins, and ends once. */
 export function checkSnapshot(before: string | undefined, now: string): void {
-  must(before !== undefined || now === 'IN_PROGRESS', `a snapshot is ${now}, and was never begun`);
-  must(before === undefined || before === 'IN_PROGRESS' || before === now || now === 'IN_PROGRESS', 'it ended twice');
+  must(before !== undefined || now === 'IN_PROGRESS', `a snapshot is ${now}, but never began`);
+  must(
+    before === undefined || before === 'IN_PROGRESS' || before === now || now === 'IN_PROGRESS',
+    'a snapshot ended twice',
+  );
 }

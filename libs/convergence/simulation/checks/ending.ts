@@ -25,16 +25,19 @@ export function checkEnd(world: CheckedWorld, state: State): void {
   const { reason } = stack;
   const wasLate = reason === 'Timed out' && asksPerson(world, stack);
   const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || wasLate;
-  must(may, `it failed, though no provider misbehaved: ${reason}`);
+  must(may, `the stack failed although no provider misbehaved: ${reason}`);
   if (stack.status !== 'COMPLETE') return;
-  must(stack.adopt === null, 'it was taken over, and would be once more');
+  must(stack.adopt === null, 'the adoption is complete, but its data is left in the stack');
   const whole = `Stack ${stack.action} completed successfully`;
   must(reason === whole || (stack.action === 'CHECK' && reason.startsWith(whole)), reason);
   if (isVisit(stack.action)) {
     for (const { id, type, action, name, skipped } of state.resources.values()) {
       const found = world.books.physical.get(id);
       if (!found || type !== 'Test' || skipped !== null || (action !== 'SUSPEND' && action !== 'RESUME')) continue;
-      must(found.suspended === (action === 'SUSPEND'), `${name} is not in the state that ${stack.action} leaves`);
+      must(
+        found.suspended === (action === 'SUSPEND'),
+        `${name} is not in the state in which ${stack.action} leaves a resource`,
+      );
     }
     checkVisited(state);
     return;
@@ -42,24 +45,27 @@ export function checkEnd(world: CheckedWorld, state: State): void {
   const wanted = goesToNothing(stack) ? {} : state.plan.resources;
   checkPassed(state, world.passed);
   if (!goesToNothing(stack))
-    must(stack.complete?.plan === stack.target.plan, 'what was reached is not what to go back to');
+    must(stack.complete?.plan === stack.target.plan, 'the target of a rollback is not the target that was reached');
   must(
     stack.action !== 'DELETE' || (stack.complete === null && stack.live_name === stack.id),
-    'it is deleted, and keeps its name',
+    'the stack is deleted, but still owns its name',
   );
   const temporary = new Set(state.plan.rolling?.temporary ?? []);
   const names = Object.keys(wanted).filter((name) => !temporary.has(name));
   must(state.resources.size === names.length, `C7: ${stack.action} of ${stack.id} left an original`);
   for (const resource of state.resources.values()) {
     const planned = wanted[resource.name];
-    must(planned !== undefined, `${resource.name} is wanted no longer`);
+    must(planned !== undefined, `${resource.name} is no longer in the plan, but still exists`);
     checkKept(resource, planned);
     must(resource.skipped === null || resource.skipped === stack.target.plan, `${resource.id} is still skipped`);
     if (resource.skipped !== null || resource.external) continue;
     for (const name of ['value', 'kind'] as const) {
       const expression = planned.properties[name];
       const value = expression?.kind === 'literal' ? expression.value : undefined;
-      must(resource.properties[name] === value, `${resource.name} is not as ${stack.action} of ${stack.id} wanted it`);
+      must(
+        resource.properties[name] === value,
+        `${resource.name} differs from the plan after ${stack.action} of ${stack.id}`,
+      );
     }
     must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
     const due = planned.renewed === true && resource.revision !== stack.target.revision;
@@ -71,27 +77,33 @@ export function checkEnd(world: CheckedWorld, state: State): void {
     const read = JSON.stringify(resource.properties['from']);
     // An unsolicited change after the read is followed by the next update only.
     const late = peers.some((peer) => peer && world.changedUnasked.get(peer.id) === stack.traversal);
-    must(late || read === shown, `${resource.name} did not follow what it reads: ${read}, ${shown}`);
+    must(late || read === shown, `${resource.name} has ${read}, but the attribute that it reads is ${shown}`);
     const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
     must(
       JSON.stringify(used.toSorted()) === JSON.stringify([...planned.requires].sort()),
-      `${resource.name} uses ${used.join()}, and was to use ${planned.requires.join()}`,
+      `${resource.name} uses ${used.join()}, but the plan requires ${planned.requires.join()}`,
     );
   }
-  if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
+  if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: objects of ${stack.id} are left`);
 }
 
 /** Checks the fields of a document that come from the plan, besides the properties. */
 function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   const { id } = resource;
-  must(resource.type === planned.type || resource.skipped !== null, `${id} is a ${resource.type}`);
+  must(
+    resource.type === planned.type || resource.skipped !== null,
+    `${id} has the type ${resource.type}, but the plan says ${planned.type}`,
+  );
   const settled = resource.skipped === null && !resource.external;
-  must(!settled || resource.digest === (planned.digest ?? null), `${id} does not know by which entry it was made`);
+  must(
+    !settled || resource.digest === (planned.digest ?? null),
+    `${id} does not name the plan entry that it was made from`,
+  );
   must(
     resource.replaced_by === null &&
       !resource.must_replace &&
       (resource.attempted === null || resource.nested !== null),
-    `${id} is complete, and something is left of before`,
+    `${id} is complete, but a mark of an earlier action is left`,
   );
   must(
     resource.deletion_policy === (planned.deletion_policy ?? 'Delete'),
@@ -110,7 +122,7 @@ function checkKept(resource: ResourceDocument, planned: PlanResource): void {
     `${id} has other hooks than the plan says`,
   );
   const made = resource.source === (planned.nested?.digest ?? null) || resource.skipped !== null || resource.external;
-  must(made, `${id} was made of something else`);
+  must(made, `${id} was made from a different nested template`);
 }
 
 /** Checks that a successful visit reached every existing resource. */

@@ -73,7 +73,7 @@ export function checkExpected({ before, inputs, outcome: { changes, refusals } }
   if (input.kind === 'signal' && !repeated && !refusals.has(input.id)) {
     const { signal } = input;
     const unset = typeof signal === 'object' && signal !== null && 'unset_hook' in signal;
-    must(unset || changes.effects.some(({ kind }) => kind === 'signal'), 'a signal is not handed on');
+    must(unset || changes.effects.some(({ kind }) => kind === 'signal'), 'a signal is not sent to its provider');
   }
   if (expected === undefined) return;
   const what = `${input.kind} of ${before.action}_${before.status}, ${before.phase}`;
@@ -87,14 +87,14 @@ export function checkExpected({ before, inputs, outcome: { changes, refusals } }
     `${what} is ${expected === 'refused' ? 'not ' : ''}refused`,
   );
   if (expected === 'refused' || expected === 'nothing') {
-    must(stackEvents.length === 0 && changes.resources.size === 0, `${what} does something`);
+    must(stackEvents.length === 0 && changes.resources.size === 0, `${what} changes something, but must not`);
     return;
   }
   const [first] = stackEvents;
   if (expected === 'cancelled') {
     const reason = `Stack ${before.action} cancelled`;
     must(first?.status === 'FAILED' && first.reason === reason, `${what} does not cancel it`);
-    must(changes.stack.traversal !== before.traversal, `${what} leaves the traversal`);
+    must(changes.stack.traversal !== before.traversal, `${what} keeps the traversal, but must end it`);
     return;
   }
   const begun =

@@ -29,7 +29,10 @@ export function checkHooks(
   if (!request || before?.request || request.fence > (before?.fence ?? 0) + 1) return;
   const planned = plan.resources[name];
   const asked = (hook: string): void =>
-    must(passed.has(`${id} ${hook} ${stack.traversal}`), `${id} passed ${hook} unasked`);
+    must(
+      passed.has(`${id} ${hook} ${stack.traversal}`),
+      `${id} passed ${hook} before a client or the default completed it`,
+    );
   const waits = (
     hook: string,
     lifecycle: ResourceDocument['lifecycle_hooks'] = planned?.lifecycle_hooks ?? [],
@@ -61,11 +64,12 @@ export function checkPassed({ stack, plan, resources }: State, passed: ReadonlyS
     const hooks = planned?.hooks ?? [];
     const is = (hook: string): boolean => passed.has(`${id} ${hook}`);
     if (action === 'CREATE' && stack.action === 'CREATE' && hooks.includes('post-create'))
-      must(is('post-create'), `${id} passed post-create unasked`);
+      must(is('post-create'), `${id} passed post-create before a client cleared it`);
     if (action === 'UPDATE' && hooks.includes('post-update'))
-      must(is('post-update'), `${id} passed post-update unasked`);
+      must(is('post-update'), `${id} passed post-update before a client cleared it`);
     const launches = planned?.lifecycle_hooks?.some(({ transition }) => transition === 'launching') ?? false;
-    if (action === 'CREATE' && launches) must(is('launching'), `${id} passed launching unasked`);
+    if (action === 'CREATE' && launches)
+      must(is('launching'), `${id} passed launching before a client or the default completed it`);
   }
 }
 
@@ -79,25 +83,29 @@ export function checkWaits(
     changes.events.some(({ resource_id, hook }) => resource_id === id && hook?.token === token && hook.state === what);
   for (const { id, hook, request } of changes.resources.values()) {
     const before = stored.resources.get(id)?.hook ?? null;
-    if (before && before.token !== hook?.token) must(said(id, before.token, 'cleared'), `${id} waits no more, untold`);
-    must(hook === null || request?.action !== 'delete', `${id} waits at ${hook?.name}, and is deleted`);
+    if (before && before.token !== hook?.token)
+      must(said(id, before.token, 'cleared'), `${id} no longer waits, but no event reports it`);
+    must(hook === null || request?.action !== 'delete', `${id} waits at ${hook?.name}, but is deleted`);
     if (!hook || before?.token === hook.token) continue;
-    must(said(id, hook.token, 'waiting'), `${id} waits at ${hook.name}, and no event tells it`);
+    must(said(id, hook.token, 'waiting'), `${id} waits at ${hook.name}, but no event reports it`);
     const verb = /^(?:pre|post)-(create|delete)$/.exec(hook.name)?.[1]?.toUpperCase();
-    must(verb === undefined || verb === stack.action, `${id} waits at ${hook.name} of ${stack.action}`);
-    must(hook.last === null || (hook.deadline ?? '') <= hook.last, `${id} waits longer than it may`);
+    must(
+      verb === undefined || verb === stack.action,
+      `${id} waits at ${hook.name}, which is no hook of ${stack.action}`,
+    );
+    must(hook.last === null || (hook.deadline ?? '') <= hook.last, `${id} waits at a hook beyond its latest deadline`);
   }
   for (const { resource_id: id = '', hook, reason } of changes.events) {
     if (hook?.name !== 'launching' || hook.state !== 'cleared' || reason !== 'Failure occurred while waiting.')
       continue;
     const goes = state.doomed.has(id) || !state.resources.has(id) || state.resources.get(id)?.action === 'DELETE';
-    must(goes || stack.phase === 'idle', `${id} was launched, and waits no more though it stays`);
+    must(goes || stack.phase === 'idle', `${id} stays, but its wait at launching ended without a result`);
   }
   for (const id of changes.removed.keys()) {
     const resource = stored.resources.get(id);
     // After a failure, nothing continues from here, so nothing waits.
     const goes = phase === 'converging' && stack.action === 'DELETE' && !stack.abandoned && stack.status !== 'FAILED';
     const deleted = resource?.request?.action === 'delete' && goes && stack.phase !== 'draining';
-    must(!deleted || !resource.hooks.includes('post-delete'), `${id} passed post-delete unasked`);
+    must(!deleted || !resource.hooks.includes('post-delete'), `${id} passed post-delete before a client cleared it`);
   }
 }

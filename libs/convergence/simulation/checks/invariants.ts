@@ -17,10 +17,11 @@ export function checkStep(world: CheckedWorld, step: CheckedStep): void {
   const { changes } = outcome;
   checkExpected(step);
   checkAnswer(world, step);
-  for (const error of outcome.refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
+  for (const error of outcome.refusals.values())
+    must(error.kind === 'final', `an input is refused with ${error.code}, which is no final error`);
   if (!changes.dirty) {
     const { resources, removed, events, effects } = changes;
-    must(resources.size + removed.size + events.length + effects.length === 0, 'changes without a record');
+    must(resources.size + removed.size + events.length + effects.length === 0, 'changes are not in a record');
     return;
   }
   const taken =
@@ -28,7 +29,7 @@ export function checkStep(world: CheckedWorld, step: CheckedStep): void {
   // A refused signal leaves an event, and nothing else.
   const isEvent = changes.resources.size + changes.removed.size + changes.effects.length === 0;
   const isSignal = step.inputs.some(({ kind }) => kind === 'signal');
-  must(taken || (isSignal && isEvent), 'what was refused is written down');
+  must(taken || (isSignal && isEvent), 'a refused input is in a record');
   const stored = world.shellOf(state.stack.id).stored;
   checkRecord({ state, outcome, stored });
   checkWaits(step, stored);
@@ -63,7 +64,10 @@ function letGo(
     (said) => said?.deletion_policy === 'Retain',
   );
   const meant = retained || resource.external || stack.abandoned || skipped;
-  must(meant || !world.books.physical.has(resource.id), `C6: ${resource.id} is forgotten, and is still there`);
+  must(
+    meant || !world.books.physical.has(resource.id),
+    `C6: ${resource.id} is removed from the documents, but its object still exists`,
+  );
   if (meant) world.books.released.add(resource.id);
 }
 
@@ -79,7 +83,7 @@ function checkRequest(
   const last = world.shellOf(state.stack.id).stored.resources.get(resource.id)?.request;
   const again = last?.fence === request.fence && last.not_before !== null;
   if (before.phase === 'draining' && before.traversal === state.stack.traversal) {
-    must(again, 'something was started after a failure');
+    must(again, 'a request was sent after a failure');
   }
   if (last && !again) {
     const ended = inputs.some(
@@ -90,7 +94,7 @@ function checkRequest(
         (input.kind === 'timer' && /^(grace|deadline|retry)/.test(input.timer)),
     );
     const overtaken = isNested(resource) && last.traversal !== state.stack.traversal;
-    must(ended || overtaken, `C4: ${resource.id} is asked again while a request is pending`);
+    must(ended || overtaken, `C4: ${resource.id} is sent a second request while one is pending`);
   }
   // A request from before a rollback in the same step counts as in flight.
   if (request.traversal !== state.stack.traversal) return;
@@ -144,36 +148,36 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
   const { action } = request;
   const planned = goesToNothing(stack) ? undefined : plan.resources[name];
   if (isVisit(stack.action)) {
-    must(action === stack.action.toLowerCase(), `${stack.action} asks to ${action}`);
+    must(action === stack.action.toLowerCase(), `${stack.action} sends the request ${action}`);
     if (before && !before.request) mayBeVisited(before, action);
   } else if (action === 'create' || action === 'update') {
-    must(planned?.type === type, `${id} is no ${planned?.type}, and is asked to ${action}`);
-    must(request.digest === planned.digest, `${id} is asked for another entry of the plan`);
+    must(planned?.type === type, `${id} is sent ${action}, but the plan has the type ${planned?.type}`);
+    must(request.digest === planned.digest, `${id} is sent a request from a different plan entry`);
     const restricted = action === 'create' && replaces !== null ? 'replace' : action;
-    must(!planned.restricted_actions?.includes(restricted), `${id} is asked to ${restricted}, which is restricted`);
+    must(!planned.restricted_actions?.includes(restricted), `${id} is sent ${restricted}, which is restricted`);
   } else if (action === 'check') {
     const looks = planned?.external_id !== undefined || stack.observe || stack.action === 'ADOPT';
-    must(looks, `${stack.action} looks at ${id}`);
-  } else must(action === 'delete' || action === 'snapshot', `${stack.action} asks to ${action}`);
+    must(looks, `${stack.action} checks ${id}, but must not`);
+  } else must(action === 'delete' || action === 'snapshot', `${stack.action} sends the request ${action}`);
 }
 
 /** Checks a nested stack when it answers its parent stack. */
 function keepBooks(world: CheckedWorld, { state, outcome }: CheckedStep): void {
   if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
   const { stack } = state;
-  must(stack.parent !== null, 'a root stack answers a request');
+  must(stack.parent !== null, 'a stack without a parent answers a request');
   must(stack.deleted_at === null || state.resources.size === 0, `C6: ${stack.id} is deleted with resources`);
-  if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
+  if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: objects of ${stack.id} are left`);
 }
 
 function checkPhase(world: CheckedWorld, state: State, isPartial: boolean): void {
   const { phase, status, batch, action } = state.stack;
   must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
   const live = phase !== 'idle';
-  must(live || state.inFlight.size === 0, 'C4: idle, and something is in flight');
+  must(live || state.inFlight.size === 0, 'C4: the stack is idle while a request is in flight');
   must(
     live ? status === 'IN_PROGRESS' || phase === 'draining' : status !== 'IN_PROGRESS',
-    'C3: the status does not tell whether a traversal is live',
+    'C3: the status does not show whether a traversal runs',
   );
   for (const id of state.held) {
     const hook = state.resources.get(id)?.hook;
@@ -181,17 +185,17 @@ function checkPhase(world: CheckedWorld, state: State, isPartial: boolean): void
     must(ours || hook?.name === 'launching', `${id} waits at ${hook?.name} for a traversal that ended`);
   }
   const nested = state.stack.parent !== null;
-  must(!nested || (phase !== 'paused' && action !== 'ROLLBACK'), 'a nested stack acts on its own failure');
-  if (phase === 'draining') must(state.inFlight.size > 0, 'C5: draining, and nothing is in flight');
-  if (phase === 'paused') must(state.inFlight.size === 0, 'C5: paused, and something is in flight');
+  must(!nested || (phase !== 'paused' && action !== 'ROLLBACK'), 'a nested stack pauses or rolls back by itself');
+  if (phase === 'draining') must(state.inFlight.size > 0, 'C5: the stack drains although no request is in flight');
+  if (phase === 'paused') must(state.inFlight.size === 0, 'C5: the stack is paused while a request is in flight');
   if (phase === 'converging') {
     const waits = state.inFlight.size > 0 || state.held.size > 0 || (batch?.until ?? null) !== null;
-    must(waits || isPartial, 'C5: live, and nothing is in flight');
+    must(waits || isPartial, 'C5: a traversal runs although no request is in flight');
   }
   const visits = [...state.inFlight].filter(
     (id) => state.resources.get(id)?.request?.traversal === state.stack.traversal,
   );
-  must(visits.length <= world.limit, `C10: ${visits.length} requests are in flight, and ${world.limit} is the limit`);
+  must(visits.length <= world.limit, `C10: ${visits.length} requests are in flight; the limit is ${world.limit}`);
   checkBatch(state, action);
 }
 
@@ -212,7 +216,7 @@ function checkBatch(state: State, action: StackDocument['action']): void {
   must(out.size <= spare, `C10: ${[...out].join()} are out of service at once, of ${all}`);
   for (const name of changing.size > 0 ? (rolling.temporary ?? []) : []) {
     const there = [...state.resources.values()].some((one) => one.name === name && one.status === 'COMPLETE');
-    must(there || rolling.members.includes(name), `C10: members change before ${name} stands in for them`);
+    must(there || rolling.members.includes(name), `C10: members change before ${name}, their substitute, is complete`);
   }
   must(
     changing.size <= rolling.batch_size,

@@ -35,11 +35,11 @@ export class Books {
     // An object released while it is made stays, as requested. A check in flight changes nothing.
     must(
       !this.released.has(id) || action === 'create' || action === 'check',
-      `C9: ${id} was let go, and is touched by ${action}`,
+      `C9: ${id} was released, but its provider gets ${action}`,
     );
     const before = this.physical.get(id);
     if (action === 'create') {
-      must((this.made.get(id) ?? how.fence) === how.fence || resource.nested !== null, `C6: ${id} is made twice`);
+      must((this.made.get(id) ?? how.fence) === how.fence || resource.nested !== null, `C6: ${id} is created twice`);
       this.made.set(id, how.fence);
     }
     if (action === 'delete') {
@@ -69,13 +69,13 @@ export class Books {
   ): void {
     const request = resource.request;
     if (!request) return;
-    must(!this.released.has(resource.id), `C9: ${resource.id} was let go, and is asked to ${request.action}`);
+    must(!this.released.has(resource.id), `C9: ${resource.id} was released, but is sent ${request.action}`);
     must(
       !resource.external || request.action === 'check',
-      `C9: ${resource.id} is external, and is asked to ${request.action}`,
+      `C9: ${resource.id} is external, but is sent ${request.action}`,
     );
     if (request.action === 'delete') {
-      must(resource.deletion_policy !== 'Retain', `C9: ${resource.id} is to be retained, and is deleted`);
+      must(resource.deletion_policy !== 'Retain', `C9: ${resource.id} must be retained, but is deleted`);
       for (const [id, { uses }] of this.physical) {
         const used =
           !deleteFirst && id !== resource.id && uses.has(resource.id) && !this.released.has(id) && !stays(id);
@@ -87,7 +87,7 @@ export class Books {
     if (deleteFirst && request.action === 'create') {
       for (const [id, { stack, name, retained }] of this.physical) {
         const another = stack === resource.stack_id && name === resource.name && id !== resource.id;
-        must(!another || retained || this.released.has(id), `C7: ${resource.id} is made while ${id} has its place`);
+        must(!another || retained || this.released.has(id), `C7: ${resource.id} is created while ${id} has its place`);
       }
     }
     const before = this.physical.get(resource.id)?.applied;
@@ -118,16 +118,19 @@ export class Books {
     if (status !== 'COMPLETE' || action === 'DELETE' || action === 'INIT' || request || external) return;
     if (skipped !== null || attempted !== null || drift.length > 0 || action === 'ADOPT') return;
     const found = this.physical.get(id);
-    must(found !== undefined, `C6: ${id} is called ${action}_COMPLETE, and is not there`);
+    must(found !== undefined, `C6: ${id} is ${action}_COMPLETE, but its object does not exist`);
     if (action !== 'CREATE' && action !== 'UPDATE') return;
-    must(found.applied === JSON.stringify(resource.properties), `${id} is called complete, and is not what it says`);
+    must(
+      found.applied === JSON.stringify(resource.properties),
+      `${id} is complete, but its object has different properties`,
+    );
   }
 
   /** Checks that each object has a document. A retained one may be made and released in one step, with no document. */
   allKnown(stack: string, known: ReadonlyMap<string, unknown>): void {
     for (const [id, { stack: owner, retained }] of this.physical) {
       if (owner !== stack || known.has(id)) continue;
-      must(this.released.has(id) || retained, `C6: ${id} is forgotten`);
+      must(this.released.has(id) || retained, `C6: the object of ${id} exists, but has no document`);
       this.released.add(id);
     }
   }

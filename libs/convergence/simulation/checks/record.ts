@@ -29,26 +29,26 @@ export function checkRecord({ state, outcome, stored }: Written): void {
   }
   for (const [id, version] of changes.removed) {
     const before = stored.resources.get(id);
-    must(before?.version === version, `${id} was removed over another version`);
+    must(before?.version === version, `${id} was removed over a version that was not read`);
     const said = before.action === 'DELETE' && before.status === 'COMPLETE';
-    must(said || toldOf(id, outcome, 'DELETE', 'COMPLETE'), `${id} is gone, and no event tells it`);
+    must(said || toldOf(id, outcome, 'DELETE', 'COMPLETE'), `${id} is removed, but no event reports it`);
   }
   checkStackEvents(state.stack, stored.stack, changes.events);
 }
 
 function checkDocument(resource: ResourceDocument, before: ResourceDocument | undefined): void {
   const { id, status, request, failure, action, fence } = resource;
-  must((request !== null) === (status === 'IN_PROGRESS'), `${id} is ${status}, and its request says otherwise`);
-  must(request === null || request.fence === fence, `${id} waits for another fence than its last`);
-  must(fence >= (before?.fence ?? 0), `the fence of ${id} goes back`);
+  must((request !== null) === (status === 'IN_PROGRESS'), `${id} is ${status}, which contradicts its request`);
+  must(request === null || request.fence === fence, `${id} waits for a fence that is not its last`);
+  must(fence >= (before?.fence ?? 0), `the fence of ${id} decreases`);
   must(
     status === 'FAILED' ? failure !== null : failure === null || resource.skipped !== null,
-    `${id} is ${action}_${status}, and its failure says otherwise`,
+    `${id} is ${action}_${status}, which contradicts its failure`,
   );
   const ended = resource.finished_at !== null;
   must(
     action === 'INIT' || ended === (status !== 'IN_PROGRESS'),
-    `${id} is ${action}_${status}, and its times say otherwise`,
+    `${id} is ${action}_${status}, which contradicts its times`,
   );
 }
 
@@ -63,22 +63,28 @@ function checkSent(resource: ResourceDocument, before: ResourceDocument | undefi
       ? effect.kind === 'request' && effect.resource === id && effect.fence === request.fence
       : effect.kind === 'timer' && effect.timer === timer && effect.at === request.not_before,
   );
-  must(sent, `${id} waits for an answer to ${request.action}, which is not sent`);
+  must(sent, `${id} waits for the response to ${request.action}, which is not sent`);
 }
 
 const toldOf = (id: string, { changes }: Outcome, action: string, status: string): boolean =>
   changes.events.some((event) => event.resource_id === id && event.action === action && event.status === status);
 
 function countEvent({ id, action, status }: ResourceDocument, outcome: Outcome): void {
-  must(action === 'INIT' || toldOf(id, outcome, action, status), `${id} is ${action}_${status}, and no event tells it`);
+  must(
+    action === 'INIT' || toldOf(id, outcome, action, status),
+    `${id} is ${action}_${status}, but no event reports it`,
+  );
 }
 
 function checkStackEvents(stack: StackDocument, before: StackDocument, events: readonly EventRecord[]): void {
-  must(stack.event_sequence === before.event_sequence + events.length, 'the stack counts other events than there are');
+  must(
+    stack.event_sequence === before.event_sequence + events.length,
+    'the number of the last event does not match the events',
+  );
   const last = events.findLast(({ resource_id }) => resource_id === undefined);
   const changed = (['action', 'status', 'reason'] as const).some((field) => stack[field] !== before[field]);
   const same = last?.action === stack.action && last.status === stack.status && last.reason === stack.reason;
-  must(!changed || same, `the stack is ${stack.action}_${stack.status}, and no event tells it`);
+  must(!changed || same, `the stack is ${stack.action}_${stack.status}, but no event reports it`);
 }
 
 /** Checks the indexes against a state loaded from the documents, as another process would load it. */
@@ -86,13 +92,13 @@ export function checkIndexes(state: State, { loadState }: Core): void {
   const { stack, plan, complete } = state;
   const rebuilt = loadState({ stack, resources: state.resources.values(), plan, complete });
   for (const index of ['inFlight', 'held'] as const) {
-    must(text(state[index]) === text(rebuilt[index]), `${index} is not what the documents say`);
+    must(text(state[index]) === text(rebuilt[index]), `${index} differs from the index that the documents give`);
   }
   for (const index of ['byName', 'requiredBy'] as const) {
     const flat = (from: State): string => text(Array.from(from[index], ([key, ids]) => `${key}: ${text(ids)}`));
-    must(flat(state) === flat(rebuilt), `${index} is not what the documents say`);
+    must(flat(state) === flat(rebuilt), `${index} differs from the index that the documents give`);
   }
-  for (const id of state.doomed) must(state.resources.has(id), `${id} is gone, and still to be deleted`);
+  for (const id of state.doomed) must(state.resources.has(id), `${id} is removed, but is still marked for deletion`);
 }
 
 const text = (values: Iterable<string>): string => [...values].sort().join();

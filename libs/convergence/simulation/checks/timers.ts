@@ -5,14 +5,17 @@ import type { Shell } from '../shell.ts';
 export function checkTimers({ stack, resources }: Shell['stored'], isSet: (timer: string) => boolean): void {
   const has = (timer: string, traversal = stack.traversal): boolean => isSet(`${stack.id} ${traversal} ${timer}`);
   const live = stack.phase === 'converging' || stack.phase === 'draining';
-  must(has('deadline') === live, `C5: ${stack.phase}, and its deadline is ${live ? 'not set' : 'left'}`);
+  must(
+    has('deadline') === live,
+    `C5: the stack is ${stack.phase}, but its deadline timer is ${live ? 'not set' : 'left'}`,
+  );
   const pausing = live && (stack.batch?.until ?? null) !== null;
-  must(!pausing || has('batch'), 'C5: the pause between two batches never ends');
-  must(live || !(has('batch') || has('grace')), 'a timer of a traversal that ended is left');
+  must(!pausing || has('batch'), 'C5: no timer ends the pause between two batches');
+  must(live || !(has('batch') || has('grace')), 'a timer of an ended traversal is left');
   for (const { id, hook, request } of resources.values()) {
     if (hook && hook.deadline !== null)
-      must(has(`hook:${id}:${hook.token}`, hook.traversal), `C5: ${id} waits for ever`);
+      must(has(`hook:${id}:${hook.token}`, hook.traversal), `C5: ${id} waits at a hook without a timer`);
     if (!request || request.not_before === null) continue;
-    must(has(`retry:${id}:${request.fence}`, request.traversal), `C5: ${id} is never tried again`);
+    must(has(`retry:${id}:${request.fence}`, request.traversal), `C5: ${id} waits for a retry without a timer`);
   }
 }
