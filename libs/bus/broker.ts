@@ -19,6 +19,7 @@ export class BrokerAway extends AnnealError {
 /** The content type of an envelope on every broker: a CloudEvent in structured mode. */
 export const contentType = 'application/cloudevents+json';
 
+/** An encoded message. Adapters send its bytes unchanged. */
 export interface Packet {
   /** The id of the CloudEvent. Absent where an operator resends bytes unchanged. */
   readonly id?: string;
@@ -41,6 +42,10 @@ export interface BrokerOffer {
   settle(verdict: ConsumerVerdict): Promise<void>;
 }
 
+/**
+ * The end of an offer: the broker removes it, offers it again after `delayMs` milliseconds, stores it as a dead
+ * letter, or offers it again at once.
+ */
 export type ConsumerVerdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
@@ -49,6 +54,7 @@ export type ConsumerVerdict =
   /** Given back unfinished: offered again at once, and the attempt is not counted. */
   | { readonly kind: 'back' };
 
+/** The receiver of the offers of one consumer. */
 export interface BrokerIntake {
   /** The largest number of offers that are not settled yet. */
   readonly concurrency: number;
@@ -60,6 +66,7 @@ export interface BrokerIntake {
   readonly onLost?: () => void;
 }
 
+/** A consumer at the broker, as its owner stops it. Repeated calls are harmless. */
 export interface BrokerConsumer {
   /** Offers nothing more. */
   drain(): void;
@@ -72,6 +79,10 @@ export type BrokerQueues = Omit<Queues, 'peek'> & {
   peek(queue: string, limit: number): Promise<(string | Uint8Array)[]>;
 };
 
+/**
+ * A broker as the bus uses it. A call rejects with BrokerAway when the broker was away for too long; the caller may
+ * repeat it, because duplicates are allowed.
+ */
 export interface Broker {
   /** The processes that share the broker. Absent where only one process can use it. */
   readonly members?: BusMembers;

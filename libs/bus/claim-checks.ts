@@ -29,6 +29,7 @@ export type Destination =
 /** A holder of copies of a message: a queue, or for an event the queue of a group. */
 export type Holder = { readonly queue: string } | { readonly group: string };
 
+/** The record of a message whose data is in the store. */
 export interface ClaimCheckDocument extends Document {
   /** The hash of the blob. */
   readonly blob: string;
@@ -47,11 +48,16 @@ export interface ClaimCheckDocument extends Document {
   readonly due: number;
 }
 
+/** A group of event listeners, and the time from which it counts for K4, in milliseconds since the epoch. */
 export interface GroupDocument extends Document {
   readonly patterns: readonly string[];
   readonly declared_at: number;
 }
 
+/**
+ * Keeps the data of large messages for as long as a message needs it (K1 to K6). Each call may be repeated, also by
+ * another process.
+ */
 export interface ClaimChecks {
   /** Stores the data of a message that is about to be sent; returns the reference. */
   keep(message: Envelope, data: string, destination: Destination): Promise<string>;

@@ -19,6 +19,7 @@ const mistakesShown = 20;
 
 type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;
 
+/** Converts messages to bytes and back. It keeps no state, so calls may overlap. */
 export interface Codec {
   /** Synchronous where possible, so that nothing overtakes the message. @throws AnnealError Defect. */
   encode(message: Envelope, destination: Destination): Packet | Promise<Packet>;

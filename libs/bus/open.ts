@@ -7,6 +7,7 @@ import type { BusLog } from './bus-log.ts';
 import { createBus } from './bus.ts';
 import type { Bus } from './port.ts';
 
+/** The broker to connect to, and the means that a bus needs besides it. */
 export interface OpenBusOptions {
   url: string;
   /** The name of this process at the broker, e.g. `anneal/scheduling`. */
@@ -26,6 +27,7 @@ export interface OpenBusOptions {
   claimCheckMs?: number | undefined;
 }
 
+/** The part of the options that an adapter needs. */
 export type OpenBrokerOptions = Pick<OpenBusOptions, 'url' | 'source' | 'newId' | 'now' | 'log'>;
 
 /** An adapter is loaded only when its scheme is used: the embedded bus needs no driver of a broker. */

@@ -1,6 +1,7 @@
 /** Topic patterns as in AMQP, over the words of an event type: `*` is one word, `#` any number of words, also none. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
+/** True for an event type that matches at least one of the patterns. */
 export type Matcher = (type: string) => boolean;
 
 /** @throws AnnealError InvalidRequest for a pattern that cannot be intended, such as `stack.*ed`. */

@@ -17,6 +17,7 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 
+/** One attempt to handle a message. A message may be delivered again, also while an earlier attempt runs. */
 export interface Delivery<T = unknown> {
   readonly message: Envelope<T>;
   readonly queue: string;
@@ -28,6 +29,10 @@ export interface Delivery<T = unknown> {
   readonly signal: AbortSignal;
 }
 
+/**
+ * Handles one message. Returning acknowledges it; the kind of a thrown error decides what follows (B2). It must be
+ * idempotent.
+ */
 export type Handler = (delivery: Delivery) => Promise<void>;
 
 /** A message that is about to become a dead letter. */
@@ -41,6 +46,7 @@ export interface Death {
   readonly failure: Failure;
 }
 
+/** The behaviour of one consumer. All consumers of a queue should agree on `singleActive`. */
 export interface ConsumeOptions {
   /** Handlers in flight, and messages prefetched. Default 16. */
   readonly concurrency?: number;
@@ -62,11 +68,13 @@ export interface ConsumeOptions {
   readonly backoff?: (attempt: number) => number;
 }
 
+/** A running consumer. Repeated stops wait for the first. */
 export interface Consumer {
   /** Takes no new message; resolves when those in progress have ended, or were given back at the deadline. */
   stop(options?: { deadlineMs?: number }): Promise<void>;
 }
 
+/** The numbers of a queue at one moment. A message that moves may be counted twice, but is never missed. */
 export interface QueueMeasure {
   readonly name: string;
   /** Messages that wait, including those that wait for a retry. */
@@ -77,6 +85,7 @@ export interface QueueMeasure {
   readonly oldestAgeMs: number | null;
 }
 
+/** A message that is no longer tried, with the reason. It stays until it is replayed or purged. */
 export interface DeadLetter {
   readonly id: string;
   /** The queue in which it died. */
@@ -90,6 +99,7 @@ export interface DeadLetter {
   readonly bytes: string;
 }
 
+/** The queues as operators see them. */
 export interface Queues {
   /** Creates a queue before its first consumer exists. Repeats are harmless. */
   declare(queue: string): Promise<void>;
@@ -102,6 +112,7 @@ export interface Queues {
   remove(queue: string): Promise<void>;
 }
 
+/** The dead letters of the broker, in the order of death. */
 export interface DeadLetters {
   list(parameters: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]>;
   show(id: string): Promise<DeadLetter | undefined>;
@@ -112,6 +123,7 @@ export interface DeadLetters {
   purge(parameters: { queue?: string; id?: string }): Promise<number>;
 }
 
+/** Messages between services. Every call rejects with AnnealError Unavailable while the broker is away for too long. */
 export interface Bus {
   /** Durable on return. All messages of one call go to the broker together, in order. */
   send(parameters: { queue: string; messages: readonly Envelope[] }): Promise<void>;

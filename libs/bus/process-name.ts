@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
+/** The names of this process at the broker. */
 export interface ProcessName {
   /** Name of its connections: `anneal.scheduling@host-4711`. */
   readonly connection: string;

@@ -5,6 +5,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Bus, Delivery, Handler } from './port.ts';
 
+/** The handler of one message type. */
 export interface Route {
   readonly type: string;
   readonly handle: (delivery: Delivery) => Promise<void>;

@@ -17,6 +17,7 @@ interface Topology extends Document {
   readonly by: string | null;
 }
 
+/** The system on a broker whose layout is guarded, and the process that guards it. */
 export interface TopologyOptions {
   readonly store: Store;
   /** One per system on a broker, e.g. `rabbitmq:<prefix>`. */

@@ -30,6 +30,7 @@ const snapshotSchema = z.looseObject({
   creation_time: z.string(),
   data: json.optional(),
 });
+/** A snapshot of a stack in a list. */
 export type SnapshotRow = z.infer<typeof snapshotSchema>;
 
 const planSchema = z.object({
@@ -37,14 +38,20 @@ const planSchema = z.object({
   changes: z.array(plannedChangeSchema),
   warnings: z.array(mistakeSchema).optional(),
 });
+/** A planned update: its changes in order, and the hash by which it can be applied unchanged. */
 export interface ShownPlan {
   readonly warnings?: readonly Mistake[] | undefined;
   readonly hash: string;
   readonly changes: readonly PlannedChange[];
 }
 
+/** The reasons for the state of a resource: its chain of causes. */
 export type Why = z.infer<typeof stackWhy.answer>;
 
+/**
+ * Actions on stacks and resources. Each resolves when the action is accepted; its end is an event. Errors are those of
+ * the gateway.
+ */
 export interface Actions {
   act(parameters: { stack: string; action: StackAct }): Promise<StackRef>;
   /** The resource by its name, or by its path into nested stacks: `group/0/server`. */

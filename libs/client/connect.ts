@@ -11,6 +11,7 @@ import { read, readList } from './read.ts';
 import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
 import { stacksOf, type Stacks } from './stacks.ts';
 
+/** All calls of the gateway with one login. Calls may overlap; the token is renewed once for all of them. */
 export interface Client {
   readonly connection: GatewayConnection;
   readonly stacks: Stacks;

@@ -9,8 +9,10 @@ import { holdsCredentials } from '@anneal/contracts/provisioning.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
 
+/** The APIs of the gateway, by their type in the catalog. */
 export type GatewayService = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
 
+/** A login by name and password. Domains default to `default`. */
 export interface PasswordLogin {
   /** The root of the identity API, e.g. `http://127.0.0.1:8470/identity/v3`. */
   authUrl: string;
@@ -21,12 +23,15 @@ export interface PasswordLogin {
   userDomain?: string | undefined;
   projectDomain?: string | undefined;
 }
+/** A login with a token that exists already. It is not renewed. */
 export interface TokenLogin {
   authUrl: string;
   token: string;
 }
+/** A means to log in at the identity API. */
 export type Login = PasswordLogin | TokenLogin;
 
+/** One request to the gateway. */
 export interface CallParameters {
   service: GatewayService;
   /** Below the service's endpoint, starting with `/`. */
@@ -40,6 +45,10 @@ export interface CallParameters {
   what: string;
 }
 
+/**
+ * Authenticated requests. Every call rejects with AnnealError: Unavailable when no server answers, else the error of
+ * the gateway.
+ */
 export interface GatewayConnection {
   readonly projectId: string;
   /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */

@@ -13,6 +13,7 @@ import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
 
+/** An event as a CloudEvent with the data of its type. */
 export type AnnealEvent = z.infer<typeof envelopeSchema>;
 
 interface Filter {
@@ -25,6 +26,7 @@ interface Filter {
   onGap?: ((gap: EventGap) => void) | undefined;
 }
 
+/** The event log. Events come in the order in which they were stored. */
 export interface Events {
   list(parameters?: Filter & { limit?: number | undefined }): Promise<AnnealEvent[]>;
   /** Yields each event as it is stored, also over broken connections, until the signal. */
@@ -33,6 +35,7 @@ export interface Events {
   ): AsyncGenerator<AnnealEvent, void, undefined>;
 }
 
+/** Subscriptions of webhooks to events. A name belongs to one subscription per project. */
 export interface SubscriptionCalls {
   /** The only call that returns the secret. */
   create(parameters: {

@@ -14,6 +14,7 @@ import type { YamlNode } from '@anneal/python/yaml/node.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';
 import type { TemplateBundle } from './stacks.ts';
 
+/** Reads the files that a template names. Rejects when the file does not exist or cannot be read. */
 export interface Reader {
   /** The text at a URL (`file:`, `http:`, `https:`). */
   (url: URL): Promise<string>;

@@ -12,6 +12,7 @@ import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { read, readList } from './read.ts';
 
+/** Hosts, and the commands that run on them. */
 export interface HostCalls {
   /** All hosts, or those for which the expression `where` is true. */
   list(parameters?: { where?: string | undefined; signal?: AbortSignal }): Promise<HostView[]>;
@@ -25,6 +26,7 @@ export interface HostCalls {
   /** Creates a new token; the one before is invalid from then on. */
   renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
 }
+/** Configs that run on hosts outside any stack. Repeats with the same id are harmless. */
 export interface Deployments {
   /** Stores a config under an id of the caller. A repeat changes nothing. */
   storeConfig(parameters: { id: string; name: string; config: string; options: JsonObject }): Promise<void>;

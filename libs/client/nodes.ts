@@ -4,6 +4,7 @@ import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { nodeSchema, type NodeRepresentation } from './representation.ts';
 
+/** Nodes. An action resolves when it is accepted; the state of the node shows its end. */
 export interface NodeCalls {
   list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<NodeRepresentation[]>;
   show(parameters: { node: string }): Promise<NodeRepresentation>;

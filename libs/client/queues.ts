@@ -13,6 +13,7 @@ import {
 } from './representation.ts';
 import { followStream, type StreamedEvent } from './stream.ts';
 
+/** Queues of the broker, of hosts and of users, by name. */
 export interface QueueCalls {
   list(parameters?: { signal?: AbortSignal }): Promise<QueueRow[]>;
   show(parameters: { queue: string }): Promise<QueueRow>;
@@ -28,6 +29,7 @@ export interface QueueCalls {
   /** Yields each message as it arrives, until the signal. */
   watch(parameters: { queue: string; signal: AbortSignal }): AsyncIterable<StreamedEvent>;
 }
+/** Messages that are no longer tried, by id. */
 export interface DeadLetterCalls {
   list(parameters?: { queue?: string | undefined; limit?: number | undefined }): Promise<DeadLetterRow[]>;
   show(parameters: { id: string }): Promise<DeadLetterRow>;

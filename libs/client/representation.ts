@@ -33,6 +33,7 @@ export const stackRowSchema = z.looseObject({
   updated_time: time,
   tags: z.array(z.string()).nullable().default(null),
 });
+/** A stack in a list. */
 export type StackRow = z.infer<typeof stackRowSchema>;
 
 /** An output of a stack. */
@@ -42,6 +43,7 @@ export const outputSchema = z.looseObject({
   output_value: json.optional(),
   output_error: z.string().optional(),
 });
+/** An output of a stack. Its value is null until its resources are complete. */
 export type OutputRepresentation = z.infer<typeof outputSchema>;
 
 /** One stack with all its fields. */
@@ -54,6 +56,7 @@ export const stackSchema = stackRowSchema.extend({
   failures: z.array(z.object({ resource: z.string(), type: z.string(), failure })).default([]),
   conditions: z.array(condition).default([]),
 });
+/** A stack with its parameters and outputs. */
 export type Stack = z.infer<typeof stackSchema>;
 
 /** A resource of a stack. */
@@ -76,6 +79,7 @@ export const resourceSchema = z.looseObject({
   links: z.array(z.object({ href: z.string(), rel: z.string() })).default([]),
   conditions: z.array(condition).optional(),
 });
+/** A resource of a stack. */
 export type Resource = z.infer<typeof resourceSchema>;
 
 /** An event of a stack in a list. */
@@ -87,6 +91,7 @@ export const stackEventRowSchema = z.looseObject({
   resource_status_reason: z.string().nullable().default(''),
   physical_resource_id: z.string().nullable().default(null),
 });
+/** An event of a stack in Heat's form. */
 export type StackEventRow = z.infer<typeof stackEventRowSchema>;
 
 /** A node. Absent fields are null. */
@@ -104,6 +109,7 @@ export const nodeSchema = z.looseObject({
   fault: z.string().nullable().default(null),
   last_error: z.unknown(),
 });
+/** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;
 
 /** A queue in a list, with its measures. */
@@ -117,20 +123,25 @@ export const queueRowSchema = z.looseObject({
   host_id: z.string().nullish(),
   received: z.number().nullish(),
 });
+/** A queue and its numbers. */
 export type QueueRow = z.infer<typeof queueRowSchema>;
 
 /** A dead letter as the gateway shows it: all fields from the bus, and certainly these. */
 export const deadLetterSchema = z.looseObject({ id: z.string() });
+/** A dead letter in a list. */
 export type DeadLetterRow = z.infer<typeof deadLetterSchema>;
 
 /** A message of a queue as a peek shows it: an envelope from a service queue, a Zaqar message from any other. */
 export const peekedSchema = z.looseObject({ id: z.string() });
+/** A message that stays in its queue. */
 export type Peeked = z.infer<typeof peekedSchema>;
 
 /** The name and version of the gateway. */
 export const infoSchema = z.looseObject({ name: z.string().optional(), version: z.string().optional() });
+/** The name and the version of the gateway. */
 export type Info = z.infer<typeof infoSchema>;
 
 /** A service in a list. */
 export const serviceRowSchema = z.looseObject({ name: z.string() });
+/** A service, as its latest sign of life reports it. */
 export type ServiceRow = z.infer<typeof serviceRowSchema>;

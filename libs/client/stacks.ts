@@ -27,6 +27,7 @@ export interface TemplateBundle {
   files: Readonly<Record<string, string>>;
 }
 
+/** Options of a new or an updated stack. The gateway chooses a default for an absent one. */
 export interface StackOptions {
   parameters?: Readonly<Record<string, Json>> | undefined;
   timeoutMinutes?: number | undefined;
@@ -38,6 +39,7 @@ export interface StackOptions {
   converge?: boolean | undefined;
 }
 
+/** The id of a stack, and its name, which a new stack may use after its deletion. */
 export interface StackRef {
   id: string;
   name: string;
@@ -50,6 +52,9 @@ export interface Accepted extends StackRef {
 
 const warned = z.object({ warnings: z.array(mistakeSchema).optional() });
 
+/**
+ * Stacks and their parts. `stack` is a name or an id. A call about a stack that does not exist rejects with NotFound.
+ */
 export interface Stacks {
   create(parameters: { name: string; bundle: TemplateBundle } & StackOptions): Promise<Accepted>;
   /** Without a bundle, applies the current template again with other parameters (PATCH). */

@@ -12,6 +12,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { CallParameters, GatewayConnection } from './connection.ts';
 
+/** One event of a server-sent stream. */
 export interface StreamedEvent {
   id: string;
   /** The `event:` field; `message` where there was none. */
@@ -19,6 +20,7 @@ export interface StreamedEvent {
   data: unknown;
 }
 
+/** The stream to read, and how to continue it after a broken connection. */
 export interface StreamParameters {
   connection: GatewayConnection;
   path: string;

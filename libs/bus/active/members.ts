@@ -28,6 +28,7 @@ interface Other {
   readonly wants: ReadonlySet<string>;
 }
 
+/** The place of the records, and the identity of this process among the members. */
 export interface MembersOptions {
   readonly store: Store;
   /** The name of this process among the others. */

@@ -44,6 +44,7 @@ export interface Contender {
   yield(parameters: { lost: boolean }): Promise<void>;
 }
 
+/** The right to take from queues that have one active consumer. Another process may own a queue for a moment too. */
 export interface Ownership {
   /** Resolves when the other processes can see that this one wants the queue; `gain` reports that it owns it. */
   campaign(queue: string, contender: Contender): Promise<void>;

@@ -22,6 +22,7 @@ const slowMs = 1_000;
 /** The longest wait of a process that starts or stops for an announcement. A later renewal repeats what failed. */
 const patienceMs = 1_000;
 
+/** The sign of life of one process and its wishes, written by that process only. */
 export interface MemberDocument {
   readonly id: string;
   readonly version: number;

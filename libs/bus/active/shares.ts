@@ -14,6 +14,7 @@ export interface OwnershipMap {
   readonly owners: ReadonlyMap<string, string>;
 }
 
+/** The queues that this process must claim and yield, so that all processes have an even share. */
 export interface Assignment {
   readonly claim: readonly string[];
   readonly yield: readonly string[];

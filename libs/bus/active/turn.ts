@@ -5,6 +5,7 @@
 import type { Contender, Ownership } from './owners.ts';
 import type { BusLog } from '../bus-log.ts';
 
+/** A consumer that takes messages only while its process owns the queue. */
 export interface TurnConsumer {
   begin(): Promise<void>;
   /** Takes no new message; resolves when those in progress are finished, or given back at the deadline. */

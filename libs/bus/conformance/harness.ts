@@ -2,6 +2,7 @@
 import type { Bus } from '../port.ts';
 import type { StoreTrouble } from './store.ts';
 
+/** A bus under test, with the means to disturb it. */
 export interface OpenedBus {
   readonly bus: Bus;
   /** Sends past all validation, as a foreign program does. */
@@ -10,6 +11,7 @@ export interface OpenedBus {
   readonly store: StoreTrouble;
 }
 
+/** Opens buses of one adapter for the suite. */
 export interface BusHarness {
   /** An empty broker, and a store for data that is too large to travel, until they are disposed of. */
   fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }>;

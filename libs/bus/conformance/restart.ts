@@ -8,6 +8,7 @@ import type { Bus, Delivery } from '../port.ts';
 import { answer, route } from '../route.ts';
 import type { BusHarness } from './harness.ts';
 
+/** A server that the test started and may kill. `start` resolves when it accepts connections again. */
 export interface BrokerOfOurs {
   kill(): Promise<void>;
   start(): Promise<void>;

@@ -1,6 +1,7 @@
 /** A store that is away or answers late on command. */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
+/** Switches for the faults of a store. They apply to every later operation. */
 export interface StoreTrouble {
   away: boolean;
   /** The delay of every answer. The operation itself is done at once. */

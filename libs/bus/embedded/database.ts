@@ -11,6 +11,7 @@ import { makeReclaimable, reclaimable, Reclaimer } from '@anneal/store/sqlite/re
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { makePrivate } from '@anneal/store/sqlite/private-file.ts';
 
+/** A stored message without its bytes. Times are milliseconds since the epoch. */
 export interface MessageRow {
   readonly seq: number;
   readonly subject: string | null;
@@ -20,6 +21,7 @@ export interface MessageRow {
   readonly bytes: string | Uint8Array;
 }
 
+/** A queue, or a group (`grouped` is 1) with its patterns as JSON. */
 export interface StoredQueue {
   readonly id: number;
   readonly name: string;
@@ -27,6 +29,7 @@ export interface StoredQueue {
   readonly patterns: string | null;
 }
 
+/** One failed attempt of a message. */
 export interface StoredAttempt {
   readonly at: string;
   readonly error: string;

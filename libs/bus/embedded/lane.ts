@@ -10,6 +10,7 @@
 import type { BrokerIntake, BrokerOffer } from '../broker.ts';
 import { Fifo } from './fifo.ts';
 
+/** A message in the order of its queue. Only the numbers stay in memory when the queue is long. */
 export interface LaneItem {
   readonly seq: number;
   readonly subject: string | undefined;
@@ -27,12 +28,14 @@ export interface LaneItem {
   leads?: boolean;
 }
 
+/** A consumer of the queue, and the number of messages that it has in hand. */
 export interface LaneMember {
   readonly intake: BrokerIntake;
   inHand: number;
   draining: boolean;
 }
 
+/** A message that a consumer has in hand until it is settled. */
 export interface TakenItem {
   readonly lane: Lane;
   readonly item: LaneItem;

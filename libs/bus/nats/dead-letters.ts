@@ -8,6 +8,7 @@ import type { NatsAttempt } from './retries.ts';
 import { subjectHeader } from './delivery.ts';
 import type { Topology } from './topology.ts';
 
+/** The headers of a dead letter; the bytes are the body. */
 export interface NatsLetter {
   readonly queue: string;
   readonly diedAt: string;

@@ -8,6 +8,7 @@ export const subjectHeader = 'Anneal-Subject';
 /** How long the message may wait, in milliseconds. */
 export const ttlHeader = 'Anneal-Ttl';
 
+/** The facts of one delivery that the server counts. */
 export interface DeliveryFacts {
   readonly ack: string;
   readonly seq: number;

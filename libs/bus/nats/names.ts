@@ -4,6 +4,7 @@
  */
 import { groupQueue } from '../broker.ts';
 
+/** The place of a queue on the server. */
 export interface Address {
   readonly queue: string;
   readonly stream: string;
@@ -92,4 +93,5 @@ export function createNames(prefix: string) {
   };
 }
 
+/** Names of streams, subjects and consumers, all below the prefix of the URL. */
 export type NatsNames = ReturnType<typeof createNames>;

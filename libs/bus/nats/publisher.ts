@@ -17,6 +17,7 @@ const deadlineMs = 15_000;
 const repeatMs = 2_000;
 const sweepMs = 250;
 
+/** A message to publish. One id published twice within the duplicate window is stored once. */
 export interface Publication {
   readonly subject: string;
   readonly bytes: string | Uint8Array;
@@ -25,6 +26,7 @@ export interface Publication {
   readonly id?: string;
 }
 
+/** The answer of the server: where the message is stored, and whether it was there already. */
 export interface Confirmation {
   readonly seq: number;
   readonly duplicate: boolean;

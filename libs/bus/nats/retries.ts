@@ -7,11 +7,13 @@ import type { JetStreamConnection } from './connection.ts';
 import type { Address } from './names.ts';
 import type { NatsPublisher } from './publisher.ts';
 
+/** One failed attempt of a message. */
 export interface NatsAttempt {
   readonly at: string;
   readonly error: string;
 }
 
+/** The attempts of a message that failed, which the server does not count as we do. */
 export interface RetryRecord {
   readonly deliveries: number;
   readonly attempts: number;

@@ -26,6 +26,7 @@ export interface ConsumptionParts {
   readonly now: () => Date;
 }
 
+/** A message that a consumer has not settled yet. */
 export interface InHand {
   readonly facts: DeliveryFacts;
   readonly message: Msg;

@@ -6,6 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { credsAuthenticator, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { readFile } from 'node:fs/promises';
 
+/** The parts of a NATS URL. `replicas`: copies of each stream in a cluster. */
 export interface NatsUrl {
   readonly connection: NodeConnectionOptions;
   readonly prefix: string;

@@ -8,11 +8,13 @@
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../bus-log.ts';
 
+/** One failed attempt of a message. */
 export interface LoggedAttempt {
   readonly at: string;
   readonly error: string;
 }
 
+/** The attempts of one message, in the store under the key of the message. */
 export interface Note extends Document {
   readonly attempts: number;
   /** Deliveries that the count includes. */

@@ -11,6 +11,7 @@ import type { BrokerEndpoint } from './url.ts';
 import { WriteBatch } from './write-batch.ts';
 import type { BusLog } from '../bus-log.ts';
 
+/** A part that has channels. It opens them again at every `up`. */
 export interface ConnectionUser {
   up(model: ChannelModel): void;
   down(): void;

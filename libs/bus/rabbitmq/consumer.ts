@@ -29,6 +29,7 @@ export interface Afterlife {
   ): Promise<void>;
 }
 
+/** A delivery that is not settled yet. */
 export interface TakenDelivery extends Standing {
   readonly queue: string;
   readonly arrival: RabbitDelivery;
@@ -41,6 +42,7 @@ interface Item extends TakenDelivery {
   offered: boolean;
 }
 
+/** The queue of a consumer and the parts that it works with. */
 export interface TakerOptions {
   readonly connection: RabbitConnection;
   /** The name of the queue in the port. */

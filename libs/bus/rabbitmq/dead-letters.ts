@@ -22,6 +22,7 @@ interface Dead extends Document {
   readonly encoding: 'utf8' | 'base64';
 }
 
+/** A message on its way to the dead letters. */
 export interface Burial {
   /** Ids are in the order of death. */
   readonly id: string;
@@ -34,6 +35,7 @@ export interface Burial {
   readonly content: Uint8Array;
 }
 
+/** Puts a dead letter back at the end of its queue. Resolves when the broker has it. */
 export type Resend = (letter: { queue: string; subject: string | undefined; content: Buffer }) => Promise<void>;
 
 const page = 500;

@@ -3,6 +3,7 @@ import type { Message, MessagePropertyHeaders } from 'amqplib';
 import { headers } from './names.ts';
 import type { LoggedAttempt, Note } from './attempt-log.ts';
 
+/** A delivery with the facts from its headers. */
 export interface RabbitDelivery {
   readonly message: Message;
   /** Names its note. Undefined for a message that a foreign program sent without an id. */
@@ -20,6 +21,7 @@ export interface RabbitDelivery {
   readonly returns: number;
 }
 
+/** The number of this attempt, counted from 1. */
 export interface Standing {
   readonly attempt: number;
   /** History of the earlier attempts. */

@@ -7,11 +7,13 @@ import type { BrokerEndpoint } from './url.ts';
 /** Steps from one version of the topology to the next; `../topology.ts` runs them. */
 export const rabbitTopologySteps: readonly (() => Promise<void>)[] = [];
 
+/** The arguments for the declaration of a queue. */
 export interface DeclareOptions extends Options.AssertQueue {
   /** The arguments that earlier versions declared. A queue that has them is used as it is. */
   readonly earlier?: Options.AssertQueue;
 }
 
+/** A queue of requests or responses, or the queue of a group of event listeners. */
 export type QueueKind = 'queue' | 'group';
 
 /** Our own headers. The broker's counts are only a hint; these are exact. */

@@ -10,6 +10,7 @@ import type { RabbitConnection } from './connection.ts';
 import type { RabbitNames } from './names.ts';
 import type { Notes } from './attempt-log.ts';
 
+/** Reads the first messages of a queue, which stay there. Counts as no attempt. */
 export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;
 
 const patienceMs = 1000;

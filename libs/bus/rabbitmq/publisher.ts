@@ -13,6 +13,7 @@ import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from './connection.ts';
 
+/** A message for an exchange, with the properties that AMQP carries. */
 export interface OutgoingLetter {
   readonly exchange: string;
   /** The queue, or the topic of an event. */

@@ -7,6 +7,7 @@ import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { QueueKind } from './names.ts';
 import type { BusLog } from '../bus-log.ts';
 
+/** A queue that this system has declared, because the broker does not list them over AMQP. */
 export interface KnownQueue extends Document {
   readonly kind: QueueKind;
   /** For a group: the patterns that its queue is bound to. */

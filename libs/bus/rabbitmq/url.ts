@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Options, SocketOptions } from 'amqplib';
 
+/** The parts of an AMQP URL. */
 export interface BrokerEndpoint {
   /** The nodes of a cluster, tried in turn. */
   readonly servers: readonly Options.Connect[];

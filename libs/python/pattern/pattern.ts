@@ -5,11 +5,13 @@
 import { compileProgram, type PatternProgram } from './program.ts';
 import { parsePattern } from './syntax.ts';
 
+/** A part of the text. `start` and `end` count characters; `end` is exclusive. */
 export interface MatchSpan {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
+/** A match and its groups in order; undefined for a group that took no part. */
 export interface Match extends MatchSpan {
   readonly groups: readonly (MatchSpan | undefined)[];
 }
@@ -36,6 +38,7 @@ const stepsAPayment = 1024;
 /** The work exceeds the bound. */
 export class PatternTooSlow extends Error {}
 
+/** A compiled regular expression. It has no state, so matches may overlap. */
 export class Pattern {
   readonly source: string;
   readonly flags: string;

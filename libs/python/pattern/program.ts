@@ -1,6 +1,7 @@
 /** Compiles the tree of a regular expression to steps for the matcher. It expands repetitions with bounds. */
 import { type PatternItem, type Parsed, widthOf } from './syntax.ts';
 
+/** One step of the matcher. */
 export type ProgramStep =
   | { readonly op: 'set'; readonly test: (character: string) => boolean }
   | { readonly op: 'assert'; readonly what: Extract<PatternItem, { kind: 'assert' }>['what'] }
@@ -22,6 +23,7 @@ export type ProgramStep =
   | { readonly op: 'moved'; readonly slot: number; out: number }
   | { readonly op: 'done' };
 
+/** The steps of a regular expression. */
 export interface PatternProgram {
   readonly steps: readonly ProgramStep[];
   /** Number of saved positions: two per group, and one per loop that could repeat without moving. */
@@ -33,6 +35,7 @@ export interface PatternProgram {
 /** Only nested bounds like {1000}{1000} make longer programs. */
 const longest = 50_000;
 
+/** Compiles a parsed expression. @throws SyntaxError when its repetitions expand to too many steps */
 export function compileProgram({ root, groups }: Parsed): PatternProgram {
   return new Compiler(groups).compile(root);
 }

@@ -1,5 +1,6 @@
 /** Parses Python's regular expressions to a tree. It refuses what Python's `re` refuses. */
 
+/** A node of the tree of a regular expression. */
 export type PatternItem =
   | { readonly kind: 'set'; readonly test: (character: string) => boolean }
   | {
@@ -25,6 +26,7 @@ export type PatternItem =
     }
   | { readonly kind: 'given'; readonly index: number; readonly yes: PatternItem; readonly no: PatternItem };
 
+/** The tree, with the number and the names of its groups. */
 export interface Parsed {
   readonly root: PatternItem;
   readonly groups: number;

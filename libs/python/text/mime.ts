@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 
+/** A part of a multipart message: its text, and how it is labelled. */
 export interface MimePart {
   readonly content: string;
   readonly filename: string | null;
@@ -12,6 +13,7 @@ export interface MimePart {
   readonly unpack: boolean;
 }
 
+/** The message as text. The boundary is derived from the parts, so equal parts give equal text. */
 export function multipartMime(parts: readonly MimePart[]): string {
   const entities = parts.flatMap((part) => (part.unpack ? unpacked(part.content) : [entityOf(part)]));
   const digest = createHash('sha256').update(entities.join('\n')).digest('hex');

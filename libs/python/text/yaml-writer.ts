@@ -52,6 +52,7 @@ class Page {
   }
 }
 
+/** The text of the value, equal to PyYAML's in every character. Ends with a line end. */
 export function pythonYaml(value: Json): string {
   const page = new Page();
   write(page, value, { indent: 0, inMap: false, atStart: true });

@@ -17,6 +17,7 @@ export function exactExpression(value: Json): Expression {
   return mapExpression(exactEntries(value).map(([key, item]) => ({ key, value: exactExpression(item) })));
 }
 
+/** A map expression. Keys that are not text make it a call of `mapCall` with the pairs. */
 export function mapExpression(entries: readonly { key: ExactKey; value: Expression }[]): Expression {
   const named = entries.flatMap(({ key, value }) => (typeof key === 'string' ? [{ key, value }] : []));
   if (named.length === entries.length) return { kind: 'map', entries: named };

@@ -10,6 +10,7 @@ import { exactNumber, isExact } from './number.ts';
 /** A walk over a deeper value would exhaust the stack. */
 const deepest = 500;
 
+/** `at` converts an offset in the text to a position. `deepest` is the maximum depth, default 500. */
 export interface JsonTextOptions {
   readonly at?: (offset: number) => PlanSource;
   readonly deepest?: number;

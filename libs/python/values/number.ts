@@ -26,6 +26,7 @@ class Exact extends Number {
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 export type { Exact };
 
+/** True for a number that keeps its Python text. */
 export const isExact = (value: unknown): value is Exact => value instanceof Exact;
 
 /** Python's `repr` of a float. */

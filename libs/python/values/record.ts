@@ -5,6 +5,7 @@
  */
 import { type Exact, floatText, isExact } from './number.ts';
 
+/** A key of a Python map. An object has it as text; the record remembers the original. */
 export type ExactKey = string | number | boolean | null | Exact;
 
 const keys: unique symbol = Symbol('keys');
@@ -51,6 +52,7 @@ export function exactKeys(record: object): readonly ExactKey[] | undefined {
   return (record as Keyed)[keys];
 }
 
+/** The keys in the order in which they were written, with their types. */
 export function keysOf(record: object): readonly ExactKey[] {
   return exactKeys(record) ?? Object.keys(record);
 }
@@ -65,6 +67,7 @@ export function entriesOf<T>(record: Readonly<Record<string, T>>): [string, T][]
   });
 }
 
+/** The entries in the order in which they were written, with the types of their keys. */
 export function exactEntries<T>(record: Readonly<Record<string, T>>): [ExactKey, T][] {
   return keysOf(record).map((key) => [key, record[keyText(key)] as T]);
 }

@@ -16,6 +16,7 @@ const largest = 1_000_000;
 
 const standard = 'tag:yaml.org,2002:';
 
+/** The content of a document. */
 export interface Composed {
   /** Undefined when the document is empty. */
   readonly node: YamlNode | undefined;

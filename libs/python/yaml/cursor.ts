@@ -2,6 +2,7 @@
 import { carriageReturn, isBreak, lineFeed } from './character.ts';
 import { YamlError } from './token.ts';
 
+/** Reads a text once, from its beginning. A byte order mark is skipped. Lines and columns count from 0. */
 export class Cursor {
   readonly text: string;
   at = 0;

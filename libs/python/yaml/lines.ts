@@ -1,5 +1,9 @@
 /** Converts an offset in a text to a line and column, both counted from 1. */
 
+/**
+ * Returns a function from an offset to its line and column. Offsets in growing order cost constant time, others
+ * logarithmic.
+ */
 export function lineTable(text: string): (offset: number) => { line: number; column: number } {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

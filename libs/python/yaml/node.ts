@@ -9,6 +9,7 @@ export { toRecord } from '../values/record.ts';
 /** `at` is undefined when the document has no text (an object in a request). */
 export type YamlNode = ScalarNode | ListNode | MapNode;
 
+/** A single value. */
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly value: null | boolean | number | string;
@@ -16,16 +17,19 @@ export interface ScalarNode {
   readonly written?: string | undefined;
   readonly at: PlanSource | undefined;
 }
+/** A list and its items in order. */
 export interface ListNode {
   readonly kind: 'list';
   readonly items: readonly YamlNode[];
   readonly at: PlanSource | undefined;
 }
+/** A map with its entries in the order of the text, by their keys as text. */
 export interface MapNode {
   readonly kind: 'map';
   readonly entries: ReadonlyMap<string, MappingEntry>;
   readonly at: PlanSource | undefined;
 }
+/** One entry of a map. */
 export interface MappingEntry {
   /** Position of the key. */
   readonly at: PlanSource | undefined;
@@ -34,12 +38,15 @@ export interface MappingEntry {
   readonly value: YamlNode;
 }
 
+/** A null at this position, for a value that is absent. */
 export const nullNode = (at: PlanSource | undefined): ScalarNode => ({ kind: 'scalar', value: null, at });
 
+/** True for a null, also for one that is written as nothing. */
 export function isNull(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.value === null;
 }
 
+/** The plain JSON value. Numbers lose their Python text, and keys become text. */
 export function toJson(node: YamlNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(toJson);
@@ -57,6 +64,7 @@ export function toExact(node: YamlNode): Json {
   return node.written !== undefined && typeof node.value === 'number' ? written(node.value, node.written) : node.value;
 }
 
+/** True for a map: neither null, a list nor a number that is an object here. */
 export function isPlainObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 }
@@ -69,6 +77,7 @@ export function kindOfValue(value: Json): string {
   if (typeof value === 'object') return 'a map';
   return { string: 'a string', number: 'a number', boolean: 'a boolean' }[typeof value as 'string'];
 }
+/** Names the kind of a node for template authors. */
 export function kindOfNode(node: YamlNode): string {
   return node.kind === 'scalar' ? kindOfValue(node.value) : node.kind === 'list' ? 'a list' : 'a map';
 }

@@ -6,6 +6,7 @@
 
 import { floatText } from '../values/number.ts';
 
+/** The value of a word, with its text when JSON cannot hold it; or the reason why PyYAML refuses it. */
 export type Scalar =
   | { readonly value: null | boolean | number | string; readonly written?: string }
   | { readonly mistake: string };
@@ -23,6 +24,7 @@ const float = /^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(
 const sexagesimalFloat = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*$/;
 const notFinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
+/** The value of an unquoted word. Never throws: a refused word gives a mistake. */
 export function resolvePlain(text: string): Scalar {
   if (nulls.has(text)) return { value: null };
   if (truths.has(text)) return { value: true };

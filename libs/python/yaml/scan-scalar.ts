@@ -131,6 +131,10 @@ function scanEscape(cursor: Cursor): string {
   return String.fromCodePoint(code);
 }
 
+/**
+ * Reads quoted text from its first quote to behind its last. @throws YamlError for an unknown escape or a missing
+ * quote
+ */
 export function scanQuoted(cursor: Cursor): string {
   const start = cursor.at;
   const quote = cursor.code();
@@ -174,6 +178,7 @@ export function scanQuoted(cursor: Cursor): string {
   }
 }
 
+/** Reads a block (`|` or `>`) whose parent has this indentation. @throws YamlError for a wrong header */
 export function scanBlock(cursor: Cursor, parentIndent: number): string {
   const isLiteral = cursor.code() === 0x7c;
   cursor.skip();

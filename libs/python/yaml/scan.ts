@@ -27,6 +27,7 @@ const flowMarks: Readonly<Record<string, Mark>> = {
 };
 const cannotStart = new Set('-?:,[]{}#&*!|>\'"%@`');
 
+/** Splits a document into tokens, on demand. Every method throws YamlError where libyaml refuses the text. */
 export class Scanner {
   readonly #cursor: Cursor;
   readonly #tokens: YamlToken[] = [];

@@ -1,5 +1,6 @@
 /** Tokens of a document. */
 
+/** A token at its offset in the text. */
 export type YamlToken =
   | { readonly kind: 'scalar'; readonly at: number; readonly value: string; readonly plain: boolean }
   | { readonly kind: 'alias' | 'anchor' | 'tag'; readonly at: number; readonly value: string }
