@@ -48,7 +48,7 @@ export class BusesOn {
 }
 
 /** A way in which a foreign program refuses the first message of the queue. */
-export interface Refusal {
+export interface ForeignRefusal {
   /** Completes `the requester of a message …`. */
   readonly how: string;
   /** Runs before the buses open. */
@@ -70,7 +70,7 @@ export const onlyLetter = (bus: Bus) =>
   }, soon);
 
 /** Registers the tests of B7 for refused messages. `open` gives a bus on an empty broker. */
-export function refusedMessages(refusals: readonly Refusal[], open: () => Promise<Bus>): void {
+export function refusedMessages(refusals: readonly ForeignRefusal[], open: () => Promise<Bus>): void {
   it.each(refusals)('B7: the requester of a message $how is notified', async (refusal) => {
     await refusal.prepare?.();
     const [service, requester] = [await open(), await open()];
