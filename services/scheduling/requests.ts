@@ -3,6 +3,7 @@ import type { Handler } from '@anneal/bus/port.ts';
 import { answer, on, route, type Route } from '@anneal/bus/route.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
@@ -95,7 +96,10 @@ export function requestsHandler(parameters: {
     answer(context, stackWhy, ({ data }) => parameters.why(data)),
     answer(context, stackEvents, ({ data }) => reading.events(data)),
     on(groupAdjust, (message) => forward(message.data.stack_id, message)),
-    on(providerAnnounced, ({ data }) => providers.announce(data)),
+    // A seal in an announcement can only be a copy, which must not open.
+    on(providerAnnounced, ({ data }) =>
+      providers.announce(context.secrets.fromOutside(data as unknown as Json) as unknown as typeof data),
+    ),
     ...parameters.ownProvider,
   ]);
 }

@@ -1,10 +1,11 @@
 /** Values from outside are only data: shapes that Anneal uses internally come back unchanged. */
-import { hostCreate, queueClaim, queuePost } from '@anneal/contracts/configuration.ts';
+import { hostCreate, hostShow, queueClaim, queuePost } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { stackExport } from '@anneal/contracts/scheduling.ts';
 import { portable } from '@anneal/gateway/heat/portable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shapes } from './internal-shapes.ts';
 import { StackWorld } from './stack-world.ts';
 
 let world: StackWorld;
@@ -12,21 +13,6 @@ beforeAll(async () => {
   world = await StackWorld.open({}, { hosts: true });
 });
 afterAll(() => world.close());
-
-const shapes: { [name: string]: Json } = {
-  'a seal': { $sealed: 'x' },
-  'a seal with a form': { $sealed: `1.deadbeef.${'A'.repeat(60)}` },
-  'a seal of a seal': { $sealed: { $sealed: 'y' } },
-  'reads of a nested stack': { $reads: [{ path: ['a'], value: 1 }] },
-  'what is not known': { $unknown: true },
-  'a parameter that is not known': { get_param: '$unknown' },
-  'a call': { get_file: 'a.yaml' },
-  'an attribute': { get_attr: ['v', 'value'] },
-  'an expression': { kind: 'call', function: 'get_param', arguments: { kind: 'literal', value: 'x' } },
-  'an exact number': { '#number': '1.0', '#map': [] },
-  'a claim check': { dataref: 'a'.repeat(64) },
-  'a reference': { $ref: '#/x', __id__: 'x', __resources__: {} },
-};
 
 const inner = `
 heat_template_version: 2018-08-31
@@ -110,6 +96,8 @@ resources:
   read: {type: OS::Heat::Value, properties: {type: json, value: {get_attr: [deployment, out]}}}
 outputs:
   out: {value: {get_attr: [deployment, out]}}
+  stdout: {value: {get_attr: [deployment, deploy_stdout]}}
+  stderr: {value: {get_attr: [deployment, deploy_stderr]}}
   read: {value: {get_attr: [read, value]}}
   signal: {value: {yaql: {expression: '$.data', data: {get_attr: [wait, data]}}}}
 `;
@@ -122,8 +110,17 @@ async function answerWith(stack: string, host: string, value: Json): Promise<Jso
     async () => (await world.ask(queueClaim, claim, 'configuration')).messages[0]?.body as JsonObject | undefined,
     { what: 'the request of the deployment' },
   );
-  const body = { id: request['id'] ?? '', status_code: 0, stdout: '', stderr: '', outputs: { out: passed } };
-  const posted = { project, queue: `host.${host}.responses`, client_id: 'host', messages: [{ body, ttl: 600 }] };
+  const text = JSON.stringify(passed);
+  const outputs = { out: passed, 'fact.reported': passed };
+  const facts = { named: passed, $sealed: 'x', ...(passed as JsonObject) };
+  const body = { id: request['id'] ?? '', status_code: 0, stdout: text, stderr: text, outputs, facts };
+  const hello = { hello: true, facts: { greeted: passed } };
+  const posted = {
+    project,
+    queue: `host.${host}.responses`,
+    client_id: 'host',
+    messages: [hello, body].map((each) => ({ body: each, ttl: 600 })),
+  };
   await world.ask(queuePost, posted, 'configuration');
   await eventually(
     async () =>
@@ -150,7 +147,16 @@ describe('a value from a host, a signal or an export', () => {
       const named = (inputs as JsonObject[]).filter((each) => each['name'] === 'given' || each['name'] === 'more');
       expect(named.map((each) => each['value'])).toEqual([sent, sent].map((each) => expect.toSatisfy(isAs(each))));
       const stack = await world.complete(id);
-      const { out, read, signal } = world.outputs(stack);
+      const { out, read, signal, stdout, stderr } = world.outputs(stack);
+      expect(JSON.parse(secrets.open(stdout as string))).toEqual(secrets.fromOutside(sent));
+      // People read the standard error, so it shows no text that the script was given as a secret.
+      expect(stderr).toEqual(expect.not.stringContaining('"hush"'));
+      const { facts } = await world.ask(hostShow, { host, project }, 'configuration');
+      for (const fact of ['named', 'greeted', 'reported']) {
+        expect({ fact, value: secrets.open(facts[fact] ?? null) }).toEqual({ fact, value: sent });
+      }
+      expect(facts['$sealed']).toEqual(expect.anything());
+      expect(JSON.stringify(facts)).not.toContain('"hush"');
       // A script that prints a hidden input gives a hidden output, which is sealed until a client reads it.
       expect({
         out: secrets.open(out as Json),
