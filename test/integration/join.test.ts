@@ -1,11 +1,16 @@
 /** Joins machines by the line that `anneal host join` prints, against a real server, and runs configs on them. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { createServer as createTlsServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildExecutable, writeChecksums } from '@anneal/agent/executable/executable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeCertificates, type Certificates } from '../backends/certificates.ts';
 import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
 
 let server: TestServer;
@@ -15,10 +20,13 @@ beforeAll(async () => {
   const agents = join(directory, 'agents');
   await buildExecutable({ machine: process.arch === 'arm64' ? 'arm64' : 'amd64', folder: agents });
   await writeChecksums(agents);
-  server = await startServer({ lab: 0, env: { ANNEAL_GATEWAY_AGENTS: agents } });
+  server = await startServer({
+    lab: 0,
+    env: { ANNEAL_GATEWAY_AGENTS: agents, ANNEAL_GATEWAY_TRUSTED_PROXIES: '127.0.0.1' },
+  });
 }, 120_000);
 afterAll(async () => {
-  for (const name of ['one', 'two', 'three']) onMachine(name, `"${agentOf(name)}" uninstall`);
+  for (const name of ['one', 'two', 'three', 'four']) onMachine(name, `"${agentOf(name)}" uninstall`);
   await server?.dispose();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -26,14 +34,18 @@ afterAll(async () => {
 const prefixOf = (name: string): string => join(directory, name);
 const agentOf = (name: string): string => join(prefixOf(name), 'bin', 'anneal-agent');
 
+const machineOptions = (name: string) => ({
+  encoding: 'utf8' as const,
+  env: { PATH: process.env['PATH'] ?? '', HOME: directory, ANNEAL_PREFIX: prefixOf(name) },
+  timeout: 120_000,
+});
 /** Runs a command as the user of a machine without systemd, OpenRC and cron. */
-function onMachine(name: string, command: string) {
-  return spawnSync('sh', ['-c', command], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', HOME: directory, ANNEAL_PREFIX: prefixOf(name) },
-    timeout: 120_000,
+const onMachine = (name: string, command: string) => spawnSync('sh', ['-c', command], machineOptions(name));
+/** The same, while this process serves what the command asks for. Resolves to its standard error. */
+const errorsOnMachine = (name: string, command: string): Promise<string> =>
+  new Promise((resolve) => {
+    execFile('sh', ['-c', command], machineOptions(name), (_error, _stdout, stderr) => resolve(stderr));
   });
-}
 const lineFor = async (host: string, ...words: string[]): Promise<string> =>
   (await server.anneal('host', 'join', host, ...words)).stdout.trim();
 const status = (name: string): string => onMachine(name, `"${agentOf(name)}" status`).stdout.trim();
@@ -58,6 +70,29 @@ async function applied(stack: string, host: string, before = ':'): Promise<Recor
   await server.client.stacks.create({ name: stack, bundle: bundle(template(host, `on ${stack}`, before)) });
   const { outputs } = await settled(server, stack);
   return Object.fromEntries((outputs ?? []).map((each) => [each.output_key, each.output_value]));
+}
+
+/** A proxy with TLS in front of the server, as operators have one. */
+async function tlsProxy(certificates: Certificates): Promise<Server> {
+  const [key, cert] = [readFileSync(certificates.server.key), readFileSync(certificates.server.cert)];
+  const proxy = createTlsServer({ key, cert }, (request, response) => {
+    const forwarded = httpRequest(
+      `${server.url}${request.url}`,
+      {
+        method: request.method,
+        headers: { ...request.headers, 'x-forwarded-proto': 'https', 'x-forwarded-host': request.headers.host },
+      },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    forwarded.on('error', () => response.destroy());
+    request.pipe(forwarded);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return proxy;
 }
 
 describe('the line of `anneal host join`', () => {
@@ -123,6 +158,28 @@ describe('the line of `anneal host join`', () => {
     expect(existsSync(program)).toBe(true);
     expect(onMachine('three', `"${agentOf('three')}" uninstall`)).toMatchObject({ status: 0, stderr: '' });
     expect(readdirSync(join(prefixOf('three'), 'bin'))).toEqual([]);
+  });
+
+  it('joins through TLS with the certificate of a private CA, and refuses a server of another CA', async (test) => {
+    const certificates = await makeCertificates({ client: 'unused' });
+    if (!certificates) return test.skip('openssl is not installed');
+    const proxy = await tlsProxy(certificates);
+    try {
+      const { port } = proxy.address() as AddressInfo;
+      const secured = (line: string): string => line.replaceAll(server.url, `https://127.0.0.1:${port}`);
+      const strange = secured(await lineFor('tls', '--cacert', certificates.strangeCa));
+      expect(await errorsOnMachine('four', strange)).toMatch(/certificate/);
+      expect(existsSync(agentOf('four'))).toBe(false);
+      const line = secured(await lineFor('tls', '--cacert', certificates.ca));
+      expect(await errorsOnMachine('four', line)).toBe('');
+      expect(readFileSync(join(prefixOf('four'), 'lib/anneal-agent/conf'), 'utf8')).toContain('url=https://127.0.0.1');
+      expect(await applied('over-tls', 'tls')).toMatchObject({ said: 'on over-tls\n' });
+      expect(onMachine('four', `"${agentOf('four')}" uninstall`).status).toBe(0);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+      await certificates.remove();
+    }
   });
 
   it('joins a host of any name', async () => {
