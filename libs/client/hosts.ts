@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { read, readList } from './read.ts';
+import { followStream } from './stream.ts';
 
 /** Hosts, and the commands that run on them. */
 export interface HostCalls {
@@ -40,7 +41,22 @@ export interface Deployments {
     config?: string | undefined;
   }): Promise<DeploymentView[]>;
   show(parameters: { deployment: string }): Promise<DeploymentView>;
+  /**
+   * Yields the output of a deployment as it arrives, until it ends: `state`, `output` and `end`. With `follow: false` it
+   * ends after what is stored now. Continues after a broken connection where it stopped.
+   */
+  logs(parameters: { deployment: string; follow: boolean; signal: AbortSignal }): AsyncIterable<DeploymentLog>;
+  /** The bytes of `stdout`, `stderr` or `outputs.<name>`, unchanged except for masked secrets. */
+  download(parameters: { deployment: string; name: string; signal?: AbortSignal }): AsyncIterable<Uint8Array>;
 }
+
+/** An entry of `logs`. */
+export type DeploymentLog =
+  | { readonly kind: 'state' | 'end'; readonly status: string; readonly reason: string; readonly run: string | null }
+  | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: Uint8Array };
+
+const stateSchema = z.object({ status: z.string(), reason: z.string(), run: z.string().nullable() });
+const outputSchema = z.object({ stream: z.enum(['stdout', 'stderr']), data: z.base64() });
 
 const service = 'api';
 
@@ -86,9 +102,38 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
   };
 }
 
+async function* logsOf(
+  connection: GatewayConnection,
+  { deployment, follow, signal }: Parameters<Deployments['logs']>[0],
+): AsyncGenerator<DeploymentLog, void, undefined> {
+  const what = `read the output of the deployment ${deployment}`;
+  const path = `/deployments/${encodeURIComponent(deployment)}/logs`;
+  for await (const { name, data } of followStream({ connection, path, query: { follow }, what, signal })) {
+    if (name === 'output') {
+      const { stream, data: text } = read(outputSchema, data, what);
+      yield { kind: 'output', stream, bytes: Buffer.from(text, 'base64') };
+    }
+    if (name !== 'state' && name !== 'end') continue;
+    yield { kind: name, ...read(stateSchema, data, what) };
+    if (name === 'end') return;
+  }
+}
+
+async function* downloadOf(
+  connection: GatewayConnection,
+  { deployment, name, signal }: Parameters<Deployments['download']>[0],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const path = `/deployments/${encodeURIComponent(deployment)}/output/${encodeURIComponent(name)}`;
+  const what = `download ${name} of the deployment ${deployment}`;
+  const { body } = await connection.call({ service, path, what, signal });
+  if (body) yield* body;
+}
+
 /** The calls for deployments. Each throws the gateway's AnnealError. */
 export function deploymentsOf(connection: GatewayConnection): Deployments {
   return {
+    logs: (parameters) => logsOf(connection, parameters),
+    download: (parameters) => downloadOf(connection, parameters),
     async list({ host, stack, config } = {}) {
       const what = 'list the deployments';
       const body = await connection.json({ service, path: '/deployments', query: { host, stack, config }, what });

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { call, message } from './define.ts';
 import { failureSchema } from './errors.ts';
-import { json, jsonObject } from './json.ts';
+import { json, jsonObject, type JsonObject } from './json.ts';
+import { storedSizeSchema } from './output.ts';
 import { conditionSchema } from './scheduling.ts';
 
 // ---- hosts
@@ -130,6 +131,10 @@ export const hostRemove = call('host.remove', 'Delete a joined host by id or nam
 // ---- contexts
 
 export { contextList, contextShow } from './context.ts';
+
+// ---- streams and large outputs of runs
+
+export { outputRead, runReport } from './output.ts';
 
 // ---- queues, as in Zaqar
 
@@ -295,6 +300,16 @@ export type HostRequest = z.infer<typeof hostRequestSchema>;
 /** The largest part of a stream in a response, in bytes; the end of the stream is kept. */
 export const outputLimit = 64 * 1024;
 
+/** The error of a run that its host ended because the server withdrew it. */
+export const stoppedReason =
+  'stopped: the server withdrew it, because a newer request replaced it or its deployment has ended';
+
+/** `options.grace`: milliseconds between SIGTERM and SIGKILL when a host ends a run. */
+export const graceMs = ({ grace }: JsonObject): number => {
+  const seconds = Number(grace ?? 5);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 3600) * 1000 : 5000;
+};
+
 export const hostResponseSchema = z.object({
   id: z.string().meta({ description: 'The id of the request that this answers.' }),
   status_code: z.number().int(),
@@ -306,6 +321,10 @@ export const hostResponseSchema = z.object({
   started_at: z.iso.datetime().optional(),
   finished_at: z.iso.datetime().optional(),
   error: z.string().optional().meta({ description: 'The reason when the run did not complete.' }),
+  stored: z.array(z.string()).max(1000).optional().meta({
+    description:
+      'Names of outputs that the host sent as bytes before (`run.report`), because they are long or no text.',
+  }),
 });
 export type HostResponse = z.infer<typeof hostResponseSchema>;
 
@@ -423,6 +442,13 @@ export const deploymentViewSchema = z.object({
     }),
   given_values: jsonObject.optional().meta({
     description: 'The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.',
+  }),
+  accepted_at: z.iso.datetime().nullable().optional().meta({
+    description: 'When the host took the request; null before. Only where one deployment is shown, while it runs.',
+  }),
+  streams: z.array(storedSizeSchema).optional().meta({
+    description:
+      'What is stored of the streams and large outputs of its latest run. Only where one deployment is shown.',
   }),
 });
 export type DeploymentView = z.infer<typeof deploymentViewSchema>;

@@ -109,6 +109,19 @@ export type DeploymentEventData = z.infer<typeof deploymentData>;
 export const deploymentEvent = {
   queued: event('deployment.queued', 'A deployment was put in the queue of its host.', deploymentData),
   started: event('deployment.started', 'The host started to run a deployment.', deploymentData),
+  output: event(
+    'deployment.output',
+    'A running deployment has written more; at most every 10 seconds for each run. The whole is read with `GET /api/v1/deployments/ID/output/NAME`.',
+    deploymentData.extend({
+      streams: z.array(
+        z.object({
+          name: z.enum(['stdout', 'stderr']),
+          bytes: z.number().int().meta({ description: 'The stored size so far.' }),
+          tail: z.string().meta({ description: 'The latest lines, at most 2,048 characters. Secrets are masked.' }),
+        }),
+      ),
+    }),
+  ),
   completed: event('deployment.completed', 'The host applied a deployment.', deploymentData),
   failed: event(
     'deployment.failed',

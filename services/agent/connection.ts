@@ -26,12 +26,36 @@ export class RefusedError extends Error {
   }
 }
 
+export interface ReportedPiece {
+  /** `stdout`, `stderr` or `outputs.<name>`. */
+  readonly name: string;
+  /** The position of its first byte. */
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface ReportAnswer {
+  /** True when the server withdrew the run. */
+  readonly stop: boolean;
+  /** The stored size of each reported name. `full`: the server stores no more. */
+  readonly stored: ReadonlyMap<string, { readonly bytes: number; readonly full: boolean }>;
+}
+
 export interface AgentConnection {
   /** Waits up to `wait` seconds for the next request; undefined when there is none. */
   claim(options: { wait: number; ttl: number; signal: AbortSignal }): Promise<OfferedRequest | undefined>;
   renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
   release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
   post(options: { body: Json; signal: AbortSignal }): Promise<void>;
+  /**
+   * Sends pieces of streams and outputs of a run, and waits up to `wait` seconds for its stop. Repeats are harmless.
+   */
+  report(options: {
+    id: string;
+    pieces: readonly ReportedPiece[];
+    wait: number;
+    signal: AbortSignal;
+  }): Promise<ReportAnswer>;
   /** Removing an absent message succeeds. */
   remove(options: { message_id: string; claim_id: string | null; signal: AbortSignal }): Promise<void>;
 }
@@ -58,7 +82,7 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
   const call = async (parameters: {
     method: string;
     url: string;
-    body?: Json;
+    body?: Json | FormData;
     signal: AbortSignal;
     timeoutMs?: number;
     accept: readonly number[];
@@ -66,7 +90,7 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
     const { method, url, body, signal, timeoutMs = requestTimeoutMs, accept } = parameters;
     const response = await send(url, {
       method,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     if (accept.includes(response.status)) return response;
@@ -110,6 +134,14 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
       const messages = { messages: [{ ttl: 600, body }] };
       await drain(call({ method: 'POST', url: `${responses}/messages`, body: messages, signal, accept: [200, 201] }));
     },
+    async report({ id, pieces, wait, signal }) {
+      const url = `${seed.gateway_url.replace(/\/$/, '')}/agent/v1/report?wait=${wait}`;
+      const timeoutMs = wait * 1000 + requestTimeoutMs;
+      const body = reportForm(id, pieces);
+      return readReportAnswer(
+        await (await call({ method: 'POST', url, body, signal, timeoutMs, accept: [200] })).text(),
+      );
+    },
     async remove({ message_id, claim_id, signal }) {
       const query = claim_id === null ? '' : `?claim_id=${encodeURIComponent(claim_id)}`;
       const url = `${requests}/messages/${encodeURIComponent(message_id)}${query}`;
@@ -134,7 +166,7 @@ function sender({
         'X-Project-Id': seed.project,
         'Client-ID': client_id,
         Accept: 'application/json',
-        ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(typeof request.body === 'string' && { 'Content-Type': 'application/json' }),
       },
     });
   return async (url, request) => {
@@ -144,6 +176,29 @@ function sender({
     await response.body?.cancel();
     token = found;
     return attempt(url, request);
+  };
+}
+
+/** A form with a file for each piece, named by its offset. */
+function reportForm(id: string, pieces: readonly ReportedPiece[]): FormData {
+  const form = new FormData();
+  form.append('id', id);
+  for (const { name, offset, bytes } of pieces) form.append(name, new Blob([Uint8Array.from(bytes)]), String(offset));
+  return form;
+}
+
+/** Lines of `name=value`: `stop=yes`, `stdout=120`, `stderr=65536 full`. */
+function readReportAnswer(text: string): ReportAnswer {
+  const lines = text.split('\n').map((line) => /^(.*)=(\S+)( full)?$/.exec(line));
+  return {
+    stop: lines.some((line) => line?.[1] === 'stop' && line[2] === 'yes'),
+    stored: new Map(
+      lines.flatMap((line) =>
+        line?.[1] === undefined || line[1] === 'stop'
+          ? []
+          : [[line[1], { bytes: Number(line[2]), full: line[3] !== undefined }] as const],
+      ),
+    ),
   };
 }
 

@@ -3,17 +3,23 @@
  *
  * X1 A running program is never started again: the agent finds it by its run folder and waits for it.
  * X2 A program that vanished is started again until `maxAttempts` is reached, unless `options.on_interrupt` is `fail`.
- * X3 At the deadline of the request the agent ends the whole process group.
+ * X3 At the deadline of the request, and when the server withdraws it, the agent ends every process of the run.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
+import {
+  graceMs,
+  outputLimit,
+  stoppedReason,
+  type HostRequest,
+  type HostResponse,
+} from '@anneal/contracts/configuration.ts';
 import type { Log } from './log.ts';
 import type { JournalEntry, Journal } from './journal.ts';
 import { readTail } from './output.ts';
 import { runFolder, trimStreams, workFolder } from './run-folder.ts';
-import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type ProcessEnd } from './supervise.ts';
+import { awaitEnd, endAll, launch, revoke, statusOf, wrapperOf, type ProcessEnd } from './supervise.ts';
 import { findTool, hookFolders } from './tools/find.ts';
 import type { Tool, ToolResult } from './tools/tool.ts';
 
@@ -27,16 +33,21 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
   /** Called with the process group of a program when it is known, so that a simulated power cut can end it. */
   readonly onGroup: (pid: number) => void;
+  readonly onTool: (tool: Tool) => void;
   readonly onStarted: (at: string) => void;
+  /** Aborted when the server withdraws the run. */
+  readonly stop: AbortSignal;
+  /** Sends an output as bytes. Resolves with the mistake when the server does not store it. */
+  readonly storeOutput: (name: string, file: string) => Promise<string | undefined>;
 }
 
 export const maxToolRuns = 3;
-/** Time between SIGTERM and SIGKILL. */
-const termGraceMs = 5_000;
 /** How long a preparation waits for space on a full disk. */
 const spaceWaitMs = 10_000;
 /** Exit status at the deadline, the same as that of `timeout` in coreutils. */
 const deadlineStatus = 124;
+/** Exit status of a withdrawn run, the same as that of a shell whose program SIGTERM ended. */
+const stoppedStatus = 143;
 const interruptedStatus = 125;
 const notRunStatus = 126;
 const noToolStatus = 127;
@@ -59,12 +70,14 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
   const { request } = entry;
   const found = await findTool(hookFolders(directory, environment), request.group);
   if ('unknown' in found) return failed(entry, now(), { status_code: noToolStatus, error: found.unknown });
+  options.onTool(found.tool);
   const run = runFolder(directory, request.id);
   const context = { request, run, environment };
 
   let current = entry;
   let ending = await resume(options, current, run);
-  while (ending.kind !== 'exited' && ending.kind !== 'deadline') {
+  while (ending.kind === 'not begun' || ending.kind === 'vanished') {
+    if (options.stop.aborted) return failed(current, now(), { status_code: stoppedStatus, error: stoppedReason });
     if (leftOf(current, now()) <= 0) {
       ending = { kind: 'deadline' };
       break;
@@ -117,7 +130,7 @@ async function whenDiskHasSpace<T>(signal: AbortSignal, prepare: () => Promise<T
   }
 }
 
-type RunEnding = ProcessEnd | { readonly kind: 'deadline' };
+type RunEnding = ProcessEnd | { readonly kind: 'deadline' | 'stopped' };
 
 /** Waits for the attempt that the agent began before its last restart, or reports that the attempt never began. */
 async function resume(
@@ -154,13 +167,13 @@ async function watch(options: ExecuteOptions, entry: JournalEntry, run: string):
     return await awaitEnd({
       run,
       attempt,
-      signal: AbortSignal.any([signal, over.signal]),
+      signal: AbortSignal.any([signal, over.signal, options.stop]),
       whileItRuns: () => trimStreams(run),
     });
   } catch (error) {
-    if (!over.signal.aborted || signal.aborted) throw error;
-    await endGroup(run, attempt);
-    return { kind: 'deadline' };
+    if (signal.aborted || !(over.signal.aborted || options.stop.aborted)) throw error;
+    await endAll(run, attempt, graceMs(entry.request.options));
+    return { kind: over.signal.aborted ? 'deadline' : 'stopped' };
   } finally {
     clearTimeout(timer);
     await group;
@@ -186,18 +199,6 @@ async function followGroup(options: ExecuteOptions, run: string, attempt: number
   }
 }
 
-async function endGroup(run: string, attempt: number): Promise<void> {
-  const pid = await wrapperOf(run, attempt);
-  if (pid === undefined || !(await isWrapper(pid, run))) return;
-  signalGroup(pid, 'SIGTERM');
-  const until = performance.now() + termGraceMs;
-  while (performance.now() < until) {
-    if ((await statusOf(run, attempt)) !== undefined) break;
-    await sleep(50);
-  }
-  signalGroup(pid, 'SIGKILL');
-}
-
 async function report(
   options: ExecuteOptions,
   { entry, tool, ending, run }: { entry: JournalEntry; tool: Tool; ending: RunEnding; run: string },
@@ -211,14 +212,9 @@ async function report(
   const result: ToolResult =
     ending.kind === 'exited'
       ? await tool.collect({ request, run, environment, status: ending.status })
-      : {
-          status_code: deadlineStatus,
-          outputs: {},
-          error:
-            request.timeout === undefined
-              ? `deadline: it was still running at ${request.deadline} and was stopped`
-              : `deadline: it ran longer than ${request.timeout} s and was stopped`,
-        };
+      : endedEarly(request, ending.kind);
+  const { stored, mistakes } = await storeFiles(options, result.files ?? new Map());
+  const error = [...(result.error === undefined ? [] : [result.error]), ...mistakes].join('; ');
   const truncated = stdout.truncated || stderr.truncated;
   return fitted({
     id: request.id,
@@ -230,8 +226,33 @@ async function report(
     ...(truncated && { facts: { last_run_directory: run } }),
     ...(entry.started_at !== null && { started_at: entry.started_at }),
     finished_at: now().toISOString(),
-    ...(result.error !== undefined && { error: result.error }),
+    ...(stored.length > 0 && { stored }),
+    ...(error !== '' && { error }),
   });
+}
+
+function endedEarly({ timeout, deadline }: HostRequest, kind: Exclude<RunEnding['kind'], 'exited'>): ToolResult {
+  if (kind === 'stopped') return { status_code: stoppedStatus, outputs: {}, error: stoppedReason };
+  const error =
+    timeout === undefined
+      ? `deadline: it was still running at ${deadline} and was stopped`
+      : `deadline: it ran longer than ${timeout} s and was stopped`;
+  return { status_code: deadlineStatus, outputs: {}, error };
+}
+
+/** Sends the outputs that are long or no text, as bytes. */
+async function storeFiles(
+  options: ExecuteOptions,
+  files: ReadonlyMap<string, string>,
+): Promise<{ stored: string[]; mistakes: string[] }> {
+  const stored: string[] = [];
+  const mistakes: string[] = [];
+  for (const [name, file] of files) {
+    const mistake = await options.storeOutput(name, file);
+    if (mistake === undefined) stored.push(name);
+    else mistakes.push(`cannot read output ${name.slice(0, 100)}: ${mistake}`);
+  }
+  return { stored, mistakes };
 }
 
 function failed(entry: JournalEntry, at: Date, result: { status_code: number; error: string }): HostResponse {

@@ -57,6 +57,28 @@ export async function readWhole(file: string, limit: number): Promise<Buffer> {
   }
 }
 
+/** The size of a regular file. @throws UnreadableError when it is not a regular file, or an error of the file system */
+export async function sizeOfFile(file: string): Promise<number> {
+  const handle = await openRegular(file);
+  try {
+    return (await handle.stat()).size;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The bytes of a regular file from an offset on. Empty at its end. @throws as {@link sizeOfFile} */
+export async function readPiece(file: string, { offset, limit }: { offset: number; limit: number }): Promise<Buffer> {
+  const handle = await openRegular(file);
+  try {
+    const buffer = Buffer.alloc(limit);
+    const { bytesRead } = await handle.read(buffer, 0, limit, offset);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
 /** The last `limit` bytes of a file as text, cut at a character. Empty when it is absent or not a regular file. */
 export async function readTail(file: string, limit: number): Promise<Tail> {
   let handle;

@@ -19,6 +19,7 @@ import type { Log } from './log.ts';
 import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';
 import { hostFacts } from './facts.ts';
+import { FollowedRun } from './follow-run.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
 import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
@@ -280,6 +281,15 @@ class Loop {
       attempt: () => this.#journal.get(entry.id)?.attempts ?? 0,
     };
     const reports: Promise<void>[] = [];
+    const followed = new FollowedRun({
+      connection: this.#connection,
+      id: entry.id,
+      run: runFolder(directory, entry.id),
+      isResumed: entry.attempts > 0,
+      log,
+      signal,
+    });
+    const following = followed.follow();
     try {
       log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applying a config');
       const result = await execute(
@@ -292,16 +302,24 @@ class Loop {
           signal: this.#signal,
           onGroup: (pid) => this.#groups.add(pid),
           // Send it once and do not wait for it, because the response reports the same time.
-          onStarted: (at) =>
+          onStarted: (at) => {
+            followed.restarted();
             reports.push(
               this.#connection
                 .post({ body: { id: entry.id, progress: 'started', at }, signal: this.#signal })
                 .catch((error: unknown) => log.debug({ err: error }, 'progress not posted')),
-            ),
+            );
+          },
+          onTool: (tool) => followed.sendOnly(tool.streams),
+          stop: followed.stop,
+          storeOutput: (name, file) => followed.storeOutput(name, file, this.#signal),
         },
         entry,
       );
       this.#signal.throwIfAborted();
+      over.abort();
+      await following;
+      await followed.flush(this.#signal);
       const finished: JournalEntry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
       this.#journal.put(finished);
       await Promise.all(reports);
@@ -310,7 +328,7 @@ class Loop {
     } finally {
       this.#running = undefined;
       over.abort();
-      await heartbeat;
+      await Promise.all([heartbeat, following]);
     }
   }
 

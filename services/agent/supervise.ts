@@ -8,7 +8,7 @@
  * V3 A process counts as the wrapper only while its command line names this run, because process ids are reused.
  */
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, readlink, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -42,6 +42,8 @@ ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status
 `;
 /** The target of `started.<n>` instead of a process id, when an agent has revoked the attempt. */
 const revoked = 'revoked';
+/** Every process of a run has its folder in this variable, also in another session. */
+const markName = 'anneal_run';
 const lookEveryMs = 100;
 const patienceLooks = 150;
 
@@ -50,7 +52,7 @@ export async function launch(options: { run: string; attempt: number; program: T
   const { run, attempt, program } = options;
   const child = spawn('/bin/sh', ['-c', wrapper, 'anneal-run', run, String(attempt), ...program.command], {
     cwd: workFolder(run),
-    env: { ...program.environment },
+    env: { ...program.environment, [markName]: run },
     // A session and process group of its own: it survives the agent, and can be ended as a whole.
     detached: true,
     stdio: 'ignore',
@@ -150,4 +152,51 @@ export function signalGroup(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   } catch {
     return false;
   }
+}
+
+/** The processes of a run, found by their environment. Empty where there is no `/proc`. */
+async function processesOf(run: string): Promise<number[]> {
+  const mark = `\0${markName}=${run}\0`;
+  const names = await readdir('/proc').catch(() => []);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      if (!/^\d+$/.test(name)) return [];
+      const environment = await readFile(`/proc/${name}/environ`, 'latin1').catch(() => '');
+      return `\0${environment}\0`.includes(mark) ? [Number(name)] : [];
+    }),
+  );
+  return found.flat();
+}
+
+function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+const killRounds = 40;
+
+/**
+ * Ends a run with everything that it started, also what left its process group: SIGTERM, and SIGKILL after the grace
+ * period.
+ */
+export async function endAll(run: string, attempt: number, graceMs: number): Promise<void> {
+  const wrapperPid = await wrapperOf(run, attempt);
+  const group = wrapperPid !== undefined && (await isWrapper(wrapperPid, run)) ? wrapperPid : undefined;
+  const signalAll = async (name: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    const pids = await processesOf(run);
+    if (group !== undefined) signalGroup(group, name);
+    for (const pid of pids) if (pid !== group || name === 'SIGKILL') signalOne(pid, name);
+    return pids.length;
+  };
+  await signalAll('SIGTERM');
+  const until = performance.now() + graceMs;
+  while (performance.now() < until) {
+    if ((await statusOf(run, attempt)) !== undefined && (await processesOf(run)).length === 0) return;
+    await sleep(50);
+  }
+  // A process may start another one between the look and the signal.
+  for (let round = 0; round < killRounds && (await signalAll('SIGKILL')) > 0; round += 1) await sleep(25);
 }

@@ -1,16 +1,11 @@
 /** The only place where a command writes: answers to standard output, all other text to standard error. */
 import pc from 'picocolors';
 import { stringify } from 'yaml';
+import { createProgramOutput, type OutputStream } from './print/program-output.ts';
 import { renderTable, type Cell } from './print/table.ts';
 
 export type Format = 'table' | 'json' | 'yaml';
 export type Colors = ReturnType<typeof pc.createColors>;
-
-export interface OutputStream {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
 
 export interface Rows<T> {
   readonly rows: readonly T[];
@@ -24,6 +19,8 @@ export interface TerminalOutput {
   readonly isTerminal: boolean;
   readonly width: number;
   line(text?: string): void;
+  /** Writes the output of a program: unchanged to a file or a pipe, without control characters to a terminal. */
+  program(stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
   /** Prints text that is not the answer to standard error. */
   note(text: string): void;
   /** Prints a list: a table for people, the rows for programs. */
@@ -54,6 +51,7 @@ export function createOutput(options: {
     isTerminal,
     width,
     line,
+    program: createProgramOutput({ stdout, stderr }),
     note: (text) => void stderr.write(`${text}\n`),
     value,
     list(format, { rows, columns, none }) {

@@ -1,10 +1,10 @@
 /** Appends responses and events to a document's outbox. */
-import { deploymentEvent } from '@anneal/contracts/events.ts';
+import { deploymentEvent, type DeploymentEventData } from '@anneal/contracts/events.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseMessage } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { ConfigurationResource } from './collections.ts';
+import type { ConfigurationResource, DeploymentState } from './collections.ts';
 
 interface RespondContext {
   readonly service: Pick<ServiceContext, 'mint'>;
@@ -38,7 +38,7 @@ export function respond(
 export function withEvent(
   { service }: RespondContext,
   document: Draft<ConfigurationResource>,
-  step: keyof typeof deploymentEvent,
+  step: Exclude<keyof typeof deploymentEvent, 'output'>,
   version: number,
 ): Draft<ConfigurationResource> {
   const { deployment } = document;
@@ -48,20 +48,27 @@ export function withEvent(
     subject: document.id,
     cause: document.asker,
     project: document.project,
-    data: {
-      deployment_id: document.id,
-      name: deployment.name,
-      stack_id: document.stack_id,
-      resource_name: document.name,
-      host_id: deployment.host_id,
-      host_name: deployment.host_name,
-      action: deployment.action,
-      status: deployment.status,
-      status_code: deployment.status_code,
-      version,
-      outputs: Object.keys(deployment.output_values),
-      ...(deployment.failure && { failure: deployment.failure }),
-    },
+    data: eventDataOf(document, deployment, version),
   });
   return { ...document, outbox: [...document.outbox, { queue: null, message }], unsent: true };
 }
+
+/** The data of every event of a deployment. */
+export const eventDataOf = (
+  document: Pick<ConfigurationResource, 'id' | 'stack_id' | 'name'>,
+  deployment: DeploymentState,
+  version: number,
+): DeploymentEventData => ({
+  deployment_id: document.id,
+  name: deployment.name,
+  stack_id: document.stack_id,
+  resource_name: document.name,
+  host_id: deployment.host_id,
+  host_name: deployment.host_name,
+  action: deployment.action,
+  status: deployment.status,
+  status_code: deployment.status_code,
+  version,
+  outputs: Object.keys(deployment.output_values),
+  ...(deployment.failure && { failure: deployment.failure }),
+});

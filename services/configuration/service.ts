@@ -47,6 +47,7 @@ import type { QueueContext } from './queues/queue.ts';
 import { queueCallRoutes } from './queues/calls.ts';
 import { findHost } from './queues/names.ts';
 import { keepSending } from '@anneal/runtime/outbox.ts';
+import { openOutputs, type StoredOutputContext } from './output/stored-output.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './deployments/run.ts';
 import { limitWait } from './deployments/run-timer.ts';
@@ -54,15 +55,16 @@ import type { SetAsideContext } from './queues/set-aside.ts';
 import { configurationSettings } from './settings.ts';
 import { handleSignal } from './deployments/signal.ts';
 
-type Context = HostMessageContext & ProviderContext & SetAsideContext;
+type Context = HostMessageContext & ProviderContext & SetAsideContext & StoredOutputContext;
 
 export const configurationService = defineService({
   name: 'configuration',
   settings: configurationSettings,
   async start(service, settings) {
-    const [collections, stored] = await Promise.all([
+    const [collections, stored, outputs] = await Promise.all([
       openConfigurationCollections(service.store),
       openContexts(service.store),
+      openOutputs(service.store),
     ]);
     const queues: QueueContext = {
       collections,
@@ -96,6 +98,9 @@ export const configurationService = defineService({
       joinMs: settings.joinSeconds * 1000,
       responseKeepSeconds: settings.responseKeep,
       gatewayUrl: service.gatewayUrl,
+      outputs,
+      outputBytes: settings.outputBytes,
+      outputKeepMs: settings.outputKeep * 1000,
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
       queueTimeoutMs: settings.queueTimeout * 1000,
       popLeaseSeconds: settings.popLease,

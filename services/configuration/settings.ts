@@ -56,6 +56,20 @@ export const configurationSettings = defineSettings({
     meaning: 'Seconds that a handled response stays readable in the responses queue of its host.',
     cost: 'A higher value takes more of the store: up to 256 KiB per response.',
   },
+  outputBytes: {
+    env: 'ANNEAL_CONFIGURATION_OUTPUT_BYTES',
+    schema: z.coerce.number().int().min(65_536).max(1_073_741_824).default(4_194_304),
+    meaning:
+      'Maximum size, in bytes, of what is stored of each stream of a run, and of all its outputs that are longer than 64 KiB or no text. Later bytes of a stream are dropped; its last 64 KiB arrive with the answer. A larger output fails its deployment.',
+    cost: 'Each run may take three times as much of the store.',
+  },
+  outputKeep: {
+    env: 'ANNEAL_CONFIGURATION_OUTPUT_KEEP_SECONDS',
+    schema: z.coerce.number().int().min(60).max(315_360_000).default(604_800),
+    meaning:
+      'Seconds that the stored streams of a run stay readable, from their last byte. Outputs stay as long as their deployment.',
+    cost: 'A higher value takes more of the store.',
+  },
   projectQueues: {
     env: 'ANNEAL_CONFIGURATION_PROJECT_QUEUES',
     schema: whole(10_000),

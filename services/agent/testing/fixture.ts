@@ -85,6 +85,8 @@ export class StandIn {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://x');
     const parts = url.pathname.split('/').slice(4).map(decodeURIComponent);
+    // An older server has no reports.
+    if (url.pathname.startsWith('/agent/')) return void response.writeHead(404).end('{}');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Json) : null;

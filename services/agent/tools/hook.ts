@@ -15,6 +15,7 @@ const signalLimitBytes = 1024 * 1024;
 
 export function hookTool(executable: string): Tool {
   return {
+    streams: ['stderr'],
     async prepare({ request, run, environment }) {
       await writeFile(join(run, 'stdin'), JSON.stringify(deploymentOf(request)), { mode: 0o600 });
       return { command: [executable], environment: { ...environment } };

@@ -1,12 +1,13 @@
 /** Reads the outputs of a script from `$heat_outputs_path.<name>`. Reading ends whatever the script left there. */
+import { isUtf8 } from 'node:buffer';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { readWhole, UnreadableError } from '../output.ts';
+import { readWhole, sizeOfFile, UnreadableError } from '../output.ts';
 
 export const outputsName = 'output';
-/** Limit for one output. Larger results belong in a file or an object store, with their address as the output. */
+/** A longer output, and one that is no text, is sent as bytes, apart from the answer. */
 const outputLimitBytes = 64 * 1024;
 const mostOutputs = 256;
 /** The most names that are read in the folder of a run. A script that creates more is at fault. */
@@ -16,25 +17,29 @@ const mostMistakes = 10;
 
 export interface Outputs {
   readonly outputs: JsonObject;
+  /** Outputs to send as bytes, with their files. */
+  readonly files: ReadonlyMap<string, string>;
   readonly mistakes: string[];
 }
 
 export async function readOutputs({ request, work }: { request: HostRequest; work: string }): Promise<Outputs> {
   const outputs: JsonObject = {};
+  const files = new Map<string, string>();
   const mistakes: string[] = [];
   const listed = await outputNames(work);
   if (listed.mistake !== undefined) mistakes.push(listed.mistake);
   for (const name of listed.names.toSorted()) {
     const file = join(work, `${outputsName}.${name}`);
     try {
-      const text = (await readWhole(file, outputLimitBytes)).toString('utf8');
-      outputs[name] = typed(text, request.outputs.find((output) => output.name === name)?.type);
+      const bytes = (await sizeOfFile(file)) > outputLimitBytes ? undefined : await readWhole(file, outputLimitBytes);
+      if (bytes === undefined || !isUtf8(bytes)) files.set(name, file);
+      else outputs[name] = typed(bytes.toString('utf8'), request.outputs.find((output) => output.name === name)?.type);
     } catch (error) {
       mistakes.push(`cannot read output ${name.slice(0, 100)}: ${reasonOf(error, file)}`);
     }
   }
   const more = mistakes.length - mostMistakes;
-  return { outputs, mistakes: more > 0 ? [...mistakes.slice(0, mostMistakes), `and ${more} more`] : mistakes };
+  return { outputs, files, mistakes: more > 0 ? [...mistakes.slice(0, mostMistakes), `and ${more} more`] : mistakes };
 }
 
 async function outputNames(work: string): Promise<{ names: string[]; mistake?: string }> {
@@ -60,13 +65,11 @@ async function outputNames(work: string): Promise<{ names: string[]; mistake?: s
   }
 }
 
+export const keptIn = (file: string): string =>
+  `; the full output is in ${file} on the host. Let the script store large results elsewhere and output their location`;
+
 function reasonOf(error: unknown, file: string): string {
-  if (error instanceof UnreadableError) {
-    const whole = error.message.includes('bytes')
-      ? `; the full output is in ${file} on the host. Let the script store large results elsewhere and output their location`
-      : '';
-    return `${error.message}${whole}`;
-  }
+  if (error instanceof UnreadableError) return `${error.message}${error.message.includes('bytes') ? keptIn(file) : ''}`;
   return error instanceof Error ? error.message : String(error);
 }
 

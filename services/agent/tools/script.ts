@@ -15,6 +15,7 @@ const runningText = (
   textOf: (request: HostRequest) => string,
   variablesOf: (request: HostRequest) => Record<string, string>,
 ): Tool => ({
+  streams: ['stdout', 'stderr'],
   async prepare({ request, run, environment }) {
     const text = textOf(request);
     const file = join(run, 'config');
@@ -32,9 +33,9 @@ const runningText = (
     };
   },
   async collect({ request, run, status }) {
-    const { outputs, mistakes } = await readOutputs({ request, work: workFolder(run) });
-    if (mistakes.length === 0) return { status_code: status, outputs };
-    return { status_code: status, outputs, error: mistakes.join('; ') };
+    const { outputs, files, mistakes } = await readOutputs({ request, work: workFolder(run) });
+    if (mistakes.length === 0) return { status_code: status, outputs, files };
+    return { status_code: status, outputs, files, error: mistakes.join('; ') };
   },
 });
 

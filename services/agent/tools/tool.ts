@@ -14,6 +14,8 @@ export interface ToolContext {
 export interface ToolResult {
   readonly status_code: number;
   readonly outputs: JsonObject;
+  /** Outputs that are long or no text, by name: the files that hold them. */
+  readonly files?: ReadonlyMap<string, string>;
   /** Set when the tool reports its streams itself, as hooks do. */
   readonly stdout?: string;
   readonly stderr?: string;
@@ -21,6 +23,8 @@ export interface ToolResult {
 }
 
 export interface Tool {
+  /** The streams of the program that are for people: the standard output of a hook is its result. */
+  readonly streams: readonly ('stdout' | 'stderr')[];
   /** Writes the files that the program needs into the folder of the run. Safe to repeat. */
   prepare(context: ToolContext): Promise<ToolProgram>;
   /** Collects the result after the program ended by itself. */

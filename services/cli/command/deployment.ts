@@ -1,8 +1,14 @@
-/** `anneal deployment list` and `anneal config show`: configs on hosts and their results. */
+/** `anneal deployment …` and `anneal config show`: configs on hosts and their results. */
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { DeploymentView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
+import { withoutControls } from '../print/program-output.ts';
 import { paintStatus } from '../print/status.ts';
+import type { Cell } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
 import { exampleText, formatOption } from './options.ts';
 
@@ -10,10 +16,17 @@ const took = (started: string | null, finished: string | null, now: number): str
   started === null ? '' : formatDuration((finished === null ? now : Date.parse(finished)) - Date.parse(started));
 
 export function addDeploymentCommands(program: Command, context: CliContext): void {
+  const noun = program.command('deployment').description('inspect deployments, which apply configs to hosts');
+  addList(noun, context);
+  addShow(noun, context, 'deployment show');
+  addLogs(noun, context);
+  addDownload(noun, context);
+  addShow(program.command('config').description('inspect configs, which hosts run'), context, 'config show');
+}
+
+function addList(noun: Command, context: CliContext): void {
   const { output } = context;
-  program
-    .command('deployment')
-    .description('inspect deployments, which apply configs to hosts')
+  noun
     .command('list')
     .description('list deployments')
     .option('--host <host>', 'only deployments on this host')
@@ -43,38 +56,25 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
         },
       });
     });
-  program
-    .command('config')
-    .description('inspect configs, which hosts run')
+}
+
+function addShow(noun: Command, context: CliContext, name: string): void {
+  const { output } = context;
+  noun
     .command('show <deployment>')
     .description('show a deployment: its config, inputs, outputs, and the output of its script')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('config show 6f1c…', 'config show 6f1c… -o json'))
+    .addHelpText('after', exampleText(`${name} 6f1c…`, `${name} 6f1c… -o json`))
     .action(async (id, { output: format }) => {
       const shown = await (await context.client()).deployments.show({ deployment: id });
-      output.one(format, shown, () => [
-        ['name', shown.name],
-        ['id', shown.id],
-        ['resource', shown.resource_name],
-        ['host', shown.host_name],
-        ['tool', shown.group],
-        ['action', shown.action],
-        ['status', paintStatus(shown.status, output.colors)],
-        ['answer', shown.answer_state ?? null],
-        ['reason', shown.reason],
-        ['exit status', shown.status_code],
-        ['started', shown.started_at],
-        ['took', took(shown.started_at, shown.finished_at, context.now())],
-        ...Object.entries(shown.input_values).map(([key, value]) => [`input ${key}`, textOf(value)] as const),
-        ...Object.entries(shown.output_values).map(([key, value]) => [`output ${key}`, textOf(value)] as const),
-      ]);
+      output.one(format, shown, () => fieldsOf(shown, context));
       if (format !== 'table') return;
       for (const [title, text] of [
         ['config', textOf(shown.config)],
         ['standard output', shown.stdout],
         ['standard error', shown.stderr],
       ] as const) {
-        if (text.trim() !== '') output.line(`\n${output.colors.bold(title)}\n${text.trimEnd()}`);
+        if (text.trim() !== '') output.line(`\n${output.colors.bold(title)}\n${withoutControls(text.trimEnd())}`);
       }
       if (shown.failure) {
         output.line();
@@ -82,6 +82,87 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
         const { details: _, ...failure } = shown.failure;
         for (const line of describeFailure(failure, { colors: output.colors })) output.line(line);
       }
+    });
+}
+
+function fieldsOf(shown: DeploymentView, { output, now }: CliContext): (readonly [string, Cell])[] {
+  return [
+    ['name', shown.name],
+    ['id', shown.id],
+    ['resource', shown.resource_name],
+    ['host', shown.host_name],
+    ['tool', shown.group],
+    ['action', shown.action],
+    ['status', paintStatus(shown.status, output.colors)],
+    ['answer', shown.answer_state ?? null],
+    ['reason', shown.reason],
+    ['exit status', shown.status_code],
+    ['queued', shown.queued_at],
+    ...(shown.accepted_at == null ? [] : [['accepted', shown.accepted_at] as const]),
+    ['started', shown.started_at],
+    ['took', took(shown.started_at, shown.finished_at, now())],
+    ...(shown.streams ?? []).map(
+      ({ name, bytes, full }) => [`stored ${name}`, `${bytes} bytes${full ? ', the limit' : ''}`] as const,
+    ),
+    ...Object.entries(shown.input_values).map(([key, value]) => [`input ${key}`, textOf(value)] as const),
+    ...Object.entries(shown.output_values).map(([key, value]) => [`output ${key}`, textOf(value)] as const),
+  ];
+}
+
+function addLogs(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('logs <deployment>')
+    .description('print what the config of a deployment wrote to standard output and standard error')
+    .option('-f, --follow', 'print more as it arrives, until the deployment ends')
+    .addHelpText('after', exampleText('deployment logs 6f1c…', 'deployment logs -f 6f1c…'))
+    .addHelpText(
+      'after',
+      '\nExit status with --follow: 0 the deployment completed, 1 it failed. States go to standard error.\n',
+    )
+    .action(async (id, { follow = false }) => {
+      const { deployments } = await context.client();
+      const signal = context.interrupt;
+      let isEmpty = true;
+      for await (const entry of deployments.logs({ deployment: id, follow, signal })) {
+        if (entry.kind === 'output') {
+          isEmpty = false;
+          output.program(entry.stream, entry.bytes);
+        } else if (entry.kind === 'state') {
+          if (follow) output.note(output.colors.dim(`[${entry.status}] ${withoutControls(entry.reason)}`));
+        } else {
+          if (isEmpty) await printAnswer(context, id);
+          if (follow && entry.status !== 'COMPLETE') {
+            throw new AnnealError('DeploymentFailed', `Deployment ${id} did not complete: ${entry.reason}`);
+          }
+        }
+      }
+    });
+}
+
+/** The streams of the answer, for a host whose agent sends nothing before the answer. */
+async function printAnswer(context: CliContext, id: string): Promise<void> {
+  const { output } = context;
+  const { stdout, stderr } = await (await context.client()).deployments.show({ deployment: id });
+  output.program('stdout', Buffer.from(stdout));
+  output.program('stderr', Buffer.from(stderr));
+}
+
+function addDownload(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('download <deployment> <name>')
+    .description('download stdout, stderr or an output, byte by byte: outputs.NAME for the output NAME')
+    .option('--file <file>', 'write to this file instead of standard output')
+    .addHelpText(
+      'after',
+      exampleText('deployment download 6f1c… stdout', 'deployment download 6f1c… outputs.archive --file archive.tgz'),
+    )
+    .action(async (id, name, { file }) => {
+      const { deployments } = await context.client();
+      const pieces = deployments.download({ deployment: id, name, signal: context.interrupt });
+      if (file !== undefined) await writeFile(resolve(context.cwd, file), pieces);
+      else for await (const piece of pieces) output.program('stdout', piece);
     });
 }
 

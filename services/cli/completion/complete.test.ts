@@ -78,6 +78,8 @@ describe('command help', () => {
       'template graph',
       'template format',
       'template schema',
+      'deployment logs',
+      'deployment download',
       'node remove',
       'host join',
       'host delete',

@@ -3,13 +3,16 @@ import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
 import { createConfig, deleteConfig } from '../configs/stored.ts';
 import { listConfigs, showConfig } from '../configs/view.ts';
+import { readOutput } from '../output/read-output.ts';
+import { takeReport } from '../output/report.ts';
+import type { StoredOutputContext } from '../output/stored-output.ts';
 import type { NewRunContext } from './new-run.ts';
 import { createDeployment, deleteDeployment, updateDeployment } from './stored.ts';
 import { listDeployments, metadataOf, showDeployment } from './view.ts';
 
-export function deploymentRoutes(context: NewRunContext): Route[] {
-  const { service, collections } = context;
-  const kept = { collections, secrets: service.secrets };
+export function deploymentRoutes(context: NewRunContext & StoredOutputContext): Route[] {
+  const { service, collections, outputs } = context;
+  const kept = { collections, outputs, secrets: service.secrets };
   return [
     answer(service, contract.configList, async ({ data }) => ({ configs: await listConfigs(kept, data) })),
     answer(service, contract.configShow, ({ data }) => showConfig(kept, data)),
@@ -20,6 +23,8 @@ export function deploymentRoutes(context: NewRunContext): Route[] {
     }),
     answer(service, contract.deploymentList, async ({ data }) => ({ deployments: await listDeployments(kept, data) })),
     answer(service, contract.deploymentShow, ({ data }) => showDeployment(kept, data)),
+    answer(service, contract.runReport, ({ data }) => takeReport(context, data)),
+    answer(service, contract.outputRead, ({ data }) => readOutput(context, data)),
     answer(service, contract.hostMetadata, async ({ data }) => ({ deployments: await metadataOf(kept, data) })),
     answer(service, contract.deploymentCreate, (message) => createDeployment(context, message)),
     answer(service, contract.deploymentUpdate, (message) => updateDeployment(context, message)),

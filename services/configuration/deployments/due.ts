@@ -6,6 +6,7 @@ import type { HostMessageContext } from '../hosts/message.ts';
 import { isClaimed, sweepMessages } from '../queues/queue.ts';
 import { claimTimer } from '../queues/hand-out.ts';
 import { hostQueue } from '../queues/names.ts';
+import { sweepOutputs, type StoredOutputContext } from '../output/stored-output.ts';
 import { expireRun } from './expire.ts';
 
 const sweepEveryMs = 30_000;
@@ -18,7 +19,9 @@ const textOf = (data: Json, key: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-export async function fire(context: HostMessageContext, timer: Timer): Promise<void> {
+export type DueContext = HostMessageContext & StoredOutputContext;
+
+export async function fire(context: DueContext, timer: Timer): Promise<void> {
   const [kind] = timer.id.split(':');
   switch (kind) {
     case 'deadline':
@@ -53,8 +56,15 @@ async function checkClaim(context: HostMessageContext, messageId: string, hostId
   await context.queues.wake(hostQueue(host, 'requests'));
 }
 
-async function sweep(context: HostMessageContext): Promise<void> {
+async function sweep(context: DueContext): Promise<void> {
   await sweepMessages(context.queues);
+  await sweepOutputs(context, {
+    now: context.queues.now(),
+    isLatest: async ({ id, deployment }) => {
+      const document = await context.collections.resources.get(deployment);
+      return document?.run_id === id && document.removed_at === null;
+    },
+  });
   const { resources } = context.collections;
   const before = context.queues.now() - rememberRemovedMs;
   const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });

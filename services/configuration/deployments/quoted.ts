@@ -2,11 +2,19 @@
 import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { createRedactor, createWordRedactor } from '@anneal/runtime/redact.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { contentsOf, type Secrets } from '@anneal/runtime/secrets.ts';
 import type { DeploymentState } from '../collections.ts';
 
 const givenTo = ({ request, input_values, config }: DeploymentState): Json =>
   [request, input_values, config] as unknown as Json;
+
+/** True when the host was given a hidden value for this deployment. */
+export const hidesValues = (secrets: Secrets, deployment: DeploymentState): boolean =>
+  contentsOf(secrets, givenTo(deployment)).length > 0;
+
+/** Removes the hidden values of a deployment, and their words, from a text. */
+export const wordRedactorOf = (secrets: Secrets, deployment: DeploymentState): ((text: string) => string) =>
+  createWordRedactor(secrets, givenTo(deployment));
 
 /**
  * A script may quote what it was given. Its errors are for people, so the secrets in them are removed. Its standard

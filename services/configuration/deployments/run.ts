@@ -12,7 +12,7 @@
  */
 import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { withoutSecrets } from './quoted.ts';
@@ -25,6 +25,7 @@ import { hostQueue } from '../queues/names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf } from './run-timer.ts';
 import { respond, withEvent } from '../respond.ts';
 import { judge, noteUnexpected } from '../hosts/unexpected.ts';
+import { outputAddress } from '../output/stored-output.ts';
 import { answerDueAt } from './time-limit.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -72,8 +73,9 @@ export async function offer(context: RunContext, deployment: DeploymentState): P
 }
 
 /**
- * Removes a superseded or ended run from the queue of its host. A running script is not stopped, because that could
- * leave the host half configured. The next request waits until the script ends, at its own limit at the latest.
+ * Removes a superseded or ended run from the queue of its host. The host of a claimed request is asked to stop it: it
+ * waits for that at its queue, which this wakes. The request stays until the host answers, so that the next config begins
+ * after the script has ended.
  */
 export async function withdraw(
   context: RunContext,
@@ -86,7 +88,10 @@ export async function withdraw(
     context.collections.messages.get(run_id),
   ]);
   if (!host || !message) return;
-  if (!even_claimed && isClaimed(message, context.queues.now())) return;
+  if (!even_claimed && isClaimed(message, context.queues.now())) {
+    await context.queues.wake(hostQueue(host, 'requests'));
+    return;
+  }
   await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
 }
 
@@ -177,12 +182,22 @@ function endedDocument(
     : respond(context, ended, { status: 'complete', attributes });
 }
 
+/** The answer, with the address of each output that the host sent as bytes as its value. */
+const withLinks = (
+  { service: { gatewayUrl } }: RunContext,
+  { id }: ConfigurationResource,
+  response: HostResponse,
+): HostResponse => {
+  const links = (response.stored ?? []).map((name) => [name, outputAddress({ gatewayUrl, deployment: id, name })]);
+  return { ...response, outputs: { ...response.outputs, ...(Object.fromEntries(links) as JsonObject) } };
+};
+
 /** Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing. */
 export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
   const ended = await finishRun(context, response.id, (deployment, document) => {
     if (deployment.host_id !== host.id) return undefined;
     const { secrets } = context.service;
-    const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, response);
+    const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, withLinks(context, document, response));
     const outcome = outcomeOf(deployment, shown);
     return {
       status: outcome.status,

@@ -23,7 +23,7 @@ const secondsOf = (value: Json | undefined): number | undefined => {
 
 /** @throws AnnealError InvalidRequest for limits that are no numbers of seconds. */
 export function checkLimits(options: JsonObject, resource: string): void {
-  const mistakes: Mistake[] = ['timeout', 'queue_timeout'].flatMap((name) => {
+  const mistakes: Mistake[] = ['timeout', 'queue_timeout', 'grace'].flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === null || secondsOf(value) !== undefined) return [];
     return [

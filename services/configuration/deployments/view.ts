@@ -7,6 +7,8 @@ import type { ConfigurationCollections, ConfigurationResource, DeploymentState, 
 import { viewConfig } from '../configs/view.ts';
 import { findHost } from '../queues/names.ts';
 import { answerStateOf } from './answer-state.ts';
+import { storedOf } from '../output/read-output.ts';
+import type { OutputCollections } from '../output/stored-output.ts';
 import { shownStdout } from './quoted.ts';
 
 export function viewDeployment(
@@ -131,7 +133,11 @@ export async function metadataOf(
 
 /** @throws AnnealError NotFound */
 export async function showDeployment(
-  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
+  {
+    collections,
+    outputs,
+    secrets,
+  }: { collections: ConfigurationCollections; outputs: OutputCollections; secrets: Secrets },
   { project, deployment }: { project: string; deployment: string },
 ): Promise<DeploymentView> {
   const document = await collections.resources.get(deployment);
@@ -139,6 +145,13 @@ export async function showDeployment(
   if (!document?.deployment || document.project !== project || isGone) {
     throw new AnnealError('NotFound', `There is no deployment ${deployment} in this project.`);
   }
-  const host = await collections.hosts.get(document.deployment.host_id);
-  return viewDeployment(secrets, { ...document, deployment: document.deployment }, host);
+  const run = document.run_id ?? '';
+  const [host, message, output] = await Promise.all([
+    collections.hosts.get(document.deployment.host_id),
+    collections.messages.get(run),
+    outputs.runs.get(run),
+  ]);
+  const view = viewDeployment(secrets, { ...document, deployment: document.deployment }, host);
+  const accepted_at = message?.taken_at === undefined ? null : new Date(message.taken_at).toISOString();
+  return { ...view, ...(view.status === 'IN_PROGRESS' && { accepted_at }), streams: storedOf(output) };
 }

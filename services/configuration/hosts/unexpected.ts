@@ -5,7 +5,7 @@
  * U2 A flood of them costs one document of a bounded size, and a bounded number of events a minute. Alarms have a
  *    separate share, so that no flood hides them.
  */
-import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
+import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
@@ -30,6 +30,8 @@ export async function judge(
   said: { id: string; response?: HostResponse; document: ConfigurationResource | undefined },
 ): Promise<Found | undefined> {
   const { id, response, document } = said;
+  // The host did what it was asked to do.
+  const isStopped = response?.error === stoppedReason;
   if (document?.deployment) {
     // Do not reveal names of another project to this host.
     const named =
@@ -37,7 +39,7 @@ export async function judge(
         ? { deployment: document.deployment.name, deployment_id: document.id }
         : unnamed;
     const judged = judgeKnown(context.service.secrets, { host, deployment: document.deployment, response });
-    return judged && { ...judged, ...named };
+    return isStopped && judged?.kind !== 'foreign' ? undefined : judged && { ...judged, ...named };
   }
   const message = await context.collections.messages.get(id);
   if (!message) return { kind: 'unknown', reason: 'there is no run with this id', ...unnamed };
@@ -48,7 +50,7 @@ export async function judge(
   const current =
     typeof deployment_id === 'string' ? await context.collections.resources.get(deployment_id) : undefined;
   // A message that a user posted has no deployment, so its answer is not unexpected.
-  if (!current?.deployment || !response) return undefined;
+  if (!current?.deployment || !response || isStopped) return undefined;
   return {
     kind: 'replaced',
     reason: 'a newer run of the deployment replaced this one',

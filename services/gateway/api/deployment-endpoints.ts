@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
+import { outputEndpoints, type OutputEndpointOptions } from './output-endpoints.ts';
 
 const newConfig = z.strictObject({
   id: z.uuid().meta({ description: 'Chosen by the client, so that it can repeat the request.' }),
@@ -30,7 +31,11 @@ const newDeployments = z.strictObject({
   }),
 });
 
-export const deploymentEndpoints = ({ ask }: { ask: Ask }): Endpoint[] => [...reads(ask), ...writes(ask)];
+export const deploymentEndpoints = (options: OutputEndpointOptions): Endpoint[] => [
+  ...reads(options.ask),
+  ...writes(options.ask),
+  ...outputEndpoints(options),
+];
 
 function writes(ask: Ask): Endpoint[] {
   return [

@@ -6,6 +6,7 @@
  * | --- | --- | --- |
  * | `next?wait=30` | `client` | claims the first request of the host and answers with it as a script; empty without one |
  * | `started` | `id` | reports the start of a request |
+ * | `report?wait=30` | `id`; a file for each piece of `stdout`, `stderr` or `outputs.<name>`, named by its offset | stores the pieces; answers with `stop=yes` or `no` and the stored sizes, and waits for a stop |
  * | `renew` | `claim`, `ttl` | keeps the claim |
  * | `answer` | those of an answer, `claim`, `message` | posts the answer and deletes the request |
  * | `hello` | `facts.<name>` | reports the facts of the machine |
@@ -19,7 +20,9 @@ import { z } from 'zod';
 import { parseField } from '../http/body.ts';
 import { authenticated, callerOf, type HostCaller } from '../identity/caller.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claim.ts';
-import { answerSeconds, readForm, toResponse } from '../zaqar/response-form.ts';
+import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
+import { reportRun, withBytesStored } from './report.ts';
+import { queueKey } from '../wakeups.ts';
 import { doorPath, sendScript } from './send-script.ts';
 
 export interface DoorOptions extends ClaimOptions {
@@ -34,6 +37,7 @@ interface Call {
   readonly reply: FastifyReply;
   readonly host: HostCaller;
   readonly fields: ReadonlyMap<string, string>;
+  readonly parts: readonly FormPart[];
 }
 
 const idField = z.object({ id: z.string().min(1) });
@@ -51,13 +55,15 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
       fieldSize: options.bodyLimit,
       fileSize: options.bodyLimit,
       fields: 200,
-      files: 0,
-      parts: 200,
+      files: 200,
+      parts: 300,
     },
   });
-  const calls: Record<string, (call: Call) => Promise<FastifyReply | undefined>> = {
+  const calls: Record<string, (call: Call) => Promise<FastifyReply | string | undefined>> = {
     next: (call) => next(options, call),
     started: ({ host, fields }) => post(options, host, { id: read(idField, fields).id, progress: 'started' }),
+    report: ({ request, host, fields, parts }) =>
+      reportRun(options, { request, host, id: read(idField, fields).id, parts }),
     renew: async ({ host, fields }) => {
       const { claim, ttl } = read(renewFields, fields);
       const { project, requestsQueue: queue } = host;
@@ -72,15 +78,17 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
   };
   for (const [name, work] of Object.entries(calls)) {
     scope.post(`${doorPath}/${name}`, async (request, reply) => {
-      const fields = await readForm(request);
+      const parts = await readParts(request);
+      const fields = formTexts(parts);
       // From here on the request is one of the host, as if it had sent its token in the header.
-      request.headers['x-auth-token'] = fields.get('token') ?? '';
+      request.headers['x-auth-token'] = fields.get('token') ?? request.headers['x-auth-token'] ?? '';
       request.caller = await authenticated(request, options.authenticate);
       const host = callerOf(request);
       if (host.kind !== 'host') {
         throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
       }
-      return (await work({ request, reply, host, fields })) ?? reply.send('');
+      const answered = await work({ request, reply, host, fields, parts });
+      return typeof answered === 'string' ? reply.type('text/plain').send(answered) : (answered ?? reply.send(''));
     });
   }
 }
@@ -97,15 +105,18 @@ async function next(options: DoorOptions, { request, reply, host, fields }: Call
   return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds });
 }
 
-async function answer(options: DoorOptions, { host, fields }: Call): Promise<undefined> {
+async function answer(options: DoorOptions, { host, fields, parts }: Call): Promise<undefined> {
   const { claim, message } = read(answerFields, fields);
-  await post(options, host, toResponse(fields) as unknown as Json);
+  const response = await withBytesStored(options, { host, parts, response: toResponse(fields) });
+  await post(options, host, response as unknown as Json);
   const { project, requestsQueue: queue } = host;
   const data = { project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
   await options.ask('configuration', queueMessageDelete, { project, data }).catch((error: unknown) => {
     // The service deletes an answered request too. A claim that ran out does not change that.
     if (!(error instanceof AnnealError) || !['NotFound', 'Forbidden'].includes(error.code)) throw error;
   });
+  // Ends the report of this run that still waits for a stop.
+  options.wakeups.wake(queueKey(project, queue));
 }
 
 async function post(

@@ -233,7 +233,11 @@ describe('a config that leaves behind', () => {
     ['a directory', 'mkdir $heat_outputs_path.x', /cannot read output x: it is not a regular file/],
     ['a named pipe', 'mkfifo $heat_outputs_path.x', /not a regular file/],
     ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /not a regular file/],
-    ['3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x has more than 65536 bytes; the full output is in /],
+    [
+      '3 GB',
+      'truncate -s 3G $heat_outputs_path.x',
+      /output x is longer than the server stores \(ANNEAL_CONFIGURATION_OUTPUT_BYTES\); the full output is in /,
+    ],
     ['no folder', 'rm -rf "$(dirname "$heat_outputs_path")"', /its folder for outputs is gone/],
     ['nothing at all', 'rm -rf "$(dirname "$(dirname "$heat_outputs_path")")"', /its folder for outputs is gone/],
     [

@@ -13,7 +13,7 @@
  *
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import { graceMs, type HostRequest } from '@anneal/contracts/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';
 import { asText, ConfigError } from '@anneal/tools/tool.ts';
@@ -75,6 +75,7 @@ anneal_request
 const limitOf = ({ timeout }: HostRequest): number => Math.ceil(Math.min(timeout ?? longestSeconds, longestSeconds));
 
 const runnerOf = (request: HostRequest, variables: Program['variables']): string => `limit=${limitOf(request)}
+grace=${Math.ceil(graceMs(request.options) / 1000)}
 start_config() {
   cd "$dir/work" || exit 126
   heat_outputs_path="$dir/work/output"

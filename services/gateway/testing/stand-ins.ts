@@ -22,6 +22,7 @@ import {
   type QueueView,
 } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { runReport } from '@anneal/contracts/output.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import {
@@ -346,6 +347,13 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       queues.delete(data.queue);
       return {};
     }),
+    // Stores nothing, as when the limit is reached.
+    answer(context, runReport, async ({ data }) => ({
+      stop: [...(queues.get(host.requests_queue)?.messages ?? [])].every(
+        ({ body }) => (body as { id?: unknown }).id !== data.id,
+      ),
+      stored: data.pieces.map(({ name }) => ({ name, bytes: 0, full: true })),
+    })),
     answer(context, queuePost, async ({ data }) => {
       sent.push(JSON.stringify(data));
       return { ids: await post(data.queue, data.messages) };

@@ -1,6 +1,6 @@
 /**
  * Reads a host's answer from a form as `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
- * `outputs.<name>` per output. Fields and files are treated alike.
+ * `outputs.<name>` per output, `stored.<name>` per output that was sent before. Fields and files are treated alike.
  */
 import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -14,32 +14,58 @@ export const answerSeconds = 600;
 export const isForm = (request: FastifyRequest): boolean =>
   request.headers['content-type']?.startsWith('multipart/form-data') ?? false;
 
+/** A field or a file of a form. */
+export interface FormPart {
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** The name of a file. Absent for a field, whose bytes passed a conversion to text. */
+  readonly file?: string;
+}
+
 /**
- * Reads the fields of a form. Applies the body limit to the form as a whole, as for JSON, because the parser limits only
+ * Reads the parts of a form. Applies the body limit to the form as a whole, as for JSON, because the parser limits only
  * each part.
  *
  * @throws AnnealError InvalidRequest when it is not a form, TooLarge above the limit of a body
  */
-export async function readForm(request: FastifyRequest): Promise<Map<string, string>> {
-  const fields = new Map<string, string>();
+export async function readParts(request: FastifyRequest): Promise<FormPart[]> {
+  const parts: FormPart[] = [];
   const { bodyLimit } = request.routeOptions;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(request);
   let bytes = 0;
   try {
     for await (const part of request.parts()) {
-      const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
-      bytes += Buffer.byteLength(value);
+      const name = part.fieldname;
+      const read: FormPart =
+        part.type === 'file'
+          ? readFile({ name, bytes: await part.toBuffer(), file: part.filename })
+          : { name, bytes: Buffer.from(String(part.value)) };
+      bytes += read.bytes.length;
       // The parser truncates a field above the limit.
       if (bytes > bodyLimit || (part.type === 'field' && part.valueTruncated)) throw bodyTooLarge(request);
-      fields.set(part.fieldname, value);
+      parts.push(read);
     }
   } catch (error) {
     // The parser throws plain errors for a body that is not a form. Its limit errors have a `statusCode`.
     if (!(error instanceof Error) || error instanceof AnnealError || 'statusCode' in error) throw error;
     throw new AnnealError('InvalidRequest', `Cannot read the multipart form: ${error.message}.`, { cause: error });
   }
-  return fields;
+  return parts;
 }
+
+/** Some clients cannot send NUL bytes. They send base64, and say so in the name of the file. */
+const readFile = ({ name, bytes, file }: Required<FormPart>): FormPart => {
+  if (!file.endsWith('.b64')) return { name, bytes, file };
+  return { name, bytes: Buffer.from(bytes.toString('latin1'), 'base64'), file: file.slice(0, -4) };
+};
+
+/** The parts as text. Bytes that are no UTF-8 become replacement characters. The last part of a name counts. */
+export const formTexts = (parts: readonly FormPart[]): Map<string, string> =>
+  new Map(parts.map(({ name, bytes }) => [name, bytes.toString('utf8')]));
+
+/** @throws AnnealError as {@link readParts} does */
+export const readForm = async (request: FastifyRequest): Promise<Map<string, string>> =>
+  formTexts(await readParts(request));
 
 /** @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body */
 export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
@@ -61,6 +87,7 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
   const stdout = tail(fields.get('stdout'));
   const stderr = tail(fields.get('stderr'));
   const error = fields.get('error');
+  const stored = [...fields.keys()].flatMap((name) => (name.startsWith('stored.') ? [name.slice(7)] : []));
   return {
     id,
     status_code: Number(status),
@@ -69,6 +96,7 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
     truncated: stdout.cut || stderr.cut || fields.get('truncated') === 'true',
     outputs: Object.fromEntries(outputs),
     ...(error !== undefined && error !== '' && { error: error.slice(0, 4096) }),
+    ...(stored.length > 0 && { stored }),
   };
 }
 

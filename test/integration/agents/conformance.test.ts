@@ -7,13 +7,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
 import { deploymentShow, hostShow, type DeploymentView } from '@anneal/contracts/configuration.ts';
+import { outputRead } from '@anneal/contracts/output.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { randomOf } from '../../chaos/random.ts';
 import { agentKinds, type TestHost } from './adapters.ts';
-import { createAgentWorld, type AgentWorld } from './world.ts';
+import { createAgentWorld, storedLimit, type AgentWorld } from './world.ts';
 
 const seed = Number(process.env['ANNEAL_TEST_SEED'] ?? Date.now() % 1_000_000);
 
@@ -38,6 +40,17 @@ const ended = (id: string, within = 60_000): Promise<DeploymentView> =>
     },
     { within, what: `the end of deployment ${id}` },
   );
+/** The stored bytes of a stream or an output, read in pages as a download does. */
+async function stored(deployment: string, name: string): Promise<Buffer> {
+  const pages: Buffer[] = [];
+  for (let offset = 0; ;) {
+    const { parts } = await world.rig.ask(outputRead, { project, deployment, from: [{ name, offset }] });
+    const [part] = parts;
+    if (!part || part.next === offset) return Buffer.concat(pages);
+    pages.push(Buffer.from(part.data, 'base64'));
+    offset = part.next;
+  }
+}
 const linesOf = (file: string): string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 const line = (file: string, wanted: string): Promise<true> =>
@@ -144,7 +157,7 @@ describe.each(agentKinds)('$name', (kind) => {
     const long = await world.apply(id, `yes | head -c 300000; echo the end`);
     const large = await world.apply(
       id,
-      `printf fine >"$heat_outputs_path.a"; head -c 70000 /dev/zero >"$heat_outputs_path.b"`,
+      `printf fine >"$heat_outputs_path.a"; head -c ${storedLimit + 1} /dev/zero >"$heat_outputs_path.b"`,
     );
     host.start();
     const view = await ended(long);
@@ -153,7 +166,7 @@ describe.each(agentKinds)('$name', (kind) => {
     expect(view.stdout.length).toBeLessThanOrEqual(65_536);
     const refused = await ended(large);
     expect(refused.status).toBe('FAILED');
-    expect(refused.reason).toMatch(/output b.* more than 65536 bytes/);
+    expect(refused.reason).toMatch(/output b.* longer than the server stores \(ANNEAL_CONFIGURATION_OUTPUT_BYTES\)/);
     expect(refused.output_values).toEqual({ a: 'fine' });
   });
 
@@ -166,6 +179,73 @@ describe.each(agentKinds)('$name', (kind) => {
     expect(await world.rig.ask(hostShow, { host: id })).toMatchObject({ status: 'up' });
     writeFileSync(gate, '');
     expect(await ended(deployment)).toMatchObject({ status: 'COMPLETE' });
+  });
+
+  guarantee('sends output as it appears, and each byte once, also when it is killed meanwhile', async () => {
+    const { host, id, gate } = await prepare();
+    const script = `echo first; until [ -e '${gate}' ]; do sleep 0.05; done; printf '\\377\\000\\n'; yes y | head -c 150000; echo error >&2`;
+    const deployment = await world.apply(id, script);
+    host.start();
+    await eventually(async () => ((await stored(deployment, 'stdout')).toString() === 'first\n' ? true : undefined), {
+      what: 'the first line while the config runs',
+      within: 60_000,
+    });
+    expect((await show(deployment)).status).toBe('IN_PROGRESS');
+    await host.kill();
+    writeFileSync(gate, '');
+    host.start();
+    expect(await ended(deployment)).toMatchObject({ status: 'COMPLETE' });
+    const whole = Buffer.concat([Buffer.from('first\n\xff\0\n', 'latin1'), Buffer.alloc(150_000, 'y\n')]);
+    expect((await stored(deployment, 'stdout')).equals(whole)).toBe(true);
+    expect((await stored(deployment, 'stderr')).toString()).toBe('error\n');
+  });
+
+  guarantee('sends long outputs, and outputs that are no text, byte by byte', async () => {
+    const { host, id } = await prepare();
+    const bytes = randomBytes(300_000);
+    const short = Buffer.from([0xff, 0, 0x0d, 0x0a, 0xc3]);
+    const [file, binary] = [join(host.directory, 'long'), join(host.directory, 'short')];
+    writeFileSync(file, bytes);
+    writeFileSync(binary, short);
+    const deployment = await world.apply(
+      id,
+      `cat '${file}' >"$heat_outputs_path.long"; cat '${binary}' >"$heat_outputs_path.short"; cat '${binary}'; printf text >"$heat_outputs_path.text"`,
+    );
+    host.start();
+    const view = await ended(deployment);
+    expect(view).toMatchObject({ status: 'COMPLETE', output_values: { text: 'text' } });
+    expect(view.output_values['long']).toBe(
+      `${world.rig.context.gatewayUrl}/api/v1/deployments/${deployment}/output/outputs.long`,
+    );
+    expect((await stored(deployment, 'outputs.long')).equals(bytes)).toBe(true);
+    expect((await stored(deployment, 'outputs.short')).equals(short)).toBe(true);
+    expect((await stored(deployment, 'stdout')).equals(short)).toBe(true);
+    expect(view.stdout).toContain('\ufffd');
+  });
+
+  guarantee('ends a replaced config with all that it started, and then runs the newer one', async () => {
+    const { host, id, log } = await prepare();
+    const detached = `setsid sh -c 'trap "" TERM HUP; echo $$ >>"${log}"; exec sleep 600' >/dev/null 2>&1 </dev/null &`;
+    const script = `trap '' TERM; sleep 600 & echo $! >>'${log}'; ${detached} echo $$ >>'${log}'; echo begins >>'${log}'; while :; do sleep 1; done`;
+    const deployment = await world.apply(id, script, { grace: 1 });
+    const waiting = await world.apply(id, `echo waiting >>'${log}'`);
+    host.start();
+    await eventually(() => (linesOf(log).length === 4 ? true : undefined), {
+      what: 'the start of all processes',
+      within: 60_000,
+      last: () => linesOf(log),
+    });
+    const pids = linesOf(log)
+      .filter((text) => /^\d+$/.test(text))
+      .map(Number);
+    expect(pids).toHaveLength(3);
+    await world.replace(waiting, id, `echo instead >>'${log}'`);
+    await world.replace(deployment, id, `echo newer >>'${log}'`);
+    expect(await ended(deployment)).toMatchObject({ status: 'COMPLETE' });
+    expect(await ended(waiting)).toMatchObject({ status: 'COMPLETE' });
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(linesOf(log).slice(4)).toEqual(['instead', 'newer']);
+    expect(await world.rig.ask(hostShow, { host: id })).toMatchObject({ unexpected_total: 0 });
   });
 
   guarantee('answers and continues when the server returns', async () => {

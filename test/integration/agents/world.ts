@@ -15,6 +15,8 @@ export interface AgentWorld {
   host(name: string): Promise<BootSeed>;
   /** Queues a config. Resolves with the id of its deployment when the service has taken it. */
   apply(host: string, script: string, options?: JsonObject): Promise<string>;
+  /** Updates a deployment, so that another script replaces the one that waits or runs. */
+  replace(deployment: string, host: string, script: string): Promise<void>;
   /** Replaces the token of the host; the old one stops working. */
   renew(host: string): Promise<string>;
   stopGateway(): Promise<void>;
@@ -23,8 +25,11 @@ export interface AgentWorld {
   dispose(): Promise<void>;
 }
 
+/** Bytes that the service stores of each stream of a run, and of its outputs. */
+export const storedLimit = 1_048_576;
+
 export async function createAgentWorld(): Promise<AgentWorld> {
-  const rig = await createRig();
+  const rig = await createRig({ environment: { ANNEAL_CONFIGURATION_OUTPUT_BYTES: String(storedLimit) } });
   const context = await createTestContext({ name: 'gateway', bus: rig.context.bus, store: rig.context.store });
   let port = '0';
   let gateway: (RunningService & { url: string }) | undefined;
@@ -71,6 +76,10 @@ export async function createAgentWorld(): Promise<AgentWorld> {
         properties,
       });
       return resource.id;
+    },
+    async replace(deployment, host, script) {
+      const properties = { hosted_on: host, script };
+      await rig.request('update', { type: 'OS::Heat::OrderedConfig', id: deployment, fence: 2, properties });
     },
     renew: async (host) => (await rig.ask(hostTokenRenew, { project, host })).token,
     stopGateway: stop,

@@ -21,6 +21,92 @@ keep_claim() {
     { printf %s "$claim" | field claim; printf %s "$ttl" | field ttl; } | send "$door/renew" /dev/null 60
   done
 }
+encode=cat suffix=
+command -v curl >/dev/null 2>&1 || case $(wget --help 2>&1) in
+  # The wget of busybox ends what it sends at a NUL byte.
+  *BusyBox*) if command -v base64 >/dev/null 2>&1; then encode=base64 suffix=.b64; else encode='tr \000 ?'; fi ;;
+esac
+# Writes standard input as a piece of the stream $1, which begins at the byte $2.
+piece() {
+  printf -- '--%s\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n' "$boundary" "$1" "$2$suffix"
+  printf 'Content-Type: application/octet-stream\r\n\r\n'
+  $encode
+  printf '\r\n'
+}
+# Sends standard input as such a piece. Prints what the server stores then: a size, or `full` when it stores no more, also
+# when it is an older one without this call.
+send_piece() {
+  code=$({ printf %s "$id" | field id; piece "$1" "$2"; } | send "$door/report?wait=0" "$dir/reported.$1.$$" 60)
+  [ "$code" != 404 ] || { printf full; return 0; }
+  [ "$code" = 200 ] || return 1
+  size=
+  while IFS='=' read -r key value; do
+    case $key in
+      stop) [ "$value" != yes ] || : >"$dir/stop" ;;
+      "$1") size=$value ;;
+    esac
+  done <"$dir/reported.$1.$$"
+  case $size in *full) size=full ;; esac
+  printf %s "$size"
+  [ -n "$size" ]
+}
+# Sends the next part of the stream $1: 1 when there is none, 2 when the server did not take it. The variables of a
+# stream: `at` is the position in its file, `off` the one at the server.
+send_new() {
+  file=$dir/$1
+  eval "at=\$at_$1 off=\$off_$1"
+  [ "$off" != full ] && [ -f "$file" ] && [ ! -L "$file" ] || return 1
+  if [ "$off" = unknown ]; then
+    off=$(: | send_piece "$1" 0) || return 2
+    at=${off%full}
+    eval "at_$1=\${at:-0} off_$1=\$off"
+    return 0
+  fi
+  # A shorter file was trimmed: what is in it now follows what was sent.
+  longer "$file" "$((at - 1))" || at=0
+  longer "$file" "$at" || return 1
+  now=$(tail -c "+$((at + 1))" "$file" 2>/dev/null | head -c 65536 | send_piece "$1" "$off") || return 2
+  : >"$dir/sent"
+  [ "$now" = full ] || at=$((at + now - off))
+  eval "at_$1=\$at off_$1=\$now"
+}
+# Sends all that is new of the streams. The server may be away: $1 attempts for each.
+send_streams() {
+  for stream in stdout stderr; do
+    tries=0
+    while [ "$tries" -lt "$1" ]; do
+      send_new "$stream"
+      case $? in
+        0) ;;
+        1) break ;;
+        *) tries=$((tries + 1)) && [ "$tries" -lt "$1" ] && sleep 1 ;;
+      esac
+    done
+  done
+}
+begin_streams() {
+  at_stdout=0 at_stderr=0 off_stdout=0 off_stderr=0
+  # Another process of this host may have sent a part.
+  [ ! -e "$dir/sent" ] || off_stdout=unknown off_stderr=unknown
+}
+# Sends the streams while they grow.
+follow() {
+  body=$dir/body.follow
+  begin_streams
+  while sleep 1 && kill -0 "$$" 2>/dev/null; do send_streams 1; done
+}
+# Waits at the server until the config must stop. An older server does not know the call.
+await_stop() {
+  body=$dir/body.watch
+  while sleep 1 && kill -0 "$$" 2>/dev/null && [ ! -e "$dir/stop" ]; do
+    code=$(printf %s "$id" | field id | send "$door/report?wait=25" "$dir/watched.$$" 60)
+    case $code in
+      200) read -r line <"$dir/watched.$$" && [ "$line" = stop=yes ] && : >"$dir/stop" ;;
+      404) return ;;
+      *) sleep 4 ;;
+    esac
+  done
+}
 start_runner() {
   session=
   command -v setsid >/dev/null 2>&1 && session=setsid
@@ -48,6 +134,10 @@ apply() {
   [ "$ttl" -lt 30 ] || step=5
   keep_claim >/dev/null 2>&1 &
   keeper=$!
+  follow >/dev/null 2>&1 &
+  follower=$!
+  await_stop >/dev/null 2>&1 &
+  waiter=$!
   if [ ! -d "$dir/started" ]; then
     # Files of its own, because an earlier process of this host may be about to start the config too.
     if write_run 2>"$dir/unwritten"; then
@@ -59,20 +149,35 @@ apply() {
     fi
   fi
   await_runner
-  kill "$keeper" 2>/dev/null
+  kill "$keeper" "$waiter" "$follower" 2>/dev/null
   for file in "$dir"/run.*; do : >"$file"; done # They hold the inputs.
 }
 explain() {
   error=
   [ -e "$dir/late" ] && error="deadline: it ran longer than $limit s and was stopped"
+  [ -e "$dir/stopped" ] && error='stopped: the server withdrew it, because a newer request replaced it or its deployment has ended'
   [ -e "$dir/unstarted" ] && error="cannot start it: $(head -c 1000 "$dir/stderr" 2>/dev/null)"
   [ -e "$dir/interrupted" ] && error='interrupted: it began and ended without an exit status (power failure or kill); this agent starts no config twice'
   :
 }
 mistake() { [ "${#error}" -gt 2000 ] || error="$error${error:+; }$1"; }
+# Sends the file $1 as the output $2, piece by piece.
+store_output() {
+  off=0 tries=0
+  while longer "$1" "$off"; do
+    if now=$(tail -c "+$((off + 1))" "$1" 2>/dev/null | head -c 65536 | send_piece "outputs.$2" "$off"); then
+      [ "$now" != full ] && [ "$now" -gt "$off" ] || return 1
+      off=$now
+    else
+      [ "$tries" -lt 8 ] || return 1
+      tries=$((tries + 1))
+      sleep "$tries"
+    fi
+  done
+}
 # Sets `names` to the outputs that can be sent. Includes every output file, because configs need not declare outputs.
 check_outputs() {
-  names=
+  names= stored=
   if [ ! -d "$dir/work" ] || [ -L "$dir/work" ]; then
     [ "$status" -eq 126 ] || [ -e "$dir/interrupted" ] || mistake 'its folder for outputs is gone'
     return
@@ -85,9 +190,12 @@ check_outputs() {
     case "$name" in '' | *[!A-Za-z0-9_.-]*) continue ;; esac
     if [ -L "$file" ] || [ ! -f "$file" ]; then mistake "cannot read output $name: it is not a regular file"
     elif [ ! -r "$file" ]; then mistake "cannot read output $name: permission denied"
-    elif longer "$file" 65536; then
-      mistake "output $name has more than 65536 bytes; the full output is in $file on the host. Let the script store large results elsewhere and output their location"
     elif [ "$count" -ge 100 ]; then mistake 'it has more than 100 outputs'; break
+    elif longer "$file" 65536; then
+      count=$((count + 1))
+      if store_output "$file" "$name"; then stored="$stored $name"
+      else mistake "output $name is longer than the server stores (ANNEAL_CONFIGURATION_OUTPUT_BYTES); the full output is in $file on the host. Let the script store large results elsewhere and output their location"
+      fi
     else count=$((count + 1)) names="$names $name"
     fi
   done
@@ -99,10 +207,11 @@ answer_form() {
   [ -n "$whole" ] || return 0
   for stream in stdout stderr; do
     [ -f "$dir/$stream" ] && [ ! -L "$dir/$stream" ] || continue
-    tail -c 65536 "$dir/$stream" 2>/dev/null | field "$stream"
+    tail -c 65536 "$dir/$stream" 2>/dev/null | piece "$stream" 0
     longer "$dir/$stream" 65536 && printf true | field truncated
   done
-  for name in $names; do head -c 65536 "$dir/work/output.$name" 2>/dev/null | field "outputs.$name"; done
+  for name in $names; do head -c 65536 "$dir/work/output.$name" 2>/dev/null | piece "outputs.$name" 0; done
+  for name in $stored; do printf true | field "stored.$name"; done
 }
 # Posts the answer until the server accepts it. The server then deletes the request.
 answer() {
@@ -136,5 +245,10 @@ answer() {
   :
 }
 status_known || apply 2>/dev/null
+# The answer carries streams that are short, unless a part of them was sent already.
+if [ -e "$dir/sent" ] || longer "$dir/stdout" 65536 || longer "$dir/stderr" 65536; then
+  begin_streams
+  send_streams 8
+fi
 explain
 answer

@@ -5,6 +5,7 @@ umask 077
 set -u
 dir=$1 config=$1/config.$2
 unset ANNEAL_HOST_DIR ANNEAL_CACERT
+read_start "/proc/$$" && since=$began
 mkdir "$dir/started" 2>/dev/null || exit 0 # Of several runners only one begins, and only it changes the folder.
 : >"$dir/pid.$$"
 # A stream that grows without end keeps its last part; the config goes on writing behind it.
@@ -19,27 +20,31 @@ trim() {
     printf '%s\n' '[what was here was dropped: the stream is longer than its host keeps]' "$kept" >>"$dir/$stream"
   done
 } 2>/dev/null
-# Ends the config with all that it started: by its process group; where the machine makes none, by its environment.
+# Ends the config with all that it started: by its process group, and by its environment.
 end_config() {
   kill -s "$1" -- "-$pid" 2>/dev/null || kill -s "$1" "$pid" 2>/dev/null
-  [ -n "$session" ] && return
   signal_all "$1"
 }
 watch_config() {
-  ran=0 step=1
-  while sleep "$step" && kill -0 "$pid" 2>/dev/null; do
-    ran=$((ran + step))
-    trim
-    if [ "$ran" -ge "$limit" ]; then
-      trap '' TERM
-      : >"$dir/late"
-      end_config TERM
-      for second in 1 2 3 4 5; do kill -0 "$pid" 2>/dev/null && sleep 1; done
-      end_config KILL
-      return 0
+  ran=0 trimmed=
+  while sleep 1 && kill -0 "$pid" 2>/dev/null; do
+    ran=$((ran + 1))
+    [ -z "$trimmed" ] && [ "$ran" -gt 10 ] && [ "$((ran % 5))" -ne 0 ] || trim
+    if [ "$ran" -ge "$limit" ]; then why=late
+    elif [ -e "$dir/stop" ]; then why=stopped
+    else continue
     fi
-    step=1
-    [ -z "$trimmed" ] && [ "$ran" -ge 10 ] && [ "$((limit - ran))" -ge 5 ] && step=5
+    trap '' TERM
+    : >"$dir/$why"
+    end_config TERM
+    waited=0
+    while [ "$waited" -lt "$grace" ] && { kill -0 "$pid" 2>/dev/null || [ -n "$(marked)" ]; }; do
+      sleep 1
+      waited=$((waited + 1))
+    done
+    # A process may start another one between the look and the signal.
+    for round in 1 2 3; do end_config KILL; [ -n "$(marked)" ] || break; done
+    return 0
   done
 }
 apply_config() {
@@ -63,6 +68,7 @@ apply_config() {
   kill "$watcher" 2>/dev/null
   wait "$watcher"
   [ -e "$dir/late" ] && status=124
+  [ -e "$dir/stopped" ] && status=143
   :
 }
 clear "$dir/work" "$dir/stdout"
