@@ -5,6 +5,7 @@ import { failureSchema } from './errors.ts';
 import { json, jsonObject, type JsonObject } from './json.ts';
 import { storedSizeSchema } from './output.ts';
 import { conditionSchema } from './scheduling.ts';
+import { collectTransports } from './transports.ts';
 
 // ---- hosts
 
@@ -51,6 +52,15 @@ export const hostViewSchema = z.object({
 });
 export type HostView = z.infer<typeof hostViewSchema>;
 
+/** The server that a host is in its stack, under whose name its collector asks for its metadata. */
+export const collectorSchema = z.object({
+  transport: z.enum(collectTransports).nullable().meta({ description: 'Null: the template names none.' }),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  resource_name: z.string(),
+});
+export type HostCollector = z.infer<typeof collectorSchema>;
+
 export const hostCreate = call('host.create', 'Create a host, its two queues and its credentials. Idempotent.', {
   question: z.object({
     id: z.string(),
@@ -59,9 +69,16 @@ export const hostCreate = call('host.create', 'Create a host, its two queues and
     take_joined: z.boolean().optional().meta({
       description: 'Use a joined host with this name, when no other server uses it, instead of a new one.',
     }),
+    collector: collectorSchema.optional().meta({ description: 'Replaces the one that the host has.' }),
   }),
   answer: z
-    .object({ host: hostViewSchema, token: z.string() })
+    .object({
+      host: hostViewSchema,
+      token: z.string(),
+      os_collect_config: jsonObject.optional().meta({
+        description: 'Settings of os-collect-config on the host; its secrets are sealed. Absent in older answers.',
+      }),
+    })
     .meta({ description: "The token allows only reading the host's requests and writing its responses." }),
 });
 export const hostTokenRenew = call('host.token.renew', 'Replace the token of a host, to set it up by hand.', {
@@ -95,6 +112,28 @@ export const hostAuthenticate = call('host.authenticate', 'Find the owner of a t
     responses_queue: z.string(),
   }),
 });
+
+export const hostKeys = call('host.keys', 'Read the token of a host, from which the keys of its signatures derive.', {
+  question: z.object({ host_id: z.string() }),
+  answer: z.object({ project: z.string(), token: z.object({ $sealed: z.string() }) }),
+});
+export const hostCollect = call(
+  'host.collect',
+  'Hand out the metadata of a host, as os-collect-config polls it: the deployments so far and the next one, in order.',
+  {
+    question: z.object({
+      host_id: z.string(),
+      as: z.object({ stack: z.string(), resource: z.string() }).optional().meta({
+        description: 'The stack, by id or name, and the resource that the host names. Another server is refused.',
+      }),
+    }),
+    answer: z.object({
+      metadata: jsonObject,
+      collector: collectorSchema.nullable().meta({ description: 'Null for a host without a stack.' }),
+      project: z.string(),
+    }),
+  },
+);
 
 export const hostJoin = call(
   'host.join',

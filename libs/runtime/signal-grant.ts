@@ -14,6 +14,8 @@ const grantSchema = z.object({
   stack_name: z.string(),
   resource_id: z.string(),
   resource_name: z.string(),
+  /** The run of a deployment that the signal answers, and its host. A later run of the deployment has another grant. */
+  run: z.object({ id: z.string(), host_id: z.string() }).optional(),
 });
 /** The permission to signal one resource, which its signal URL carries. */
 export type SignalGrant = z.infer<typeof grantSchema>;

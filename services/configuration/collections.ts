@@ -1,5 +1,5 @@
 /** The documents of this service. */
-import type { DeploymentView } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostCollector } from '@anneal/contracts/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
@@ -68,6 +68,8 @@ export interface HostDocument extends WithOutbox {
   readonly join_key_hash?: string;
   /** The server of a stack that uses a joined host. */
   readonly taken_by?: string;
+  /** The server that the host is in its stack. Absent without a stack, and for servers of older versions. */
+  readonly collector?: HostCollector;
   /** Answers that no run waits for: `unexpected.ts`. */
   readonly unexpected?: readonly UnexpectedAnswer[];
   readonly unexpected_total?: number;
@@ -89,6 +91,8 @@ export interface DeploymentState {
   readonly input_values: JsonObject;
   readonly actions: readonly string[];
   readonly waits_for_answer: boolean;
+  /** As the template gives it. Absent for a deployment without this property. */
+  readonly signal_transport?: string;
   /** Digest of the last successful run. A target with the same digest needs no run. */
   readonly applied: string | null;
   readonly digest: string;
@@ -108,7 +112,7 @@ export interface DeploymentState {
   readonly finished_at: string | null;
   /** When it fails without an answer: the time limit of the stack's action, or that of the run once it has started. */
   readonly deadline: string | null;
-  /** A client that only pops its queue (os-collect-config) received it, so later messages to that client repeat it. */
+  /** A collector (os-collect-config) received it, so later metadata repeats it. */
   readonly collected?: boolean;
   readonly failure: Failure | null;
   /** How far the host had come when the run ended without its answer. */

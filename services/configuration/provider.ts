@@ -202,7 +202,7 @@ async function decideDeployment(
       host,
       asked: message.data,
       before,
-      target: { ...target, name: before.name, waits: true },
+      target: { ...target, ...answerOf(before), name: before.name },
       action: 'DELETE',
       version,
     });
@@ -212,7 +212,7 @@ async function decideDeployment(
     const still = respond(context, base, { status: 'complete' });
     if (absent || !before) return still;
     const { config, input_values: values, actions, name } = before;
-    const target = { config, values, actions: [...actions], name, waits: true };
+    const target = { config, values, actions: [...actions], name, ...answerOf(before) };
     const asked = action === 'suspend' ? 'SUSPEND' : 'RESUME';
     return startRun(context, { base, host, asked: message.data, before, target, action: asked, version }) ?? still;
   }
@@ -261,6 +261,12 @@ async function decideDeployment(
   }
   return afterThoseBefore(context, run, message, version);
 }
+
+/** The host answers the runs of these actions by the transport of the deployment, and the engine waits for them. */
+const answerOf = ({ signal_transport: transport }: DeploymentState) => ({
+  waits: true,
+  ...(transport !== undefined && { transport }),
+});
 
 /** Ends a deployment that is removed without a run, so that it does not stay in progress. */
 const ended = (base: Draft<ConfigurationResource>): Partial<ConfigurationResource> =>

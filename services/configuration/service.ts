@@ -5,10 +5,12 @@ import {
   contextList,
   contextShow,
   hostAuthenticate,
+  hostCollect,
   hostCreate,
   hostDelete,
   hostJoin,
   hostJoinExchange,
+  hostKeys,
   hostList,
   hostMessageRefused,
   hostRemove,
@@ -21,10 +23,13 @@ import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } 
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { contextType } from '@anneal/hot/types/context.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { sealText } from '@anneal/runtime/secrets.ts';
 import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openConfigurationCollections, type HostDocument } from './collections.ts';
+import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/collect.ts';
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
@@ -35,6 +40,9 @@ import {
   createHost,
   deleteHost,
   forgetHost,
+  hearOf,
+  livingHost,
+  noteCollector,
   openHostToken,
   renewToken,
   viewHost,
@@ -220,7 +228,19 @@ function hostRoutes(context: Context) {
       const { host, token } = taken
         ? { host: taken, token: openHostToken(context, taken) }
         : await createHost(context, data);
-      return { host: await viewHost(context, host), token };
+      const noted = data.collector ? await noteCollector(context, host, data.collector) : host;
+      return { host: await viewHost(context, noted), token, os_collect_config: sealedSettings(context, noted) };
+    }),
+    answer(service, hostKeys, async ({ data }) => {
+      const host = await livingHost(context, data.host_id);
+      return { project: host.project, token: sealText(service.secrets, openHostToken(context, host)) };
+    }),
+    answer(service, hostCollect, async ({ id, data }) => {
+      const host = await livingHost(context, data.host_id);
+      if (data.as) checkOwnServer(host, data.as);
+      await hearOf(context, host);
+      const metadata = await collectMetadata(context, host, derivedId(`collect:${id}`, 'a'));
+      return { metadata, collector: host.collector ?? null, project: host.project };
     }),
     answer(service, hostTokenRenew, async ({ data }) => {
       const { host, token } = await renewToken(context, await existing(data));

@@ -276,6 +276,7 @@ export class ProvisioningWorld {
           const now = new Date().toISOString();
           return Promise.resolve({
             token,
+            os_collect_config: { zaqar: { queue_id: data.id } },
             host: {
               ...data,
               status: 'expected' as const,

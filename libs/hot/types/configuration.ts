@@ -1,4 +1,5 @@
 /** The types that put configs on hosts. */
+import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { contextType } from './context.ts';
 
@@ -125,8 +126,8 @@ const softwareDeployment: ResourceType = {
       type: 'String',
       default: 'ZAQAR_SIGNAL',
       description:
-        'How the host answers; here always through its queue. With NO_SIGNAL the deployment does not wait for the answer.',
-      constraints: [{ allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] }],
+        "How heat-config-notify answers; Anneal's agent always answers through its queue. AUTO follows the server's `software_config_transport`. With NO_SIGNAL the deployment does not wait for the answer.",
+      constraints: [{ allowed_values: [...deploymentSignalTransports, autoTransport] }],
     },
   },
   attributes: deploymentAttributes,

@@ -1,4 +1,5 @@
 /** Types that represent machines. */
+import { collectTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { supportedHints } from './scheduler-hints.ts';
 
@@ -12,8 +13,9 @@ const text = (description: string): PropertySchema => ({ type: 'String', descrip
 const configTransport: PropertySchema = {
   type: 'String',
   update_allowed: true,
-  description: 'How the host receives its configs; here always through its queue.',
-  constraints: [{ allowed_values: ['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'] }],
+  description:
+    "How os-collect-config on the host receives its configs: sets `os_collect_config`. Anneal's agent ignores it; by default the host pops its queue.",
+  constraints: [{ allowed_values: [...collectTransports] }],
 };
 const swiftData: PropertySchema = {
   ...updatable('Map', 'Location of the metadata of the host in an object store.'),
@@ -211,7 +213,7 @@ const server: ResourceType = {
     accessIPv6: { type: 'String', description: 'IPv6 address of the machine.' },
     console_urls: { type: 'Map', description: 'URLs of its consoles.' },
     tags: { type: 'List', description: 'Tags of the server.' },
-    os_collect_config: { type: 'Map', description: 'Settings with which the agent of the host finds its queue.' },
+    os_collect_config: { type: 'Map', description: 'Settings with which os-collect-config finds its configs.' },
     show: { type: 'Map', description: 'All data of the resource.' },
   },
   // Only an operator decides to recreate a machine.
@@ -234,7 +236,7 @@ const deployedServer: ResourceType = {
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
-    os_collect_config: { type: 'Map', description: 'Settings with which the agent of the host finds its queue.' },
+    os_collect_config: { type: 'Map', description: 'Settings with which os-collect-config finds its configs.' },
     show: { type: 'Map', description: 'All data of the resource.' },
   },
   // Only an operator decides to recreate a machine.

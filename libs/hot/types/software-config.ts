@@ -1,4 +1,5 @@
 /** Deployments on several servers at once: schemas; the engine makes a deployment for each server. */
+import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { list, map, oneOf, resourceType, string } from './schema.ts';
 
@@ -14,7 +15,7 @@ const deployment = {
   name: string({ update_allowed: true }),
   signal_transport: string({
     default: 'CFN_SIGNAL',
-    constraints: oneOf('CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'),
+    constraints: oneOf(...deploymentSignalTransports, autoTransport),
   }),
 };
 const structured = {

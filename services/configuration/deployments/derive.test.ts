@@ -31,7 +31,13 @@ describe('derived inputs', () => {
       config,
       values: { b: 'two', c: { d: 1 } },
       isSealed: () => false,
-      context: { host_id: 'h', action: 'CREATE', stack: { id: 'i', name: 's' }, resource_name: 'r' },
+      context: {
+        host_id: 'h',
+        action: 'CREATE',
+        stack: { id: 'i', name: 's' },
+        resource_name: 'r',
+        transport: 'HEAT_SIGNAL',
+      },
     });
     expect(inputs.map(({ name, value }) => [name, value])).toEqual([
       ['a', 1],
@@ -41,7 +47,7 @@ describe('derived inputs', () => {
       ['deploy_action', 'CREATE'],
       ['deploy_stack_id', 's/i'],
       ['deploy_resource_name', 'r'],
-      ['deploy_signal_transport', 'ZAQAR_SIGNAL'],
+      ['deploy_signal_transport', 'HEAT_SIGNAL'],
     ]);
   });
 });

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
 import { pythonYaml } from '@anneal/python/text/yaml-writer.ts';
 
 export interface ConfigInput {
@@ -116,7 +117,13 @@ export function deriveInputs(options: {
   /** True for a sealed value. It counts as text, because only its owner can tell more. */
   isSealed: (value: Json) => boolean;
   /** A deployment that no stack made has the id and name ''. */
-  context: { host_id: string; action: HostAction; stack: { id: string; name: string }; resource_name: string };
+  context: {
+    host_id: string;
+    action: HostAction;
+    stack: { id: string; name: string };
+    resource_name: string;
+    transport: DeploymentSignalTransport;
+  };
 }): HostRequest['inputs'] {
   const { config, values, isSealed, context } = options;
   const where = {
@@ -126,9 +133,9 @@ export function deriveInputs(options: {
       deploy_stack_id: `${context.stack.name}/${context.stack.id}`,
       deploy_resource_name: context.resource_name,
     }),
-    deploy_signal_transport: 'ZAQAR_SIGNAL',
+    deploy_signal_transport: context.transport,
   };
-  // A client of Heat's API stores these inputs in its config. The answer goes through the queue in any case.
+  // A client of Heat's API stores these inputs in its config. The collector adds its own, with credentials for the run.
   const isOwn = (name: string): boolean => name in where || foreignTransport.has(name);
   const declared = new Set(config.inputs.map((input) => input.name));
   return [
@@ -150,7 +157,17 @@ export function deriveInputs(options: {
   ];
 }
 
-const foreignTransport: ReadonlySet<string> = new Set(['deploy_signal_id', 'deploy_signal_verb']);
+const foreignTransport: ReadonlySet<string> = new Set([
+  'deploy_signal_id',
+  'deploy_signal_verb',
+  'deploy_queue_id',
+  'deploy_auth_url',
+  'deploy_username',
+  'deploy_user_id',
+  'deploy_password',
+  'deploy_project_id',
+  'deploy_region_name',
+]);
 
 /** Digest of a config and its values. Equal digests mean that a new run would repeat the last one. */
 export function digestOf(config: StoredConfig, values: JsonObject): string {

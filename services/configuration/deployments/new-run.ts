@@ -20,6 +20,7 @@ import { attributesOf } from './outcome.ts';
 import { skipping } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { respond, withEvent } from '../respond.ts';
+import { signalTransportOf } from '../collectors/signal-inputs.ts';
 import { fillIn } from '../configs/structured.ts';
 import { checkLimits, runSeconds } from './time-limit.ts';
 
@@ -40,6 +41,8 @@ export interface RunTarget {
   readonly name: string;
   /** False when the engine gets its answer as soon as the request is in the host's queue. */
   readonly waits: boolean;
+  /** The property `signal_transport`. Absent: the transport follows the host. */
+  readonly transport?: string;
 }
 
 /** The target of a deployment, whether or not it needs a run. */
@@ -47,14 +50,15 @@ export async function runTarget(context: NewRunContext, { resource, properties }
   const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
-  const waits = properties.signal_transport !== 'NO_SIGNAL';
+  const given = properties.signal_transport;
+  const answer = { waits: given !== 'NO_SIGNAL', ...(typeof given === 'string' && { transport: given }) };
   if (resource.type === 'OS::Heat::OrderedConfig') {
     const config = readConfig(resource.type, properties);
     checkLimits(config.options, resource.name);
-    return { config, values, actions, name, waits };
+    return { config, values, actions, name, ...answer };
   }
   const [configId] = strings(properties.config);
-  if (configId === undefined) return { config: emptyConfig, values, actions, name, waits };
+  if (configId === undefined) return { config: emptyConfig, values, actions, name, ...answer };
   const found = await context.collections.resources.get(configId);
   if (!found?.config) {
     throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
@@ -66,7 +70,7 @@ export async function runTarget(context: NewRunContext, { resource, properties }
   const config =
     resource.type === 'OS::Heat::StructuredDeployment' ? filledIn(found.config, values, properties) : found.config;
   checkLimits(config.options, resource.name);
-  return { config, values, actions, name, waits };
+  return { config, values, actions, name, ...answer };
 }
 
 /** A config that is a map, with its inputs in their places. */
@@ -111,6 +115,7 @@ export function restingState(
     input_values: target.values,
     actions: target.actions,
     waits_for_answer: target.waits,
+    ...(target.transport !== undefined && { signal_transport: target.transport }),
     applied: digest,
     digest,
     depends_on: [],
@@ -169,7 +174,16 @@ export function startRun(
         config: target.config,
         values: target.values,
         isSealed: (value) => context.service.secrets.isSealed(value),
-        context: { host_id: host.id, action, stack: data.stack, resource_name: data.resource.name },
+        context: {
+          host_id: host.id,
+          action,
+          stack: data.stack,
+          resource_name: data.resource.name,
+          transport: signalTransportOf(target.transport, {
+            host: { collector: host.collector ?? null },
+            inStack: data.stack.id !== '',
+          }),
+        },
       }),
       outputs: target.config.outputs.map((output) => ({ ...output })),
       options: target.config.options,

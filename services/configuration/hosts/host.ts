@@ -9,7 +9,8 @@
  * H3 A durable timer that compares `last_seen_at` detects silence. A contact does not move the timer.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { HostView } from '@anneal/contracts/configuration.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { HostCollector, HostView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -119,6 +120,25 @@ export async function renewToken(
   }));
   if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted in the meantime.`);
   return { host: renewed, token };
+}
+
+/** Notes the server of a stack that the host is. A repeat changes nothing. */
+export async function noteCollector(
+  { collections }: HostContext,
+  host: HostDocument,
+  collector: HostCollector,
+): Promise<HostDocument> {
+  const { document } = await change(collections.hosts, host.id, (current) =>
+    isDeepStrictEqual(current.collector, collector) ? undefined : { ...current, collector },
+  );
+  return document ?? host;
+}
+
+/** @throws AnnealError NotFound for an unknown host and one that is deleted */
+export async function livingHost({ collections }: HostContext, id: string): Promise<HostDocument> {
+  const host = await collections.hosts.get(id);
+  if (host && host.status !== 'deleting') return host;
+  throw new AnnealError('NotFound', `There is no host ${id}.`);
 }
 
 /** @throws AnnealError Unauthorized */

@@ -99,7 +99,11 @@ const isFree = ({ joined, taken_by, status }: HostDocument): boolean =>
 export async function returnHost(context: HostContext, server: string): Promise<HostDocument | undefined> {
   const [host] = await context.collections.hosts.find({ where: { taken_by: server }, limit: 1 });
   if (!host) return undefined;
-  const { document } = await change(context.collections.hosts, host.id, ({ taken_by: _server, ...current }) => current);
+  const { document } = await change(
+    context.collections.hosts,
+    host.id,
+    ({ taken_by: _server, collector: _collector, ...current }) => current,
+  );
   return document;
 }
 

@@ -8,7 +8,8 @@ import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
 import { handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
-import { handOut, recordContact, poppedForm, watchClaimed, type HandOutContext } from './hand-out.ts';
+import { collectMessage } from '../collectors/collect.ts';
+import { handOut, recordContact, watchClaimed } from './hand-out.ts';
 import {
   hidesSecrets,
   listMessages,
@@ -30,7 +31,7 @@ import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideCon
 /** The same call, repeated, gets the same id. */
 const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
 
-export function queueCallRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
+export function queueCallRoutes(context: HostMessageContext & SetAsideContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
@@ -98,10 +99,16 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext & 
       if (data.pop !== undefined) {
         await contact(queue);
         if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
-        const taken = await popRequest(context, queue, repeatableId('pop', id));
+        const claim_id = repeatableId('pop', id);
+        if (queue.host && data.host_id === queue.host.id) {
+          // A host that pops may be os-collect-config, which understands only metadata.
+          const message = await collectMessage(context, queue.host, claim_id);
+          return { messages: message ? [message] : [] };
+        }
+        const taken = await popRequest(context, queue, claim_id);
         if (!taken) return { messages: [] };
         await watchClaimed(context, queue, taken);
-        return { messages: [await poppedForm(context, { queue, message: taken, host_id: data.host_id })] };
+        return { messages: [{ ...handOut(queues, queue, taken), claim_id: null }] };
       }
       if (queue.role === 'requests') {
         const kept = data.purge

@@ -128,8 +128,7 @@ describe('a pop by a host', () => {
     expect(valueOf(one.deployments[0], 'n')).toBe('5');
     expect(valueOf(one.deployments[0], 'deploy_signal_transport')).toBe('ZAQAR_SIGNAL');
     expect(valueOf(one.deployments[0], 'deploy_queue_id')).toBe(`answer-${one.id}`);
-    expect(valueOf(one.deployments[0], 'deploy_user_id')).toBe(host.id);
-    expect(valueOf(one.deployments[0], 'deploy_password')).toBe(host.token);
+    expect(valueOf(one.deployments[0], 'deploy_user_id')).toBe(first);
     await rig.post(host.id, { deploy_stdout: 'out', deploy_status_code: 0 });
     await rig.final(first);
     await offer(host.id, 'b');

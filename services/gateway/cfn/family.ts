@@ -1,6 +1,6 @@
 /**
- * Pre-signed addresses, at the same place as in Heat's CloudFormation endpoint. A client with such an address may
- * signal that resource. It needs no token and no header, so that `curl` and alarms can use it.
+ * Heat's CloudFormation endpoint: hosts read the metadata of their server, and clients with a pre-signed address may
+ * signal its resource. An address needs no token and no header, so that `curl` and alarms can use it.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryValue, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { describeRoutes } from './describe.ts';
 import { signalByGrant } from '../heat/signal.ts';
 
 export const cfnPrefix = '/cfn/v1';
@@ -19,9 +20,12 @@ export interface CfnOptions {
   secrets: Secrets;
   wording: FamilyWording;
   report: (error: unknown, request: FastifyRequest) => void;
+  /** The system clock, in milliseconds. */
+  now: () => number;
 }
 
-export function cfnFamily(scope: FastifyInstance, { ask, secrets, wording, report }: CfnOptions): void {
+export function cfnFamily(scope: FastifyInstance, options: CfnOptions): void {
+  const { ask, secrets, wording, report } = options;
   readJsonBodies(scope);
   wordErrors(scope, wording, report);
 
@@ -32,6 +36,10 @@ export function cfnFamily(scope: FastifyInstance, { ask, secrets, wording, repor
   };
   const bodyOf = (request: FastifyRequest): Json => (request.body as Json | undefined) ?? null;
 
+  scope.register((described, _options, done) => {
+    describeRoutes(described, options);
+    done();
+  });
   scope.post('/signal/*', async (request, reply) => {
     await signalByGrant(ask, grantOf(request), bodyOf(request));
     return reply.type('application/json').send('{}');

@@ -5,6 +5,7 @@ import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/sche
 import type { SignalGrant } from '@anneal/runtime/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
+import { collectFor, shownMetadata } from '../collect/host-metadata.ts';
 import { callerOf } from '../identity/caller.ts';
 import { resourceAt, type ResourcePath } from './find-resource.ts';
 import { stackPath, type StackPath } from './find-stack.ts';
@@ -12,6 +13,7 @@ import { signalByGrant } from './signal.ts';
 import { heatError } from './wording.ts';
 
 const signallers = { config: { signallers: true } } as const;
+const readers = { config: { signallers: true, hosts: true } } as const;
 
 const hooks: ReadonlySet<string> = new Set(
   ['pre', 'post'].flatMap((when) => ['create', 'update', 'delete'].map((action) => `${when}-${action}`)),
@@ -20,10 +22,16 @@ const unsetHook = (body: Json | undefined): string | undefined =>
   isObject(body) && typeof body['unset_hook'] === 'string' ? body['unset_hook'] : undefined;
 
 export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get<ResourcePath>(`${stackPath}/resources/:resource/metadata`, signallers, async (request) => {
-    grantOf(request);
-    const [, resource] = await resourceAt(ask, request);
-    return { metadata: resource.metadata ?? {} };
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource/metadata`, readers, async (request) => {
+    const caller = callerOf(request);
+    if (caller.kind === 'host') {
+      const { id: stack, resource } = request.params as unknown as StackPath & ResourcePath['Params'];
+      const { metadata } = await collectFor(ask, { host_id: caller.id, as: { stack, resource } });
+      return { metadata };
+    }
+    const grant = grantOf(request);
+    const [stack, resource] = await resourceAt(ask, request);
+    return { metadata: grant ? (resource.metadata ?? {}) : await shownMetadata(ask, stack.project, resource) };
   });
 
   scope.post<ResourcePath>(`${stackPath}/resources/:resource/signal`, signallers, async (request, reply) => {

@@ -12,6 +12,8 @@ import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
+import { tempUrlPrefix } from '@anneal/runtime/host-keys.ts';
+import { tempUrlFamily } from '../collect/temp-url.ts';
 import { heatFamily, heatPrefix } from '../heat/family.ts';
 import { withPlainArn } from '../heat/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
@@ -159,7 +161,8 @@ function familiesOf(
       (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
     ),
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
-    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report })],
+    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, now: Date.now })],
+    [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
     [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording, agents: settings.agents })],
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
     ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, report })],

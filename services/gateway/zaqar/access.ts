@@ -75,11 +75,12 @@ export function queueOfHost(host: HostCaller, name: string, use: Use): string {
   );
 }
 
-/** The queue of a signaller: its resource. A message posted there becomes a signal and is not kept. */
+/** The queue of a signaller: its resource, or its run. A message posted there becomes a signal and is not kept. */
 export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCaller): string {
   const { queue } = request.params as { queue: string };
-  if (queueNameOf(queue) === grant.resource_id) return grant.resource_id;
-  throw new AnnealError('Forbidden', `This token may only post to the queue ${grant.resource_id}.`);
+  const own = grant.run ? answerQueue(grant.run.id) : grant.resource_id;
+  if (queueNameOf(queue) === own) return own;
+  throw new AnnealError('Forbidden', `This token may only post to the queue ${own}.`);
 }
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;

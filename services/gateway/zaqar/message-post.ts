@@ -2,7 +2,7 @@
 import { queuePost } from '@anneal/contracts/configuration.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { signalByGrant } from '../heat/signal.ts';
+import { answerOfSignal, signalByGrant } from '../heat/signal.ts';
 import { callerOf } from '../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from './access.ts';
 import { bodiesOf, type PostedMessage } from './bodies.ts';
@@ -39,7 +39,7 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
 /** Adds the request id from the queue's name to an answer without an id. */
 const answering = (id: string, message: PostedMessage): PostedMessage => {
   const { body } = message;
-  return isObject(body) && body['id'] === undefined ? { ...message, body: { ...body, id } } : message;
+  return isObject(body) && body['id'] === undefined ? { ...message, body: answerOfSignal(body, id) } : message;
 };
 
 /**

@@ -12,10 +12,12 @@ export function serverAttributes(options: {
   networks: Json | undefined;
   metadata: JsonObject;
   tags: Json;
+  /** Its secrets are sealed. */
+  os_collect_config: JsonObject;
   /** Seals values that reveal a sealed part of the networks. */
   hide: (value: Json) => Json;
 }): JsonObject {
-  const { id, name, node, metadata, tags, hide } = options;
+  const { id, name, node, metadata, tags, os_collect_config, hide } = options;
   const found = serverAddresses({ networks: options.networks, properties: node.properties, facts: node.facts });
   const addresses = hide(found.addresses);
   return {
@@ -28,35 +30,22 @@ export function serverAttributes(options: {
     accessIPv6: hide(firstAddress(found, 6)),
     console_urls: {},
     tags: Array.isArray(tags) ? tags : [],
-    os_collect_config: {},
+    os_collect_config,
     show: { id, name, status: 'ACTIVE', node: node.name, node_id: node.id, metadata, addresses },
   };
 }
 
-/** `token` is passed in sealed, so that a user who may only read the stack does not see it. */
+/** The secrets in `os_collect_config` are sealed, so that a user who may only read the stack does not see them. */
 export function deployedServerAttributes(options: {
   id: string;
   name: string;
-  project: string;
-  access: Omit<HostAccess, 'token'>;
-  token: Json;
-  gatewayUrl: string;
+  access: Pick<HostAccess, 'requests_queue' | 'responses_queue'>;
+  os_collect_config: JsonObject;
 }): JsonObject {
-  const { id, name, project, access, token, gatewayUrl } = options;
+  const { id, name, access, os_collect_config } = options;
   return {
     name,
-    os_collect_config: {
-      collectors: ['zaqar', 'local'],
-      zaqar: {
-        auth_url: `${gatewayUrl}/identity/v3`,
-        user_id: id,
-        password: token,
-        project_id: project,
-        // Zaqar's own client refuses names with a dot, so use the host's id, which also names its queue.
-        queue_id: id,
-        region_name: '',
-      },
-    },
+    os_collect_config,
     show: { id, name, requests_queue: access.requests_queue, responses_queue: access.responses_queue },
   };
 }

@@ -7,43 +7,28 @@ import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { textOf, type ServerDocument } from './document.ts';
-import type { ServerWork } from './servers.ts';
+import type { ServerDecision, ServerWork } from './servers.ts';
 
 export function deployedServer(options: {
   context: ServiceContext;
   hosts: ServerHosts;
 }): Readonly<Record<'create' | 'update' | 'delete' | 'check', ServerWork>> {
   const { context, hosts } = options;
+  const complete = async (
+    server: ServerDocument,
+    request: Parameters<ServerWork>[1],
+    name: string,
+  ): Promise<ServerDecision> => {
+    const { id, hostname, project } = server;
+    const host = await hosts.collect({ id, name: hostname, project, take_joined: true }, request);
+    const { os_collect_config, ...access } = host;
+    const attributes = deployedServerAttributes({ id: host.id, name, access, os_collect_config });
+    return { kind: 'complete', physical_id: host.id, attributes };
+  };
   return {
-    create: async (server) => {
-      const { token, ...access } = await hosts.create({
-        id: server.id,
-        name: server.hostname,
-        project: server.project,
-        take_joined: true,
-      });
-      return {
-        kind: 'complete',
-        physical_id: access.id,
-        attributes: deployedServerAttributes({
-          id: access.id,
-          name: server.hostname,
-          project: server.project,
-          access,
-          token: context.secrets.seal(token),
-          gatewayUrl: context.gatewayUrl,
-        }),
-      };
-    },
-    update: (server, request) => {
-      const name = textOf(context.secrets.open(request.data.properties), 'name') || server.hostname;
-      const show = { ...(server.attributes['show'] as object | undefined), name };
-      return Promise.resolve({
-        kind: 'complete',
-        physical_id: hostOf(server),
-        attributes: { ...server.attributes, name, show },
-      });
-    },
+    create: async (server, request) => complete(server, request, server.hostname),
+    update: async (server, request) =>
+      complete(server, request, textOf(context.secrets.open(request.data.properties), 'name') || server.hostname),
     delete: async (server) => {
       await hosts.delete(server.id, server.project);
       return { kind: 'complete', physical_id: hostOf(server) };

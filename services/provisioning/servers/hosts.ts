@@ -1,7 +1,13 @@
 /** Calls of the configuration service for a host's queues and credentials. */
 import { hostCreate, hostDelete, hostShow, hostTokenRenew, type HostView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { collectTransports } from '@anneal/contracts/transports.ts';
+import { textOf } from './document.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { z } from 'zod';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 
 export interface HostAccess {
@@ -12,6 +18,8 @@ export interface HostAccess {
   readonly responses_queue: string;
 }
 
+type HostQuestion = z.infer<typeof hostCreate.data>;
+
 export class ServerHosts {
   readonly #context: ServiceContext;
   readonly #queue = requestsQueue('configuration');
@@ -20,11 +28,29 @@ export class ServerHosts {
     this.#context = context;
   }
 
-  async create(question: { id: string; name: string; project: string; take_joined?: boolean }): Promise<HostAccess> {
+  async create(question: HostQuestion): Promise<HostAccess> {
+    const { host, token } = await this.#make(question);
+    return { id: host.id, token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
+  }
+
+  /** Creates the host of a server unless it exists, and notes how os-collect-config on it reads its metadata. */
+  async collect(
+    question: Omit<HostQuestion, 'collector'>,
+    request: Envelope<ResourceRequest>,
+  ): Promise<Omit<HostAccess, 'token'> & { readonly os_collect_config: JsonObject }> {
+    const { stack, resource, properties } = request.data;
+    const given = textOf(this.#context.secrets.open(properties), 'software_config_transport');
+    const transport = collectTransports.find((each) => each === given) ?? null;
+    const collector = { transport, stack_id: stack.id, stack_name: stack.name, resource_name: resource.name };
+    const { host, os_collect_config = {} } = await this.#make({ ...question, collector });
+    const { id, requests_queue, responses_queue } = host;
+    return { id, requests_queue, responses_queue, os_collect_config };
+  }
+
+  #make(question: HostQuestion) {
     const { bus, mint } = this.#context;
     const message = mint(hostCreate, { data: question, project: question.project });
-    const { host, token } = await bus.request({ queue: this.#queue, call: hostCreate, message });
-    return { id: host.id, token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
+    return bus.request({ queue: this.#queue, call: hostCreate, message });
   }
 
   /** Resolves with the new token. The old one becomes invalid. */

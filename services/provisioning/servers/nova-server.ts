@@ -1,6 +1,5 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
@@ -40,7 +39,7 @@ async function create(
   server: ServerDocument,
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
-  const { context, records, driver } = options;
+  const { records, driver } = options;
   const given = request.data.properties;
   let node = await records.ofInstance(server.id);
   if (!node) {
@@ -56,7 +55,7 @@ async function create(
   }
   switch (node.state) {
     case 'active':
-      return complete(context, { server, node, given, name: server.hostname });
+      return complete(options, { server, node, request, name: server.hostname });
     case 'deploying':
       return building(server, `node ${node.name} is being prepared`);
     case 'wait call-back':
@@ -67,10 +66,11 @@ async function create(
 }
 
 async function update(
-  { context, records, flavors }: NovaServerOptions,
+  options: NovaServerOptions,
   server: ServerDocument,
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
+  const { context, records, flavors } = options;
   const { changed } = request.data as ResourceUpdate;
   const properties = context.secrets.open(request.data.properties);
   const node = await records.ofInstance(server.id);
@@ -98,10 +98,10 @@ async function update(
   }
   const info = { ...node.instance_info, ...bootDataOf(request.data.properties) };
   await records.change(node.id, (current) => (current.instance_id === server.id ? { instance_info: info } : undefined));
-  return complete(context, {
+  return complete(options, {
     server,
     node,
-    given: request.data.properties,
+    request,
     name: textOf(properties, 'name') || server.hostname,
   });
 }
@@ -121,10 +121,11 @@ async function remove({ records, driver, hosts }: NovaServerOptions, server: Ser
 }
 
 async function check(
-  { context, records, bmcs, hosts }: NovaServerOptions,
+  options: NovaServerOptions,
   server: ServerDocument,
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
+  const { context, records, bmcs, hosts } = options;
   const node = await records.ofInstance(server.id);
   if (node?.state !== 'active') {
     const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
@@ -148,21 +149,29 @@ async function check(
   }
   const properties = context.secrets.open(request.data.properties);
   return {
-    ...complete(context, {
+    ...(await complete(options, {
       server,
       node,
-      given: request.data.properties,
+      request,
       name: textOf(properties, 'name') || server.hostname,
-    }),
+    })),
     drift,
   };
 }
 
-function complete(
-  { secrets }: ServiceContext,
-  { server, node, given, name }: { server: ServerDocument; node: NodeDocument; given: JsonObject; name: string },
+async function complete(
+  { context: { secrets }, hosts }: Pick<NovaServerOptions, 'context' | 'hosts'>,
+  {
+    server,
+    node,
+    request,
+    name,
+  }: { server: ServerDocument; node: NodeDocument; request: Parameters<ServerWork>[1]; name: string },
 ) {
+  const { properties: given } = request.data;
   const { networks } = given;
+  const { id, hostname, project } = server;
+  const { os_collect_config } = await hosts.collect({ id, name: hostname, project }, request);
   const open = networks === undefined ? undefined : secrets.open(networks);
   return {
     kind: 'complete' as const,
@@ -175,6 +184,7 @@ function complete(
       hide: (value) => (open === networks ? value : secrets.seal(value)),
       metadata: objectOf(given, 'metadata'),
       tags: given['tags'] ?? [],
+      os_collect_config,
     }),
   };
 }

@@ -1,0 +1,47 @@
+/** The metadata of a host's server, for the collectors that poll: what the template gives, then the deployments. */
+import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/scheduling.ts';
+import type { Ask } from '../ask.ts';
+
+export interface CollectedMetadata {
+  readonly metadata: JsonObject;
+  /** Undefined for a host without a stack. */
+  readonly resource: ResourceView | undefined;
+}
+
+/**
+ * Takes the host's next request and returns its metadata.
+ * @throws AnnealError NotFound for an unknown host, Forbidden when `as` names a server other than its own
+ */
+export async function collectFor(
+  ask: Ask,
+  question: { host_id: string; as?: { stack: string; resource: string } },
+): Promise<CollectedMetadata> {
+  const { metadata, collector, project } = await ask('configuration', hostCollect, { data: question });
+  const resource = collector ? await resourceOf(ask, project, collector) : undefined;
+  return { metadata: { ...resource?.metadata, ...metadata }, resource };
+}
+
+async function resourceOf(ask: Ask, project: string, collector: HostCollector): Promise<ResourceView | undefined> {
+  const { stack_id: stack, resource_name: name } = collector;
+  const data = { project, stack, name, detail: true };
+  const { resources } = await ask('scheduling', stackResources, { project, data }).catch((error: unknown) => {
+    // An abandoned stack leaves its hosts.
+    if (error instanceof AnnealError && error.code === 'NotFound') return { resources: [] };
+    throw error;
+  });
+  return resources[0];
+}
+
+const serverTypes: ReadonlySet<string> = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer']);
+
+/** The metadata of a resource as its owner reads it: takes no request, and secrets are masked. */
+export async function shownMetadata(ask: Ask, project: string, resource: ResourceView): Promise<JsonObject> {
+  const { metadata = {}, type, physical_id: host, attributes } = resource;
+  if (!serverTypes.has(type) || host === null) return metadata;
+  const { deployments } = await ask('configuration', hostMetadata, { project, data: { project, host } });
+  const settings = attributes?.['os_collect_config'];
+  return { ...metadata, deployments, ...(isObject(settings) && { 'os-collect-config': settings }) };
+}
