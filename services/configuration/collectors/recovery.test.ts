@@ -37,7 +37,7 @@ const notified = (): string =>
 /** Runs the config as the script hook does: as a file. */
 function recover(of = request): void {
   const file = join(folder, 'script');
-  writeFileSync(file, String(recoveryOf(of, 1)?.['config']));
+  writeFileSync(file, recoveryOf(of, 1)?.['config'] as string);
   chmodSync(file, 0o755);
   const env = { ...process.env, HEAT_CONFIG_DEPLOYED: folder, HEAT_CONFIG_NOTIFY: join(folder, 'notify') };
   expect(spawnSync(file, { env, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });

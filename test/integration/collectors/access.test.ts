@@ -37,7 +37,7 @@ async function created(name: string): Promise<Record<string, Section>> {
       const values = outputs.map(({ output_key, output_value }) => [output_key, output_value]);
       return values.length === 3 && values.every(([, value]) => value) ? Object.fromEntries(values) : undefined;
     },
-    { what: 'the settings', last: server.output },
+    { what: 'the settings', last: () => server.output() },
   );
 }
 

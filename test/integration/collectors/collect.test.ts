@@ -47,7 +47,7 @@ async function startHost(context: TestContext, name: string, template: string): 
     async () => ((await outputOf(name, 'settings')) ?? undefined) as CollectSettings | undefined,
     {
       what: `the settings of ${name}`,
-      last: running.output,
+      last: () => running.output(),
       within: 60_000,
     },
   );

@@ -66,18 +66,9 @@ export class HeatHost {
   /** Starts the agent in a process group of its own. */
   start(): void {
     const { root } = this;
-    const words = [
-      ...[
-        '--config-file',
-        this.configFile,
-        '--cachedir',
-        join(root, 'cache'),
-        '--backup-cachedir',
-        join(root, 'backup'),
-      ],
-      ...['--command', `os-refresh-config --lockfile ${join(root, 'lock')}`, '--polling-interval', '1'],
-    ];
-    const agent = spawn(join(this.#programs.bin, 'os-collect-config'), words, {
+    const words = `--config-file ${this.configFile} --cachedir ${join(root, 'cache')} --backup-cachedir ${join(root, 'backup')} --polling-interval 1`;
+    const command = ['--command', `os-refresh-config --lockfile ${join(root, 'lock')}`];
+    const agent = spawn(join(this.#programs.bin, 'os-collect-config'), [...words.split(' '), ...command], {
       cwd: root,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

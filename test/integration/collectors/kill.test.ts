@@ -65,7 +65,8 @@ async function running(context: TestContext, collector: string, signal: string):
     );
   }
   if (!server || 'missing' in programs) throw new Error('there is no server');
-  const { client, output } = server;
+  const { client } = server;
+  const output = (): string => server?.output() ?? '';
   const name = `kill-${collector.toLowerCase()}-${signal.toLowerCase()}`.replaceAll('_', '-');
   await client.stacks.create({ name, bundle: bundle(template(collector, signal)) });
   const settings = await eventually(
@@ -88,8 +89,12 @@ async function running(context: TestContext, collector: string, signal: string):
 
 const go = (made: HeatHost): Promise<void> => writeFile(join(made.root, 'go'), '');
 
-async function completed({ server: { client, output }, host: made, name }: Running): Promise<string[]> {
-  const stack = await settled({ client, output: () => `${made.output()}\n${output()}` }, name, 200_000);
+async function completed({ server: watched, host: made, name }: Running): Promise<string[]> {
+  const stack = await settled(
+    { client: watched.client, output: () => `${made.output()}\n${watched.output()}` },
+    name,
+    200_000,
+  );
   expect(stack.stack_status, `${stack.stack_status_reason}\n${made.output()}`).toBe('CREATE_COMPLETE');
   return made.trace();
 }
