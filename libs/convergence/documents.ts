@@ -10,8 +10,11 @@ import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
 
+/** The last action of a stack, in the words of Heat. */
 export type StackAction = (typeof stackActions)[number];
+/** The last action of a resource; INIT before its first request. */
 export type ResourceState = (typeof resourceStates)[number];
+/** The progress of an action. */
 export type Status = (typeof statuses)[number];
 
 /** Goal of a traversal, by content hashes. */
@@ -27,6 +30,7 @@ export interface Target {
 
 /** Actions that send one request to each resource, and apply no plan. */
 export const visitActions = ['CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'] as const;
+/** A visit: an action that changes no plan. */
 export type VisitAction = (typeof visitActions)[number];
 
 /** The header of `step.ts` describes each phase. */
@@ -45,6 +49,7 @@ export interface ParentLink {
   readonly restores?: boolean;
 }
 
+/** The snapshot that the running traversal takes. */
 export interface SnapshotRef {
   readonly id: string;
   readonly name: string;
@@ -57,6 +62,7 @@ export interface Batch {
   readonly retiring: boolean;
 }
 
+/** The single source of truth about a stack besides its resources. Times are ISO 8601 in UTC. */
 export interface StackDocument {
   readonly id: string;
   readonly version: number;
@@ -112,6 +118,7 @@ export interface StackDocument {
   readonly recent: readonly string[];
 }
 
+/** An action that a provider answers; at most one is pending per resource. */
 export type RequestAction = Exclude<ResourceAction, 'signal' | 'cancel'>;
 
 /** A request that still waits for its final response. */
@@ -265,6 +272,7 @@ export function newStack(given: {
 export const goesToNothing = ({ action, complete }: Pick<StackDocument, 'action' | 'complete'>): boolean =>
   action === 'DELETE' || (action === 'ROLLBACK' && complete === null);
 
+/** True for CHECK, SUSPEND, RESUME and SNAPSHOT. */
 export const isVisit = (action: StackAction): action is VisitAction =>
   (visitActions as readonly StackAction[]).includes(action);
 
@@ -278,6 +286,7 @@ export const servedType = ({ type, nested }: Typed): string | undefined => (nest
 export const shownType = ({ type, written_type: written }: Pick<ResourceDocument, 'type' | 'written_type'>): string =>
   written ?? type;
 
+/** True when a stack of its own serves the resource. */
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 
 /** Whether no provider ever got a request for the resource, and no existing object was adopted. */

@@ -19,6 +19,7 @@ import type { SizeLimits } from './size-limits.ts';
 /** Only in inputs of a nested stack: the request of its resource in the parent stack. */
 export type FromParent = { readonly parent?: ParentLink | undefined };
 
+/** The change of the size of a group by a scaling policy. */
 export interface Scaled {
   readonly policy: string;
   readonly before: number;
@@ -72,6 +73,7 @@ export type Input =
       readonly signal: Json;
     };
 
+/** Work for the shell after the record is stored. Each may be done twice: requests have fences, the others ids. */
 export type Effect =
   /** Send the pending request of this resource to its provider; the resource's document has its content. */
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
@@ -132,10 +134,12 @@ export interface Changes {
   dirty: boolean;
 }
 
+/** The difference between two sets of properties; `changed` has the names. */
 export type Comparison =
   | { readonly verdict: 'same' }
   | { readonly verdict: 'update' | 'replace'; readonly changed: readonly string[] };
 
+/** The evaluated properties of a plan entry, or the reason why they cannot be evaluated. */
 export type Resolution =
   | {
       readonly ok: true;
@@ -188,6 +192,7 @@ export interface Tools {
   readonly graceMs: number;
 }
 
+/** The result of a step. */
 export interface Outcome {
   readonly changes: Changes;
   /** One per input that was refused, by the input's id. */

@@ -31,6 +31,7 @@ export interface Queue {
   head: number;
 }
 
+/** A stack in memory: its documents, and indexes that the documents determine. */
 export interface State {
   stack: StackDocument;
   /** The plan of the target; empty when the stack is deleted or rolls back a creation. */
@@ -55,10 +56,12 @@ export interface State {
   readonly doomed: Set<string>;
 }
 
+/** A plan without resources: the goal of a deletion. */
 export function emptyPlan(): Plan {
   return { format: 1, template_version: '', description: '', parameters: {}, resources: {}, outputs: {} };
 }
 
+/** The state of stored documents. Costs time linear in the resources. */
 export function loadState(documents: {
   stack: StackDocument;
   resources: Iterable<ResourceDocument>;
@@ -103,6 +106,7 @@ export function putResource(state: State, resource: ResourceDocument): void {
   else state.held.delete(resource.id);
 }
 
+/** Removes a document and its entries in the indexes. Repeats are harmless. */
 export function dropResource(state: State, id: string): void {
   const resource = state.resources.get(id);
   if (!resource) return;

@@ -8,6 +8,7 @@ import type { Changes, Effect, EventRecord, Scaled, Tools } from './protocol.ts'
 import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
 
+/** One step in progress. */
 export interface Transaction {
   readonly state: State;
   readonly tools: Tools;
@@ -26,6 +27,7 @@ export interface Transaction {
   visits: number;
 }
 
+/** Begins a step on this state, which the step changes in place. */
 export function beginTransaction(state: State, tools: Tools): Transaction {
   return {
     state,
@@ -48,6 +50,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
   };
 }
 
+/** A new id, derived from the current input: a repeated step derives the same ids. */
 export function newId(transaction: Transaction): string {
   const { tools, state, input } = transaction;
   let id: string;
@@ -57,6 +60,7 @@ export function newId(transaction: Transaction): string {
   return id;
 }
 
+/** Changes fields of the stack and returns the new document. One step makes one new version. */
 export function changeStack(transaction: Transaction, patch: Partial<StackDocument>): StackDocument {
   const { state, changes } = transaction;
   // The first change of a step makes the copy; the rest of the step owns it.
@@ -80,12 +84,17 @@ function tick(transaction: Transaction): number {
   return changeStack(transaction, { clock: transaction.state.stack.clock + 1 }).clock;
 }
 
+/** Adds a document. */
 export function insertResource(transaction: Transaction, resource: ResourceDocument): void {
   disturb(transaction);
   putResource(transaction.state, resource);
   transaction.changes.resources.set(resource.id, resource);
 }
 
+/**
+ * Changes fields of a resource and returns the new document. One step makes one new version. @throws Error when the
+ * resource does not exist, which is a defect
+ */
 export function changeResource(
   transaction: Transaction,
   id: string,
@@ -114,6 +123,7 @@ export function changeResource(
   return after;
 }
 
+/** Removes a resource, and queues the nodes that waited for its end. Repeats are harmless. */
 export function removeResource(transaction: Transaction, id: string): void {
   const { state, changes } = transaction;
   const resource = state.resources.get(id);
@@ -128,6 +138,7 @@ export function removeResource(transaction: Transaction, id: string): void {
   for (const required of resource.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
 }
 
+/** Adds work for the shell. */
 export function addEffect(transaction: Transaction, effect: Effect): void {
   transaction.changes.effects.push(effect);
 }
@@ -152,6 +163,7 @@ export function announceStack(
   });
 }
 
+/** Adds an event with the current state of the resource; `more` overrides it. */
 export function announceResource(
   transaction: Transaction,
   resource: ResourceDocument,

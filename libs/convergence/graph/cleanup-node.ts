@@ -21,6 +21,10 @@ import { isNested, isUnrequested, type ResourceDocument } from '../documents.ts'
 import type { State } from '../state.ts';
 import { removeResource, type Transaction } from '../transaction.ts';
 
+/**
+ * Deletes an incarnation that is no longer wanted, or takes the next step towards it. Does nothing while another
+ * incarnation uses it. A repeated visit sends nothing twice.
+ */
 export function visitCleanup(transaction: Transaction, id: string): void {
   const { state, tools } = transaction;
   const found = state.resources.get(id);

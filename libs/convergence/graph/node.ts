@@ -55,6 +55,7 @@ export function waitsForPlace({ state }: Transaction, { name, replacement }: Pla
   return others.length > 0;
 }
 
+/** Adds the clean-up node of an incarnation and queues it. Repeats are harmless. */
 export function markForDeletion(state: State, id: string): void {
   state.doomed.add(id);
   state.ready.cleanups.items.push(id);

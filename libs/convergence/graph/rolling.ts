@@ -58,6 +58,7 @@ export function leaveBatch(transaction: Transaction): void {
   addEffect(transaction, { kind: 'timer', timer: 'batch', at: until, traversal: state.stack.traversal });
 }
 
+/** Ends the pause between two batches. A timer that comes too early sets itself again. */
 export function endPause(transaction: Transaction): void {
   const { batch, traversal } = transaction.state.stack;
   if (batch?.until === null || batch?.until === undefined) return;

@@ -35,6 +35,10 @@ import { tooLargeToApply } from '../resources/size.ts';
 import type { Graph } from '../state.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 
+/**
+ * Takes the next step of a plan entry, by the table above. Does nothing while a requirement is open or the entry is
+ * done, so a repeated visit is harmless.
+ */
 export function visitUpdate(transaction: Transaction, name: string): void {
   const { state } = transaction;
   const graph = state.graph as Graph;

@@ -15,6 +15,10 @@ export function clearHook(transaction: Transaction, resource: ResourceDocument, 
   pass(transaction, resource, resource.hook, `Hook ${name} is cleared`);
 }
 
+/**
+ * Completes a lifecycle hook for a client. `abandon` fails the resource, unless it is being deleted. @throws
+ * AnnealError Conflict when the resource does not wait for this hook with this token
+ */
 export function completeHook(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -24,6 +28,10 @@ export function completeHook(
   finishWait(transaction, resource, hook, given.result, `Lifecycle hook ${hook.name}: ${given.result}`);
 }
 
+/**
+ * Moves the deadline of a lifecycle hook by its heartbeat time, but never beyond the latest deadline of the wait.
+ * @throws AnnealError Conflict when the resource does not wait for this hook with this token
+ */
 export function heartbeat(
   transaction: Transaction,
   resource: ResourceDocument,

@@ -88,6 +88,7 @@ function hold(
   setTimer(transaction, held, hook);
 }
 
+/** Sets the timer that ends the wait, if the wait has a deadline. */
 export function setTimer(
   transaction: Transaction,
   { id }: ResourceDocument,
@@ -97,6 +98,7 @@ export function setTimer(
     addEffect(transaction, { kind: 'timer', timer: `hook:${id}:${token}`, at: deadline, traversal });
 }
 
+/** Reports the beginning or the end of a wait as an event of the resource. */
 export function announce(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -109,9 +111,11 @@ export function announce(
   announceResource(transaction, { ...resource, started_at: null }, { reason, hook: reported });
 }
 
+/** True when the resource has passed the hook in the running traversal. */
 export const hasPassed = (stack: StackDocument, { passed }: ResourceDocument, name: string): boolean =>
   passed?.traversal === stack.traversal && passed.hooks.includes(name);
 
+/** Ends the wait and remembers the hook for the running traversal, so that the resource does not wait at it twice. */
 export function markPassed(transaction: Transaction, resource: ResourceDocument, name: string): ResourceDocument {
   const { traversal } = transaction.state.stack;
   const before = resource.passed?.traversal === traversal ? resource.passed.hooks : [];
@@ -133,4 +137,5 @@ export function dropWaits(transaction: Transaction): void {
   }
 }
 
+/** True for a hook that only a client clears; false for a lifecycle hook, which has a deadline. */
 export const isPlain = (name: string): name is PlainHook => (plainHooks as readonly string[]).includes(name);

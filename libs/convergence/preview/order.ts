@@ -4,6 +4,7 @@
  */
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
 
+/** A row of a preview with the rows inside its nested stack. */
 export interface PlannedTree {
   readonly row: Omit<PlannedChange, 'step'>;
   readonly name: string;

@@ -34,6 +34,7 @@ export interface Prediction {
   readonly open: JsonObject;
 }
 
+/** Functions that the shell provides to a preview. They read nothing and change nothing. */
 export interface PreviewTools {
   /** Predicts the properties of a resource. `peer` returns the known state of a resource that it reads. */
   readonly resolve: (
@@ -51,6 +52,7 @@ export interface PreviewTools {
   readonly replaceFailed: (type: string) => boolean;
 }
 
+/** The predicted change of one resource. */
 export interface PreviewRow extends Omit<PlannedChange, 'resource' | 'step'> {
   readonly name: string;
   /** Names of the resources whose rows come before it. */
@@ -62,6 +64,7 @@ export interface PreviewRow extends Omit<PlannedChange, 'resource' | 'step'> {
 }
 
 type Change = PlannedChange['change'];
+/** The kind of a change, its place in the work and its causes. */
 export type Judgement = Pick<PlannedChange, 'change' | 'order' | 'because'>;
 
 const nothing: Prediction = { properties: {}, unknown: [], open: {} };

@@ -6,6 +6,7 @@ import { revisit } from '../graph/node.ts';
 import type { PendingRequest, ResourceDocument } from '../documents.ts';
 import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 
+/** Attempts of one request, the first one included, before a conflict fails the resource. */
 export const maxRequestAttempts = 5;
 const firstMs = 1000;
 
@@ -33,6 +34,10 @@ export function triesAgain(
   return true;
 }
 
+/**
+ * Sends a postponed request again when its delay is over. Ignores the timer of another request. A request that a newer
+ * traversal overtook fails, and that traversal decides again.
+ */
 export function retryTimer(transaction: Transaction, resource: ResourceDocument, fence: number): void {
   const { request } = resource;
   const { stack } = transaction.state;

@@ -4,6 +4,7 @@ import { isNested, type ResourceDocument } from '../documents.ts';
 
 type Rule = Pick<Tools, 'replaceFailed'>;
 
+/** The work that an incarnation needs besides changes of the plan. */
 export interface ResourceHealth {
   /** The incarnation needs work, even if the plan did not change. */
   readonly broken: boolean;
@@ -11,6 +12,7 @@ export interface ResourceHealth {
   readonly replaced: boolean;
 }
 
+/** The health of an incarnation, from its last action and the comparison with the plan. */
 export function conditionOf(resource: ResourceDocument, { verdict }: Comparison, tools: Rule): ResourceHealth {
   const { status, action, request, attempted, skipped, must_replace: mustReplace } = resource;
   // A failed snapshot leaves the resource healthy, unless the object no longer exists.

@@ -14,6 +14,7 @@ import {
   type Transaction,
 } from '../transaction.ts';
 
+/** A plan entry whose properties are evaluated. */
 export type ResolvedResource = Extract<Resolution, { ok: true }>;
 
 /** Adds a new incarnation to the stack; no provider is asked yet. */
@@ -93,6 +94,7 @@ export function currentRequires({ state }: Transaction, planned: PlanResource): 
 
 const applies = (action: RequestAction): boolean => action === 'create' || action === 'update';
 
+/** Records a request with a new fence and adds the effect that sends it. Overtakes a pending request. */
 export function send(
   transaction: Transaction,
   resource: ResourceDocument,

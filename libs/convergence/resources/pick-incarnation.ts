@@ -6,6 +6,7 @@ import { isNested, type ResourceDocument, type Typed } from '../documents.ts';
 import type { State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 
+/** The incarnation to reconcile, and how it differs from the plan. */
 export interface Choice {
   readonly resource: ResourceDocument;
   readonly comparison: Comparison;

@@ -11,6 +11,10 @@ import { allows, retry } from '../traversal/traversal.ts';
 
 type Given = Extract<Input, { kind: 'resource' }>;
 
+/**
+ * Applies the action of an operator. @throws AnnealError NotFound for an unknown resource, Conflict or InvalidRequest
+ * when its state does not allow the action; nothing is changed then
+ */
 export function applyResourceAction(transaction: Transaction, { resource: name, action }: Given): void {
   const all = incarnationsOf(transaction, name);
   switch (action.kind) {
@@ -46,6 +50,7 @@ function withPhysicalId({ state }: Transaction, id: string): ResourceDocument[] 
   throw new AnnealError('InvalidRequest', `Several resources have the physical id ${id}: ${names.join(', ')}.`);
 }
 
+/** The incarnation that readers see for a name. @throws AnnealError NotFound when the stack has no such resource */
 export function representativeOf(
   transaction: Transaction,
   name: string,

@@ -10,6 +10,10 @@ import { withinLimits } from './size.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from '../transaction.ts';
 
+/**
+ * Applies a response to its resource. A response to an older fence or another action changes at most the physical id,
+ * so duplicates and late ones are harmless.
+ */
 export function takeResponse(transaction: Transaction, answer: ResourceResponse): void {
   const { state, tools } = transaction;
   const resource = state.resources.get(answer.resource_id);

@@ -6,6 +6,10 @@ import type { Input } from '../protocol.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { addEffect, announceResource, type Transaction } from '../transaction.ts';
 
+/**
+ * Sends a signal to the provider of a resource, or clears a hook. @throws AnnealError NotFound for an unknown or
+ * replaced resource, NotSupported when it takes no signals
+ */
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
   const { signal, resource: name, incarnation, id } = input;
   const resource = representativeOf(transaction, name);

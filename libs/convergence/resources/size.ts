@@ -49,6 +49,7 @@ export function weightAdded(before: ResourceDocument | undefined, after: Resourc
   return bytes;
 }
 
+/** The limits, and what the stack uses of them already. */
 export interface Room {
   readonly limits: SizeLimits;
   /** Current size of the stack. */

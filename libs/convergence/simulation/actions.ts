@@ -25,6 +25,7 @@ export function wordToNested(world: SimulatedWorld, stack: string, id: (what: st
   return words[world.random(words.length)] as Input;
 }
 
+/** A random input for the stack. `update` and `id` make new inputs and ids. */
 export function randomAction(
   world: SimulatedWorld,
   {

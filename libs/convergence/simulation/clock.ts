@@ -5,6 +5,7 @@ interface Happening {
   readonly run: () => void;
 }
 
+/** A clock that jumps from one event to the next. `now` is in milliseconds. */
 export class SimulatedClock {
   now = 0;
   private order = 0;

@@ -1,6 +1,7 @@
 /** All (phase, input) pairs: the simulator exercises each, or it cannot happen, for a stated reason. */
 export const coveredPhases = ['idle', 'converging', 'draining', 'paused'] as const;
 
+/** Every kind of input, as `pairKind` names it. */
 export const inputs = [
   'create',
   'update',
@@ -32,6 +33,7 @@ export const inputs = [
 /** Pairs that cannot happen, each with the reason. Empty, because duplicate and late inputs come in every phase. */
 export const impossible: Readonly<Record<string, string>> = {};
 
+/** Every phase with every input. */
 export function pairs(): string[] {
   return coveredPhases.flatMap((phase) => inputs.map((input) => `${phase} ${input}`));
 }

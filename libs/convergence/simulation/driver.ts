@@ -15,6 +15,7 @@ import {
   type DesiredResources,
 } from './model.ts';
 
+/** A resource for a plan, with defaults. */
 export const desiredResource = (more: Partial<DesiredResource> = {}): DesiredResource => ({
   requires: [],
   value: 1,
@@ -22,6 +23,7 @@ export const desiredResource = (more: Partial<DesiredResource> = {}): DesiredRes
   ...more,
 });
 
+/** Steps one stack and answers its requests. `now` is in milliseconds. */
 export class Driver {
   readonly state: State;
   now = 0;

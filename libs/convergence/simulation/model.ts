@@ -8,6 +8,7 @@ import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
 import { newStack as blankStack, type ResourceDocument, type StackDocument } from '../documents.ts';
 
+/** A random integer from 0 up to, but without, `below`. */
 export type Random = (below: number) => number;
 
 /** mulberry32: one seed determines the whole run. */
@@ -24,6 +25,7 @@ export function createRandom(seed: number): Random {
 /** `Plain` serves nothing but create, update and delete; `Instant` is answered within the step. */
 export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant';
 
+/** A resource as a test wants it. */
 export interface DesiredResource {
   readonly requires: readonly string[];
   /** A change of this value updates in place. */
@@ -45,8 +47,10 @@ export interface DesiredResource {
   readonly deleteFirst?: boolean;
   readonly renewed?: boolean;
 }
+/** The resources of a plan by name. */
 export type DesiredResources = Readonly<Record<string, DesiredResource>>;
 
+/** A plan with these resources. */
 export function simulatedPlan(wishes: DesiredResources, rolling?: Plan['rolling']): Plan {
   return {
     format: 1,
@@ -116,6 +120,7 @@ export function nestedPlan(properties: JsonObject): Plan {
   });
 }
 
+/** The facts that differ between runs. */
 export interface ToolOptions {
   readonly replaceFailed?: boolean;
   readonly limit?: number;
@@ -123,6 +128,7 @@ export interface ToolOptions {
   readonly atOnce?: Tools['atOnce'];
 }
 
+/** The tools of a step at this time, in milliseconds. Only types named `Test` serve every action. */
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
     now,
@@ -165,6 +171,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   };
 }
 
+/** The document of a new stack with an empty plan. */
 export const newSimulatedStack = (id: string, more: Partial<Parameters<typeof blankStack>[0]> = {}): StackDocument =>
   blankStack({
     id,
@@ -180,6 +187,7 @@ export const newSimulatedStack = (id: string, more: Partial<Parameters<typeof bl
     ...more,
   });
 
+/** A target with this plan hash. */
 export const simulatedTarget = (plan: string, revision = plan): StackDocument['target'] => ({
   revision,
   plan,
@@ -209,6 +217,7 @@ export const outputOf = (id: string, properties: JsonObject): JsonObject => ({
   output: JSON.stringify([id, properties['value'] ?? null, properties['from'] ?? null]),
 });
 
+/** The ids of the objects whose outputs are among the properties. */
 export function usesOf(properties: JsonObject): string[] {
   const from = properties['from'];
   return (Array.isArray(from) ? from : []).flatMap((text) =>

@@ -7,6 +7,7 @@ interface Mutation {
   readonly to: string;
 }
 
+/** The broken rules by what the core then does. `from` must occur in `file`. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   'works before its requirements': {
     rule: 'C1',

@@ -67,6 +67,10 @@ export function askNested(world: StackWorld, parent: StackDocument, resource: Re
   }
 }
 
+/**
+ * Delivers an input to the nested stack of a resource after a random delay. Does nothing when the resource has no
+ * pending request or one of the stacks does not exist.
+ */
 export function sendToNested(
   world: StackWorld,
   parent: StackDocument,

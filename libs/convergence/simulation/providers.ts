@@ -4,6 +4,7 @@ import type { ResourceDocument } from '../documents.ts';
 import type { Books } from './checks/ledger.ts';
 import { successResponse, outputOf, type Random } from './model.ts';
 
+/** How badly providers, the broker and processes behave. */
 export interface Temper {
   /** Percent of requests that go wrong in some way. */
   fails: number;
@@ -15,6 +16,7 @@ export interface Temper {
   busy: number;
 }
 
+/** Nothing goes wrong. */
 export const kind: Temper = { fails: 0, twice: 0, dies: 0, busy: 0 };
 
 interface Around {
@@ -25,6 +27,7 @@ interface Around {
   readonly say: (response: ResourceResponse, delay: number) => void;
 }
 
+/** Serves requests on the objects in the ledger and sends the responses. */
 export class SimulatedProviders {
   /** Set by scripts: every request fails; every check finds drift; nothing but a deletion is answered. */
   failing = false;

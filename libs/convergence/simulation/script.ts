@@ -93,13 +93,16 @@ export class Script {
   }
 }
 
+/** True while a resource of that name has a pending request of that action. */
 export const pending = (script: Script, name: string, action: string) => (): boolean =>
   script.resources.some((resource) => resource.name === name && resource.request?.action === action);
 
+/** Three resources, each of which requires the one before. */
 export const chain: DesiredResources = {
   a: desiredResource(),
   b: desiredResource({ requires: ['a'] }),
   c: desiredResource({ requires: ['b'] }),
 };
 
+/** Scenarios by the situation that they set up. */
 export type Scenarios = Readonly<Record<string, (script: Script) => void>>;

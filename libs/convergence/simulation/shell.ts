@@ -8,9 +8,12 @@ import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 
+/** The points at which a process may die, in the order of the work. */
 export const faultPoints = ['recorded', 'sent', 'written', 'published', 'closed', 'replied'] as const;
+/** The line after which a process dies. */
 export type FaultPoint = (typeof faultPoints)[number];
 
+/** The death of the simulated process. */
 export class Killed extends Error {}
 
 /** One version of the core. Two versions may run side by side: they only share documents. */
@@ -31,6 +34,7 @@ interface StackRecord {
   readonly effects: readonly Effect[];
 }
 
+/** The world of a shell. */
 export interface ShellPorts {
   readonly core: () => Core;
   readonly planOf: (hash: string) => Plan;
@@ -43,6 +47,7 @@ export interface ShellPorts {
 }
 type Look = (id: string) => ResourceDocument | undefined;
 
+/** A process that owns one stack. Only `stored` survives its death. */
 export interface Shell {
   readonly stored: { stack: StackDocument; readonly resources: ReadonlyMap<string, ResourceDocument> };
   take(inputs: readonly Input[]): Outcome;
@@ -73,6 +78,7 @@ function wholeOf([first, ...more]: readonly Outcome[]): Outcome {
 /** Copies a value as a store or queue would: anything that JSON cannot represent is lost. */
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
+/** A shell for this stack, without any record. */
 export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
   const resources = new Map<string, ResourceDocument>();
   const stored = { stack, resources };

@@ -11,12 +11,14 @@ import { kind } from './providers.ts';
 import { changeWishes } from './wishes.ts';
 import { rootId, SimulatedWorld } from './world.ts';
 
+/** The measures of one run. */
 export interface Run {
   readonly steps: number;
   readonly pairs: ReadonlyMap<string, number>;
   readonly killed: ReadonlyMap<string, number>;
 }
 
+/** The core of this source tree. */
 export const current: Core = { step, loadState };
 const root = rootId;
 

@@ -265,6 +265,7 @@ export class SimulatedWorld implements CheckedWorld {
 const timerId = (stack: string, { timer, traversal }: { timer: string; traversal: string }): string =>
   `${stack} ${traversal} ${timer}`;
 
+/** The name of an input in the coverage. */
 export function pairKind(input: Input): string {
   if (input.kind === 'timer') return `timer ${input.timer.split(':')[0] ?? ''}`;
   if (input.kind === 'visit') return `visit ${input.action}`;

@@ -73,6 +73,7 @@ export function beginRollback(transaction: Transaction, how: { keepFailures?: bo
   });
 }
 
+/** Cancels the timers of the running traversal. `deadline`: also its deadline. */
 export function cancelTimers(transaction: Transaction, { deadline }: { deadline: boolean } = { deadline: true }): void {
   const { action, traversal, phase } = transaction.state.stack;
   if (phase === 'idle' || traversal === '') return;

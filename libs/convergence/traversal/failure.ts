@@ -20,6 +20,7 @@ const leafPath = (path: string): string =>
     .map((name) => (/^\d+$/.test(name) ? `resources[${name}]` : `resources.${name}`))
     .join('.');
 
+/** The failure of a leaf as one line, with its path as Heat writes it. At most 4096 characters. */
 export const leafReason = ({ resource, failure }: Pick<LeafFailure, 'resource' | 'failure'>): string =>
   `${failure.code}: ${leafPath(resource)}: ${failure.message}`.slice(0, reasonLimit);
 

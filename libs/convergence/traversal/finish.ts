@@ -107,6 +107,9 @@ export function fail(transaction: Transaction, reason: string): boolean {
   return false;
 }
 
+/**
+ * Ends the running traversal: waits, timers and marks are removed, and the parent stack and a snapshot are answered.
+ */
 export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
   const { state } = transaction;
   const { snapshot, failures, inherited } = state.stack;

@@ -19,8 +19,10 @@ export const phases = [
   'paused',
   'deleted',
 ] as const;
+/** The state of a stack that decides about an input. */
 export type StackPhase = (typeof phases)[number];
 
+/** The reasons for which an input is refused. */
 export const refusals = {
   'not found': 'the stack is deleted',
   'in progress': 'an action is in progress',
@@ -30,6 +32,7 @@ export const refusals = {
   'wrong state': 'the last action or its status does not allow it',
   'of a snapshot': 'a snapshot cannot be continued: make another one',
 } as const;
+/** The name of a reason to refuse an input. */
 export type Refusal = keyof typeof refusals;
 
 /** `begins`: a traversal, which overtakes a running one. `ends`: the running traversal. `notes`: a fact, for later. */
@@ -43,6 +46,7 @@ type Subject = Pick<
 const canRollBack: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE', 'ROLLBACK'];
 const deletes = ({ action, phase }: Subject): boolean => action === 'DELETE' && phase === 'converging';
 
+/** The facts that make an exception to the effect of a phase. */
 export const conditions = {
   'the action is DELETE': ({ action }: Subject) => action === 'DELETE',
   'the action is not DELETE': ({ action }: Subject) => action !== 'DELETE',
@@ -85,6 +89,7 @@ const overtakes = all('begins', { deleted: 'not found' });
 const notWhileDeleting = ['the action is DELETE', 'deleting'] as const;
 const update: Row = { in: overtakes, except: [notWhileDeleting, ['the stack is suspended', 'suspended']] };
 
+/** The effect of each input in each phase, and the exceptions; the first exception that holds decides. */
 export const transitions = {
   create: { in: all('nothing', { new: 'begins' }) },
   update,
@@ -140,8 +145,10 @@ export const transitions = {
   'deadline passed': { in: all('nothing', { converging: 'ends', draining: 'ends', cancelled: 'ends' }) },
   'grace passed': { in: all('nothing', { converging: 'notes' }), except: [['the action is not DELETE', 'nothing']] },
 } as const satisfies Readonly<Record<string, Row>>;
+/** An input about the whole stack. */
 export type TransitionInput = keyof typeof transitions;
 
+/** The phase of a stack, from its document. */
 export function phaseOf({ phase, status, deleted_at: deletedAt, traversal }: Subject): StackPhase {
   if (deletedAt !== null) return 'deleted';
   if (traversal === '') return 'new';
@@ -149,6 +156,7 @@ export function phaseOf({ phase, status, deleted_at: deletedAt, traversal }: Sub
   return phase === 'draining' && status === 'FAILED' ? 'cancelled' : phase;
 }
 
+/** The effect of an input on a stack, by the table. */
 export function effectOf(input: TransitionInput, stack: Subject): TransitionEffect {
   const row: Row = transitions[input];
   const effect = row.in[phaseOf(stack)];
@@ -156,6 +164,7 @@ export function effectOf(input: TransitionInput, stack: Subject): TransitionEffe
   return row.except?.find(([condition]) => conditions[condition](stack))?.[1] ?? effect;
 }
 
+/** True when the effect is to refuse the input. */
 export const isRefusal = (effect: TransitionEffect): effect is Refusal => Object.hasOwn(refusals, effect);
 
 type StackAct = Extract<Input, { kind: 'create' | 'update' | 'delete' | 'visit' | 'rollback' | 'cancel' | 'retry' }>;

@@ -12,12 +12,17 @@ import { addEffect, announceResource, changeResource, changeStack, newId, type T
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
+/** Begins the creation or adoption of a new stack. A duplicate does nothing. */
 export function beginCreate(transaction: Transaction, input: Given<'create'>): void {
   const { stack } = transaction.state;
   // The stack's document exists before its first step. A duplicate finds the traversal already begun.
   if (allows(transaction, 'create')) begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
 }
 
+/**
+ * Begins an update, restore or scaling towards a new target. Overtakes a running traversal. @throws AnnealError when
+ * the state of the stack does not allow it
+ */
 export function beginUpdate(transaction: Transaction, input: Given<'update'>): void {
   const { state } = transaction;
   if (!allows(transaction, stackInputOf(input))) return;
@@ -46,6 +51,10 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   };
 }
 
+/**
+ * Begins the deletion of a stack. It waits at most the grace period for requests in flight. @throws AnnealError
+ * NotFound when the stack is deleted
+ */
 export function beginDelete(transaction: Transaction, input: Given<'delete'>): void {
   if (allows(transaction, stackInputOf(input))) beginDeletion(transaction, input.abandon ?? false);
 }
@@ -93,6 +102,7 @@ export function retry(transaction: Transaction): void {
   else begin(transaction, stack.action, state.plan, { observe: stack.observe });
 }
 
+/** Begins a visit. @throws AnnealError when another action is in progress or the state does not allow it */
 export function beginVisit(transaction: Transaction, input: Given<'visit'>): void {
   const { state } = transaction;
   if (!allows(transaction, stackInputOf(input))) return;

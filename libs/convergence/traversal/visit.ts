@@ -24,6 +24,7 @@ import { isNested, isUnrequested, type ResourceDocument, type VisitAction } from
 import type { Graph } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 
+/** Takes the next step of a visit to one resource, by the table above. A repeated visit sends nothing twice. */
 export function visitNode(transaction: Transaction, id: string): void {
   const { state, tools } = transaction;
   const graph = state.graph as Graph;

@@ -12,6 +12,7 @@ interface Answered {
   readonly request: PendingRequest;
 }
 
+/** Checks a step that took one response. @throws Error that names the resource and the difference */
 export function checkAnswer(world: CheckedWorld, step: CheckedStep): void {
   const [input] = step.inputs;
   if (input?.kind !== 'response' || step.inputs.length > 1) return;

@@ -12,6 +12,7 @@ export function checkServed({ id, type, nested, request }: ResourceDocument): vo
   must(basic || type === 'Test', `${id} is sent ${request.action}, which ${type} does not serve`);
 }
 
+/** Checks a delete request of this step against the stored documents. @throws Error that names the resource */
 export function checkDeletion(
   world: CheckedWorld,
   state: State,

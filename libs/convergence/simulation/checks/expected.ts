@@ -57,6 +57,7 @@ export function expectedOf(input: Input & FromParent, stack: StackDocument): Exp
   }
 }
 
+/** Checks that a step with one input did what `expectedOf` says. @throws Error that names the input */
 export function checkExpected({ before, inputs, outcome: { changes, refusals } }: CheckedStep): void {
   const [input] = inputs;
   if (!input || inputs.length > 1) return;

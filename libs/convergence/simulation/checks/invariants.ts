@@ -12,6 +12,7 @@ import { checkRecord } from './record.ts';
 import { checkStack } from './stack-record.ts';
 import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 
+/** Checks the outcome of a step before the shell records it. @throws Error that names the invariant */
 export function checkStep(world: CheckedWorld, step: CheckedStep): void {
   const { outcome, state } = step;
   const { changes } = outcome;

@@ -16,10 +16,12 @@ interface Physical {
   readonly retained: boolean;
 }
 
+/** Asserts a rule of the simulation. @throws Error with this message */
 export function must(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(what);
 }
 
+/** The objects that exist in the simulated world, by the id of their incarnation. */
 export class Books {
   readonly physical = new Map<string, Physical>();
   /** Objects that were retained or abandoned: no request may touch them any more. */

@@ -14,6 +14,7 @@ interface Written {
   readonly stored: Shell['stored'];
 }
 
+/** Checks the record of a step against the stored documents. @throws Error that names the document */
 export function checkRecord({ state, outcome, stored }: Written): void {
   const { changes } = outcome;
   must(changes.stack.version === stored.stack.version + 1, 'the version of the stack does not follow the stored one');

@@ -6,6 +6,7 @@ import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 const minute = 60_000;
 const defaultMinutes = 60;
 
+/** Checks the stack document of a step. @throws Error that names the field */
 export function checkStack(world: CheckedWorld, { before, state, inputs, outcome }: CheckedStep): void {
   const { stack } = state;
   const { events } = outcome.changes;

@@ -2,6 +2,7 @@
 import { must } from './ledger.ts';
 import type { Shell } from '../shell.ts';
 
+/** Checks the timers of a stack; `isSet` knows those that are set or fire. @throws Error that names the timer */
 export function checkTimers({ stack, resources }: Shell['stored'], isSet: (timer: string) => boolean): void {
   const has = (timer: string, traversal = stack.traversal): boolean => isSet(`${stack.id} ${traversal} ${timer}`);
   const live = stack.phase === 'converging' || stack.phase === 'draining';

@@ -3,6 +3,7 @@ import { must } from '../checks/ledger.ts';
 import { desiredResource } from '../driver.ts';
 import type { Scenarios } from '../script.ts';
 
+/** The scenarios by the situation that they set up. */
 export const hookScenarios: Scenarios = {
   'a hook holds its resource and nothing else, and the stack goes on from it': (script) => {
     script.create({ a: desiredResource({ hooks: ['pre-create'] }), b: desiredResource() });

@@ -4,6 +4,7 @@ import { desiredResource } from '../driver.ts';
 import type { DesiredResources } from '../model.ts';
 import { pending, type Scenarios } from '../script.ts';
 
+/** The scenarios by the situation that they set up. */
 export const nestedScenarios: Scenarios = {
   'a nested stack is created, updated, overtaken, rolled back and deleted with the one around it': (script) => {
     const nested = (value: number): DesiredResources => ({

@@ -11,6 +11,7 @@ import { hookScenarios } from './hooks.ts';
 import { nestedScenarios } from './nested.ts';
 import { visitScenarios } from './visits.ts';
 
+/** All scenarios by the situation that they set up. */
 export const scenarios: Scenarios = {
   'an update interrupts a create, and goes on from what it finds': (script) => {
     script.create(chain).until(pending(script, 'b', 'create'));

@@ -5,6 +5,7 @@ import { desiredResource } from '../driver.ts';
 import { newSimulatedStack, simulatedPlan, simulatedTarget, type DesiredResources } from '../model.ts';
 import { chain, type Scenarios } from '../script.ts';
 
+/** The scenarios by the situation that they set up. */
 export const visitScenarios: Scenarios = {
   'a check names every failed resource, and the next update recreates them': (script) => {
     script
