@@ -85,7 +85,7 @@ export function formatMoment(moment: Moment, format: string): string {
   const { parts } = moment;
   // GNU's flags: `-` omits the padding, `_` pads with blanks, `^` converts to capitals. E and O are for other locales.
   return format.replace(/%([-_0^#]?)[EO]?([\s\S])/g, (whole, flag: string, letter: string) => {
-    const value = Object.hasOwn(directives, letter) ? (directives[letter]?.(parts, moment) ?? whole) : whole;
+    const value = directives[letter]?.(parts, moment) ?? whole;
     if (flag === '-') return value.replace(/^[0 ]+(?=\d)/, '');
     if (flag === '_') return value.replace(/^0+(?=\d)/, (zeros) => ' '.repeat(zeros.length));
     return flag === '^' ? value.toUpperCase() : value;
