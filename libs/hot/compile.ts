@@ -18,6 +18,7 @@ import type { Body } from './compile/tree.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
 import type { CompileParameters } from './compile/parameters.ts';
 
+/** A plan, or every mistake that was found. */
 export type CompileResult =
   | {
       readonly plan: Plan;
@@ -32,6 +33,7 @@ export type CompileResult =
     }
   | { readonly mistakes: Mistake[] };
 
+/** Compiles a stack with all stacks nested in it. @throws Abandoned when the budget is spent and set to abandon */
 export function compile({ work = new EvaluationWork(), ...options }: CompileParameters): CompileResult {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
@@ -52,6 +54,7 @@ export function compile({ work = new EvaluationWork(), ...options }: CompilePara
   return compiled && !mistakes.any ? compiled : { mistakes: mistakes.all() };
 }
 
+/** True when an environment gives defaults, which may be hidden. */
 export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size > 0;
 
 /** Compiles the root stack and all stacks nested in it. */

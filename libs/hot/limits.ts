@@ -3,6 +3,7 @@
 /** As in Heat: the root and five levels below it. */
 export const defaultDepth = 5;
 
+/** The setting of each limit. */
 export const limitSettings = {
   maxResources: 'ANNEAL_TEMPLATING_MAX_RESOURCES',
   maxDepth: 'ANNEAL_TEMPLATING_MAX_DEPTH',
@@ -11,5 +12,6 @@ export const limitSettings = {
 /** Names the setting at the end of an error message. */
 export const bySetting = (limit: keyof typeof limitSettings): string => `(the limit is ${limitSettings[limit]})`;
 
+/** The message for a tree with too many levels. */
 export const tooDeep = (path: string, most: number): string =>
   `RequestLimitExceeded: ${path}: Request limit exceeded: Recursion depth exceeds ${most} ${bySetting('maxDepth')}.`;

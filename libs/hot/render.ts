@@ -21,6 +21,7 @@ import { type PartialValue, unknown } from './evaluate/unknown.ts';
 /** Marks an unknown value at its position. The rest of a list or a map is present. */
 export const unknownMark = '$unknown';
 
+/** A template, and the attributes that the real resources would have. */
 export interface RenderParameters extends CompileParameters {
   /**
    * Attributes by resource. `__id__` is the reference id. For a template resource, `__resources__` holds the same for
@@ -29,6 +30,7 @@ export interface RenderParameters extends CompileParameters {
   readonly attributes?: JsonObject;
 }
 
+/** The evaluated template. */
 export interface Rendered {
   readonly parameters: JsonObject;
   /** Null: undecided, because a parameter has no value. */
@@ -37,6 +39,7 @@ export interface Rendered {
   readonly outputs: JsonObject;
 }
 
+/** Evaluates a template without a server. What depends on an absent attribute stays undecided. */
 export function render({
   work = new EvaluationWork(),
   ...given

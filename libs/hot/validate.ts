@@ -11,6 +11,7 @@ import type { ParameterSchema, ParameterType } from './parameters/parameter-sche
 import { sectionNode } from './syntax/template.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
 
+/** The parameters in the form of Heat, or the mistakes. */
 export function validate({
   work = new EvaluationWork(),
   ...options

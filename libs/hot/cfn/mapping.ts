@@ -2,6 +2,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { type MappingEntry, type YamlNode, shown, toJson } from '@anneal/python/yaml/node.ts';
 
+/** The value, or the reason why the three names lead nowhere. */
 export function findInMap(
   mappings: ReadonlyMap<string, MappingEntry>,
   argument: Json,

@@ -7,6 +7,7 @@ import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { type MappingEntry, isNull, kindOfNode, type MapNode, type YamlNode } from '@anneal/python/yaml/node.ts';
 import { parametersOf } from './parameters.ts';
 
+/** The supported version of each format, by the key that names it. */
 export const cfnVersions: Readonly<Record<string, string>> = {
   AWSTemplateFormatVersion: '2010-09-09',
   HeatTemplateFormatVersion: '2012-12-12',
@@ -44,12 +45,14 @@ const conditionFunctions: Readonly<Record<string, string>> = {
   'Fn::Or': 'or',
 };
 
+/** A CloudFormation template under HOT's section names. */
 export interface Normalised {
   readonly root: MapNode;
   /** The maps that are calls. Any other map is data, even when its key is the name of a HOT function. */
   readonly calls: ReadonlySet<YamlNode>;
 }
 
+/** Rewrites sections and functions. Mistakes are added, and the rest is still rewritten. */
 export function normaliseCfn(root: MapNode, format: string, mistakes: Mistakes): Normalised {
   const hasConditions = format === 'AWSTemplateFormatVersion';
   const resources = root.entries.get('Resources')?.value;

@@ -25,6 +25,7 @@ const rules: Readonly<Record<string, string>> = {
   AllowedPattern: 'allowed_pattern',
 };
 
+/** The `parameters` section, with the constraints of each as a list. A node that is no map stays as it is. */
 export function parametersOf(node: YamlNode, name: string, mistakes: Mistakes): YamlNode {
   if (node.kind !== 'map') return node;
   const entries = new Map<string, MappingEntry>();

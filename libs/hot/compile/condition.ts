@@ -11,6 +11,7 @@ import type { Version } from '../syntax/version.ts';
 /** Undefined when not known: a parameter has no value, or there is a mistake, which is reported. */
 export type ConditionVerdict = boolean | undefined;
 
+/** The section of the conditions, and where their mistakes go. */
 export interface ConditionOptions {
   readonly section: ReadonlyMap<string, MappingEntry>;
   readonly version: Version;
@@ -20,6 +21,7 @@ export interface ConditionOptions {
   readonly build: { condition(node: YamlNode, path: string): Expression | undefined };
 }
 
+/** The conditions of one template. Each is evaluated when it is first asked for; a cycle is a mistake. */
 export class Conditions {
   readonly #options: ConditionOptions;
   readonly #verdicts = new Map<string, ConditionVerdict>();

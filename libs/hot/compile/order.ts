@@ -1,5 +1,6 @@
 /** Order of resources by their requirements. */
 
+/** An entry with the names that must come before it. */
 export interface Ordered {
   readonly name: string;
   readonly requires: readonly string[];

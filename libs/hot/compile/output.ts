@@ -8,12 +8,14 @@ import type { Version } from '../syntax/version.ts';
 
 const keys = ['value', 'description', 'condition'];
 
+/** The parts of the compiler that an output needs. */
 export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'dialect'> {
   readonly build: Build;
   readonly mistakes: Mistakes;
   readonly version: Version;
 }
 
+/** The output of the plan. Undefined after a mistake that leaves none. */
 export function compileOutput(name: string, entry: MappingEntry, context: OutputContext): PlanOutput | undefined {
   const { build, mistakes, version, dialect } = context;
   const path = join('outputs', name);

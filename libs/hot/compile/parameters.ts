@@ -6,6 +6,7 @@ import type { EnvironmentDocument } from '../environment/environment.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import type { TemplateLibrary } from '../nested/library.ts';
 
+/** A template, its environment and files, and the limits of the work. */
 export interface CompileParameters {
   readonly template: string | JsonObject;
   /** Merged in order; later ones override earlier ones. */

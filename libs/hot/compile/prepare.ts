@@ -15,6 +15,7 @@ import type { EvaluationWork } from '../evaluate/work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
 import type { CompileParameters } from './parameters.ts';
 
+/** A template that is read, and the values of its parameters. */
 export interface Front {
   readonly read: Template;
   readonly environment: Environment;
@@ -23,6 +24,10 @@ export interface Front {
   readonly library: TemplateLibrary;
 }
 
+/**
+ * Undefined when the template or its parameters section cannot be read at all. `missingAllowed`: a parameter may lack
+ * a value.
+ */
 export function readFront(
   options: CompileParameters & { mistakes: Mistakes; missingAllowed: boolean; work: EvaluationWork },
 ): Front | undefined {

@@ -23,6 +23,7 @@ export interface NestedScope {
 /** The parts that `resource_facade` reads, of the resource that the nested stack implements. */
 export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'update_policy', Json | undefined>>;
 
+/** Looks up values for the evaluator. A value that is not known yet is undefined, never guessed. */
 export class StackScope implements Scope {
   readonly templateVersion: string;
   readonly strict: boolean;

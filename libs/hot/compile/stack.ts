@@ -26,6 +26,7 @@ const sectionSize = (read: CompileInput['read']): number => {
   return section.kind === 'map' ? section.entries.size : 0;
 };
 
+/** The plan of one stack. Undefined after a mistake that leaves no plan; all mistakes are added. */
 export function compileStack(input: CompileInput): Body | undefined {
   const { read, environment, schemas, values, mistakes, scope, tree } = input;
   const { version, dialect } = read;

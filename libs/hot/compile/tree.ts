@@ -31,6 +31,7 @@ export interface TemplateTree {
   readonly work: EvaluationWork;
 }
 
+/** One stack of the tree, ready to be compiled. */
 export interface CompileInput {
   readonly read: Template;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
@@ -44,6 +45,7 @@ export interface CompileInput {
   readonly mistakes: Mistakes;
 }
 
+/** One compiled stack. */
 export interface Body {
   readonly plan: Plan;
   /** Result of each condition; null when it depends on a parameter without a value. */
@@ -57,12 +59,14 @@ export interface Body {
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
 }
 
+/** A compiled stack that a resource represents. */
 export interface NestedStack {
   readonly file: string;
   readonly parameters: JsonObject;
   readonly body: Body;
 }
 
+/** The types and templates of the resources, by name. */
 export interface ResolvedTypes {
   /** The type of each resource whose type is known, after following aliases. */
   readonly typeOf: ReadonlyMap<string, ResourceType>;

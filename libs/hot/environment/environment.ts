@@ -26,6 +26,7 @@ const sections = [
 ] as const;
 type Section = (typeof sections)[number];
 
+/** The merged environments. */
 export interface Environment {
   readonly parameters: ReadonlyMap<string, MappingEntry>;
   readonly defaults: ReadonlyMap<string, MappingEntry>;
@@ -34,11 +35,13 @@ export interface Environment {
   readonly merged: JsonObject;
 }
 
+/** One environment, and the file that messages name for it. */
 export interface EnvironmentDocument {
   readonly content: string | JsonObject;
   readonly file: string;
 }
 
+/** Where mistakes go, and the types that decide how values are merged. */
 export interface EnvironmentContext {
   readonly mistakes: Mistakes;
   /** Called only when there is something to merge. */

@@ -20,12 +20,14 @@ import { fromJson } from '../syntax/parse.ts';
 const strategies = ['overwrite', 'merge', 'deep_merge'] as const;
 type Strategy = (typeof strategies)[number];
 
+/** Facts that decide how two values are merged. */
 export interface StrategyContext {
   /** Types of the parameters of the root template and of every template among the files; others are not merged. */
   readonly typeOf: (parameter: string) => ParameterType | undefined;
   readonly mistakes: Mistakes;
 }
 
+/** Merges the parameters of several files, in their order. */
 export class ParameterMerge {
   readonly #context: StrategyContext;
   /** Strategy that an earlier file chose for a parameter; a later file must not choose another. */

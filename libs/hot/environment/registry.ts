@@ -46,6 +46,7 @@ interface Statement {
 }
 type Item = Mapping | Level | Statement;
 
+/** The result of a lookup: a type, a template, or nothing. */
 export type Found =
   | { readonly kind: 'type'; readonly type: ResourceType }
   /**
@@ -56,6 +57,7 @@ export type Found =
 
 const isTemplateName = (name: string): boolean => name.endsWith('.yaml') || name.endsWith('.template');
 
+/** The type to look up, and the resource that names it. */
 export interface TypeLookup {
   readonly type: string;
   readonly resource: string | undefined;
@@ -64,6 +66,7 @@ export interface TypeLookup {
   readonly except?: Found | undefined;
 }
 
+/** The `resource_registry` of an environment, with the entries for single resources. */
 export class TypeRegistry {
   readonly #root: Level;
   readonly #inside = new Map<string, TypeRegistry>();

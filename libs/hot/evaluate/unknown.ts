@@ -1,15 +1,19 @@
 /** Marker of an unknown value, such as an attribute of a resource that does not exist yet. It is never guessed. */
 import type { Json } from '@anneal/contracts/json.ts';
 
+/** The marker. It may be anywhere in a value. */
 export const unknown: unique symbol = Symbol('unknown');
+/** The type of the marker. */
 export type Unknown = typeof unknown;
 
 /** A value that may have unknown parts. */
 export type PartialValue = Json | Unknown | PartialValue[] | PartialMap;
+/** A map that may contain the marker. */
 export interface PartialMap {
   [key: string]: PartialValue;
 }
 
+/** True when the marker is anywhere in the value. */
 export function holdsUnknown(value: PartialValue): boolean {
   if (value === unknown) return true;
   if (typeof value !== 'object' || value === null) return false;

@@ -32,6 +32,7 @@ export function withinWork<T>(mistakes: Mistakes, work: () => T): T | undefined 
   }
 }
 
+/** A budget that all evaluation of one stack tree shares. Spending more than is left throws. */
 export class EvaluationWork {
   readonly #most: number;
   readonly #whenSpent: 'refuse' | 'abandon';

@@ -200,6 +200,7 @@ function holdsText(value: Json): boolean {
   return keysOf(value).some((key) => typeof key === 'string') || Object.values(value).some(holdsText);
 }
 
+/** The functions of this file. */
 export const collectionFunctions = [
   mapMerge,
   mapReplace,

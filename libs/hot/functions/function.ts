@@ -7,6 +7,7 @@ import type { PartialValue } from '../evaluate/unknown.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import type { EvaluationLimits } from '../yaql/call.ts';
 
+/** The values outside the arguments that a function can read. */
 export interface Scope {
   /** The value of heat_template_version: functions differ between versions. */
   readonly templateVersion: string;
@@ -36,6 +37,7 @@ export interface Scope {
   readonly work?: EvaluationWork;
 }
 
+/** A function of the language. */
 export interface TemplateFunction {
   readonly name: string;
   /** The argument must be literal, not the result of a function. */
@@ -53,6 +55,7 @@ export interface TemplateFunction {
 /** The arguments are wrong. The evaluator adds the path. */
 export class Wrong extends Error {}
 
+/** Refuses an argument. @throws Wrong with this message */
 export function wrong(message: string): never {
   throw new Wrong(message);
 }
@@ -62,6 +65,7 @@ export function unnoticed({ strict }: Scope, what: () => string): void {
   if (strict) wrong(`strict: ${what()}`);
 }
 
+/** The argument as a list. @throws Wrong for another kind or length */
 export function listArgument(
   argument: Json,
   { name, least, most }: { name: string; least: number; most?: number },
@@ -74,6 +78,7 @@ export function listArgument(
 const count = (least: number, most: number | undefined): string =>
   most === undefined ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
 
+/** The argument as a map that has only these keys. @throws Wrong otherwise */
 export function mapArgument(argument: Json, name: string, keys: readonly string[]): JsonObject {
   if (!isPlainObject(argument)) {
     wrong(`Arguments to "${name}" must be a map`);

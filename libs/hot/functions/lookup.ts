@@ -86,4 +86,5 @@ const getFile: TemplateFunction = {
   evaluate: () => wrong('"get_file" can only be worked out when the template is compiled'),
 };
 
+/** The functions of this file. */
 export const lookups = [getParam, getResource, getAttr, getContext, getFile];

@@ -6,6 +6,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Version } from '../syntax/version.ts';
 
+/** The documentation of a function, with the versions that know it. */
 export interface FunctionRow {
   readonly name: string;
   readonly since: Version;
@@ -34,6 +35,7 @@ export const exampleScope = {
 const json = 'maps and lists become JSON with sorted keys, `", "` and `": "`, and `\\u` for all that is not ASCII';
 const unscanned = 'a replacement is not searched again';
 
+/** Every function that some version knows. */
 export const functionRows: readonly FunctionRow[] = [
   {
     name: 'and',

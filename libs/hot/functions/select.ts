@@ -143,6 +143,7 @@ const facade = (name: string, parts: Readonly<Record<string, Facade>>): Template
   },
 });
 
+/** The functions of this file. */
 export const selectFunctions = [
   memberListToMap,
   replace,

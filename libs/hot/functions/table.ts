@@ -8,6 +8,7 @@ import { textFunctions } from './text.ts';
 import type { Version } from '../syntax/version.ts';
 import { yaql } from './yaql.ts';
 
+/** The functions by name. */
 export const functions: ReadonlyMap<string, TemplateFunction> = new Map(
   [...lookups, ...textFunctions, ...collectionFunctions, ...selectFunctions, yaql].map((entry) => [entry.name, entry]),
 );
@@ -24,12 +25,14 @@ export const conditionFunctions: ReadonlyMap<string, Version> = new Map(
 /** Names of functions in some version or dialect. In a version without the function, the name is an ordinary key. */
 const elsewhere = ['if', 'Fn::GetAtt', 'Fn::FindInMap', 'Fn::If', 'Fn::Equals', 'Fn::Not', 'Fn::And', 'Fn::Or'];
 
+/** Every name that some version knows as a function, also those that only conditions know. */
 export const everyName: ReadonlySet<string> = new Set([
   ...functions.keys(),
   ...conditionFunctions.keys(),
   ...elsewhere,
 ]);
 
+/** How a version reads a name. */
 export type Known = 'function' | 'removed' | 'literal';
 
 /** Classifies a single-key map with this name in a value. */

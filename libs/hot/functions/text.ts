@@ -60,6 +60,7 @@ const replacing = (name: string, strictness: Strictness): TemplateFunction => ({
   },
 });
 
+/** The template with every parameter replaced. @throws Wrong for parameters that cannot be replaced */
 export function replaceText(options: {
   name: string;
   template: Json;
@@ -243,6 +244,7 @@ function queryText(query: Json | undefined): string {
     .join('&');
 }
 
+/** The functions of this file. */
 export const textFunctions = [
   listJoin,
   replacing('str_replace', 'lenient'),

@@ -19,6 +19,7 @@ function parse(expression: string): Tree {
   return tree;
 }
 
+/** The function. Its budget is that of the whole stack. */
 export const yaql: TemplateFunction = {
   name: 'yaql',
   evaluate(argument, scope, work) {

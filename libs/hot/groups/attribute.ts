@@ -5,6 +5,7 @@ import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
+/** The members of a group, as `get_attr` reads them. */
 export interface GroupMembers {
   /** In the group's order: by number, by age (without failed members), or as the servers are listed. */
   readonly names: readonly string[];
@@ -12,8 +13,10 @@ export interface GroupMembers {
   attribute(name: string, attribute: string, path: readonly Json[]): PartialValue;
 }
 
+/** The value, or the reason why the group has none of that name. */
 export type GroupValue = { readonly value: PartialValue } | { readonly problem: string };
 
+/** The attribute to read, and its group. */
 export interface ReadGroup {
   /** The group's name and type. */
   readonly group: string;
@@ -25,6 +28,7 @@ export interface ReadGroup {
   readonly path: readonly Json[];
 }
 
+/** The value of an attribute, or the reason why the group does not have it. */
 export function readGroup(parameters: ReadGroup): GroupValue {
   const { type, members, attribute, path } = parameters;
   const kind = groupKind(type);

@@ -38,6 +38,7 @@ export function nextMembers({
   return [...kept, ...come];
 }
 
+/** One batch of a rolling change. */
 export interface RollingBatch {
   /** Size of the group after the batch. */
   readonly size: number;

@@ -14,6 +14,7 @@ export function deploymentNames(properties: JsonObject): string[] {
   return isPlainObject(properties['servers']) ? Object.keys(properties['servers']) : [];
 }
 
+/** The deployment on one server. */
 export function deploymentDefinition({
   type,
   properties,

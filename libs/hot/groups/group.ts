@@ -8,6 +8,7 @@ import type { GroupMember } from './member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';
 
+/** The group, and the means to name its members. */
 export interface FirstMembers {
   /** Type of the group. */
   readonly type: string;
@@ -44,6 +45,7 @@ export function payForMembers(
   work.spend(count * (workAMember + definition.spent));
 }
 
+/** The members of a new group. None for a type that is no group. */
 export function firstMembers(parameters: FirstMembers): GroupMember[] {
   const { type, properties, newName, configuration = { properties: {} }, reference = null } = parameters;
   const kind = groupKind(type);

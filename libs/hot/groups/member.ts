@@ -7,6 +7,7 @@ import { toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
+/** A member of a group. */
 export interface GroupMember {
   readonly name: string;
   /** In the form of a template: `type`, `properties`, … */
@@ -19,6 +20,7 @@ export type PropertyReader = readonly [attribute: string, ...path: Json[]];
 /** Heat uses this version for the templates of its groups, whatever the version of the template around them. */
 const version = '2015-04-30';
 
+/** The template of the nested stack that holds the members. */
 export function memberTemplate({
   type,
   members,

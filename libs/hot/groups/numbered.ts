@@ -10,6 +10,7 @@ import { pythonText } from '@anneal/python/values/compare.ts';
 import { nextMembers } from './change.ts';
 import type { GroupMember } from './member.ts';
 
+/** Names from 0 upwards, without those that are skipped, until there are `count`. */
 export function memberNames({ count, skipped }: { count: number; skipped: ReadonlySet<string> }): string[] {
   const names: string[] = [];
   for (let number = 0; names.length < count; number += 1) {

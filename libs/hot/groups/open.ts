@@ -8,6 +8,7 @@ import { groupKind } from './kind.ts';
 /** Represents an unknown value in the members. A template that declares a parameter of this name cannot read it. */
 export const openName = '$unknown';
 
+/** The value with each unknown part written as the reserved parameter. */
 export function opened(value: PartialValue): Json {
   if (value === unknown) return { get_param: openName };
   if (typeof value !== 'object' || value === null) return value;
@@ -16,8 +17,10 @@ export function opened(value: PartialValue): Json {
   return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
 }
 
+/** True for a value that represents an unknown one. */
 export const isOpened = (value: Json | undefined): boolean => isPlainObject(value) && value['get_param'] === openName;
 
+/** True when an unknown part is anywhere in the value. */
 export function holdsOpened(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return isOpened(value) || Object.values(value).some(holdsOpened);

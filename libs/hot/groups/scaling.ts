@@ -8,6 +8,7 @@ import type { GroupKind } from './kind.ts';
 
 /** Type of the members of instance groups. The registry of the group maps it to an AWS server. */
 export const scaledResource = 'OS::Heat::ScaledResource';
+/** Type to which the registry of an instance group maps its members. */
 export const scaledResourceTarget = 'AWS::EC2::Instance';
 
 /** Returns the size of a new group. A desired capacity of 0 counts as not given. */

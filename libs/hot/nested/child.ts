@@ -9,6 +9,7 @@ import type { NestedScope } from '../compile/stack-scope.ts';
 import type { Template } from '../syntax/template.ts';
 import type { Body, CompileInput } from '../compile/tree.ts';
 
+/** A nested stack that is read, with the values of its parameters. */
 export interface Child {
   /** File that messages name for its mistakes. */
   readonly file: string;
@@ -26,6 +27,7 @@ export interface Child {
   show(body: Body): NestedScope;
 }
 
+/** The name of a nested stack is that of its parent and of its resource. It has no id yet. */
 export function childIdentity({ identity }: CompileInput, name: string): StackIdentity {
   return { stackName: `${identity.stackName}-${name}`, stackId: '', projectId: identity.projectId };
 }

@@ -38,6 +38,7 @@ interface Members {
   readonly rolling: PlanRolling | undefined;
 }
 
+/** A nested stack at run time, and the files and limits of its parent. */
 export interface CompileNested {
   /** Environment of the stack around it, decrypted. */
   readonly environment: JsonObject;
@@ -85,6 +86,7 @@ interface Source {
 
 type WithWork = CompileNested & { readonly work: EvaluationWork };
 
+/** Compiles one nested stack at run time, when its inputs are known. */
 export function compileNested(given: CompileNested): CompileResult {
   const mistakes = new Mistakes();
   const options = { ...given, work: given.work ?? new EvaluationWork() };

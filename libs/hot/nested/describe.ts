@@ -13,6 +13,7 @@ import { resolveProperties } from '../resources/properties.ts';
 import type { ResolvedTypes, CompileInput } from '../compile/tree.ts';
 import { holdsUnknown, type PartialValue } from '../evaluate/unknown.ts';
 
+/** How the stack of such a resource is made. Undefined for a type that a provider serves. */
 export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
   if (isTemplate) return 'template';
   if (groupKind(type)) return 'group';

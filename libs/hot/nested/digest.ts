@@ -17,6 +17,7 @@ import { readTemplate, type Template } from '../syntax/template.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import type { TemplateLibrary } from './library.ts';
 
+/** The digest of a template with all templates that it can reach. */
 export interface Reached {
   readonly digest: string;
   /** Minimum number of resources: those of every reached template, once per resource that uses it. */
@@ -35,6 +36,7 @@ interface Scanned {
   readonly parameters: readonly string[];
 }
 
+/** The files and types on which a digest depends. */
 export interface DigestContext {
   readonly library: TemplateLibrary;
   readonly files: ReadonlyMap<string, string>;

@@ -23,6 +23,7 @@ interface Expansion extends ResolvedTypes {
   readonly compile: (input: CompileInput) => Body | undefined;
 }
 
+/** Compiles the nested stacks of a stack, by the name of their resource, so that their mistakes are reported now. */
 export function expandNested(expansion: Expansion): Map<string, NestedStack> {
   const { resources, templateOf, typeOf } = expansion;
   const nested = new Map<string, NestedStack>();

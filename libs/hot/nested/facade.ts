@@ -3,6 +3,7 @@
  */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
+/** Refuses a template that cannot replace the type whose name it has. Mistakes are added. */
 export function checkFacade({
   facade,
   provider,

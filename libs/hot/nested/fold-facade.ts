@@ -18,6 +18,7 @@ const parts: ReadonlyMap<string, Part> = new Map([
   ['Fn::ResourceFacade UpdatePolicy', 'update_policy'],
 ]);
 
+/** The plan of a nested stack without `resource_facade`: each use has become a value or a hidden parameter. */
 export function foldFacade(plan: Plan, facade: FacadeParts, hidden: ReadonlySet<string>): Plan {
   const parameters = new Map<string, PlanParameter>();
   const fold = (expression: Expression): Expression => {

@@ -9,6 +9,7 @@ import { type ParameterSchema, type ParameterType, readParameterSchemas } from '
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
 
+/** A template that is read, with the schemas of its parameters. */
 export interface NestedTemplate {
   readonly file: string;
   readonly read: Template;
@@ -34,6 +35,7 @@ const propertyTypes: Readonly<Record<ParameterType, PropertySchema['type']>> = {
   json: 'Map',
 };
 
+/** Reads each file at most once. One library may serve several compiles of the same files with the same defaults. */
 export class TemplateLibrary {
   readonly #files: ReadonlyMap<string, string>;
   readonly #read = new Map<string, NestedTemplate | undefined>();

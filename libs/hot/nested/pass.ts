@@ -4,6 +4,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { isPlainObject, kindOfValue, toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 
+/** The parameters, or the reason why a property cannot be passed. */
 export type Passed = { readonly parameters: JsonObject } | { readonly problem: string; readonly property: string };
 
 /** Passes a list as text with commas, a list of maps as numbered members, and other values unchanged. */

@@ -29,6 +29,7 @@ export function checkConstraints(
   });
 }
 
+/** How far to check. */
 export interface Checking {
   readonly skipCustom?: boolean | undefined;
   /** Work that checking may use: that of the whole stack. */

@@ -127,6 +127,7 @@ const validators: Record<string, Validator> = {
   test_constr: () => undefined,
 };
 
+/** Why the value does not have the form. Undefined when it has, or when only a cloud could tell. */
 export function checkCustom(name: string, value: Json): string | undefined {
   if (value === null) return undefined;
   if (name === 'anneal.scheduler_hints') return wrongHints(value);

@@ -3,6 +3,7 @@ import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { isNull, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 
+/** Checks that groups name declared parameters, each once. Mistakes are added. */
 export function checkParameterGroups({
   section,
   names,

@@ -14,6 +14,7 @@ import type { EvaluationWork } from '../evaluate/work.ts';
 
 export type { ParameterType } from './parameter-value.ts';
 
+/** The declaration of a parameter. */
 export interface ParameterSchema {
   readonly name: string;
   readonly type: ParameterType;
@@ -51,6 +52,7 @@ const fits: Readonly<Record<string, readonly ParameterType[]>> = {
   custom_constraint: ['string', 'number', 'boolean', 'comma_delimited_list'],
 };
 
+/** The section to read, and where mistakes go. */
 export interface SectionParameters {
   readonly section: YamlNode;
   readonly version: Version;

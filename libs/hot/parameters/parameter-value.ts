@@ -10,8 +10,10 @@ import { pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { entriesOf, toRecord } from '@anneal/python/values/record.ts';
 
+/** The type of a parameter. */
 export type ParameterType = PlanParameter['type'];
 
+/** The value in its type, or the reason why it has another one. */
 export type Converted = { readonly value: Json } | { readonly problem: string };
 
 /** Converts a value of a document. A number that becomes text keeps the form in which it was written. */
@@ -19,6 +21,7 @@ export function convertNode(type: ParameterType, node: YamlNode): Converted {
   return convertValue(type, toExact(node));
 }
 
+/** Converts as Heat does: text to numbers, lists and maps. Never throws. */
 export function convertValue(type: ParameterType, value: Json): Converted {
   switch (type) {
     case 'string':
@@ -78,6 +81,7 @@ function withTextKeys(value: Json): Json {
   return toRecord(entriesOf(value).map(([key, item]) => [key, withTextKeys(item)] as const));
 }
 
+/** A value to check, in its type. */
 export interface Checked {
   readonly type: ParameterType;
   /** A string as given; other types after conversion. A default in the schema is always as given. */

@@ -9,10 +9,12 @@ import { breaches, convertNode } from './parameter-value.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 
+/** The values by name. */
 export interface ParameterValues {
   readonly values: Record<string, PlanParameter>;
 }
 
+/** The schemas, and every source of values. */
 export interface ResolveParameters {
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
   readonly environment: Environment;
@@ -24,6 +26,7 @@ export interface ResolveParameters {
   readonly work: EvaluationWork;
 }
 
+/** The values. A given value wins over a default, and an immutable one must not change. Mistakes are added. */
 export function resolveParameters(options: ResolveParameters): ParameterValues {
   const { schemas, environment, pseudo, previous, mistakes } = options;
   refuseUnknown(options);

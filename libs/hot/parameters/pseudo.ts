@@ -6,6 +6,7 @@ export interface StackIdentity {
   readonly projectId: string;
 }
 
+/** Their values. The id is empty while the stack is not stored. */
 export function pseudoParameters(
   dialect: 'hot' | 'cfn',
   { stackName, stackId, projectId }: StackIdentity,

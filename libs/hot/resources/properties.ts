@@ -16,11 +16,13 @@ import { brokenRules, schemaFor } from './type-rule.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { holdsUnknown, type PartialValue, unknown } from '../evaluate/unknown.ts';
 
+/** A mistake in a property. */
 export interface PropertyMistake extends Mistake {
   /** Path below the property, for callers that can find its position in the text. */
   readonly steps: readonly (string | number)[];
 }
 
+/** The properties after defaults, conversion and checks. */
 export interface ResolvedProperties {
   /** The known properties, with defaults. */
   readonly properties: JsonObject;
@@ -31,6 +33,7 @@ export interface ResolvedProperties {
   readonly all: Readonly<Record<string, PartialValue>>;
 }
 
+/** The resource and its type, and where values come from. */
 export interface ResolveProperties {
   readonly resource: PlanResource;
   readonly type: ResourceType;

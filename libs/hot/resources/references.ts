@@ -2,6 +2,7 @@
 import type { Expression, PlanParameter } from '@anneal/contracts/plan.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
 
+/** The names that an expression reads. */
 export interface References {
   /** Read with get_resource. */
   readonly resources: ReadonlySet<string>;
@@ -31,6 +32,7 @@ export function readsHidden(
   return read.has('*') ? Object.keys(parameters).some(isHidden) : [...read].some(isHidden);
 }
 
+/** The references of all these expressions together. */
 export function referencesOf(...expressions: readonly Expression[]): References {
   const resources = new Set<string>();
   const attributes = new Map<string, Set<string>>();

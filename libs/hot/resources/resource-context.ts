@@ -16,6 +16,7 @@ export interface WrittenResource {
   readonly path: string;
 }
 
+/** The parts of the compiler that a resource needs. */
 export interface ResourceContext {
   readonly version: Version;
   readonly mistakes: Mistakes;

@@ -18,6 +18,7 @@ const keys = [
 const since2016 = new Set(['external_id', 'condition']);
 
 const isText = (node: YamlNode): boolean => node.kind === 'scalar' && typeof node.value === 'string';
+/** True for a map whose only key is the name of a function. */
 export const isFunction = (node: YamlNode): boolean => {
   const [name] = node.kind === 'map' && node.entries.size === 1 ? node.entries.keys() : [];
   return name !== undefined && everyName.has(name);
@@ -33,6 +34,7 @@ const writtenForms: Readonly<Record<string, { forms: string; allows: (node: Yaml
   condition: { forms: 'string_or_boolean', allows: (node) => !isNull(node) },
 };
 
+/** Refuses keys that no resource of this version has. Mistakes are added. */
 export function checkKeys({ node, path }: WrittenResource, { version, dialect, mistakes }: ResourceContext): void {
   for (const [key, entry] of node.entries) {
     const known = keys.includes(key) && !(since2016.has(key) && version < '2016-10-14' && dialect === 'hot');

@@ -8,6 +8,7 @@ import { type MappingEntry, isNull, kindOfNode } from '@anneal/python/yaml/node.
 import type { Found } from '../environment/registry.ts';
 import type { TemplateTree } from '../compile/tree.ts';
 
+/** The registry and the types to search. */
 export interface TypeContext {
   readonly environment: Environment;
   readonly tree: TemplateTree;

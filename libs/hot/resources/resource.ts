@@ -22,6 +22,7 @@ export function isEnabled(
   return build.conditions.use(condition.value, `resources.${name}.condition`);
 }
 
+/** The resource of the plan. Undefined after a mistake that leaves none. */
 export function compileResource(name: string, entry: MappingEntry, context: ResourceContext): PlanResource | undefined {
   const { value: node, at } = entry;
   if (node.kind !== 'map') return undefined;

@@ -31,6 +31,7 @@ export const openExpression: Expression = {
 /** Result of an `if` without an else whose condition is false: the item, entry or property around it is left out. */
 export const vanished: unique symbol = Symbol('vanished');
 
+/** A use of another resource. */
 export interface Reference {
   readonly function: 'get_resource' | 'get_attr';
   readonly resource: string;
@@ -41,6 +42,7 @@ export interface Reference {
   readonly isHidden?: true;
 }
 
+/** The version and the names that an expression may use. */
 export interface BuildOptions {
   readonly version: Version;
   readonly dialect: 'hot' | 'cfn';
@@ -68,6 +70,7 @@ export interface Place {
   readonly inCondition?: boolean;
 }
 
+/** Turns the nodes of one template into expressions. Mistakes are added, and undefined is returned for that part. */
 export class Build {
   readonly #options: BuildOptions;
   readonly conditions: Conditions;

@@ -3,6 +3,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { distance } from 'fastest-levenshtein';
 
+/** A mistake before its file is known. */
 export interface MistakeDraft {
   readonly code: string;
   readonly message: string;
@@ -19,6 +20,7 @@ export const hiddenValue = '******';
 /** A longer list helps no reader, and a hostile input must not make an answer larger than itself. */
 const most = 200;
 
+/** The mistakes and warnings of one input, in the order in which they were found: at most 200 of each. */
 export class Mistakes {
   readonly #list: Mistake[] = [];
   readonly #warnings: Mistake[] = [];
@@ -88,6 +90,7 @@ export function listed(names: Iterable<string>): string {
   return all.length <= 20 ? all.join(', ') : `${all.slice(0, 20).join(', ')} and ${all.length - 20} more`;
 }
 
+/** The path of a part. */
 export function join(path: string, part: string | number): string {
   return path === '' ? String(part) : `${path}.${part}`;
 }

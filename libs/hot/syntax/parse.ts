@@ -13,6 +13,7 @@ import { compose, deepest } from '@anneal/python/yaml/compose.ts';
 import { lineTable } from '@anneal/python/yaml/lines.ts';
 import { YamlError } from '@anneal/python/yaml/token.ts';
 
+/** The text to read, and where mistakes go. */
 export interface ParseParameters {
   readonly text: string;
   /** File named in mistakes; undefined for the root template. */

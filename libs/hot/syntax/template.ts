@@ -26,6 +26,7 @@ const sections = [
 /** In characters, as in Heat. */
 const largestTemplate = 524_288;
 
+/** A template that is read, not yet checked. */
 export interface Template {
   readonly version: Version;
   /** `cfn`: written in CloudFormation's form; `root` has its sections under HOT's names. */
@@ -38,6 +39,7 @@ export interface Template {
   readonly source: MapNode;
 }
 
+/** Undefined when the text is no template. Mistakes are added. */
 export function readTemplate({
   content,
   file,
@@ -139,6 +141,7 @@ function checkSections(root: MapNode, version: Version | undefined, mistakes: Mi
   }
 }
 
+/** The section; a null when the template does not have it. */
 export function sectionNode(template: Template, name: string): YamlNode {
   return template.root.entries.get(name)?.value ?? nullNode(undefined);
 }
@@ -152,6 +155,7 @@ function isEmptySection({ dialect }: Template, name: string, node: YamlNode): bo
   return isEmptyList || (name === 'mappings' && node.kind !== 'map');
 }
 
+/** The entries of a section that must be a map. A mistake is added for another kind. */
 export function sectionEntries(
   template: Template,
   name: string,

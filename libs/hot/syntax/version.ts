@@ -12,6 +12,7 @@ export const versions = [
   '2018-08-31',
   '2021-04-16',
 ] as const;
+/** A version by its date. */
 export type Version = (typeof versions)[number];
 
 /** Changes of a version other than the functions that it adds and removes. */
@@ -29,6 +30,7 @@ export const otherChanges: Partial<Readonly<Record<Version, string>>> = {
   '2021-04-16': '`else` of `if` is optional',
 };
 
+/** The names of releases that a template may give as its version. */
 export const aliases: Readonly<Record<string, Version>> = {
   newton: '2016-10-14',
   ocata: '2017-02-24',
@@ -38,6 +40,7 @@ export const aliases: Readonly<Record<string, Version>> = {
   wallaby: '2021-04-16',
 };
 
+/** The version of this name or date. Undefined when there is none. */
 export function findVersion(name: string): Version | undefined {
   if (Object.hasOwn(aliases, name)) return aliases[name];
   return versions.find((version) => version === name);

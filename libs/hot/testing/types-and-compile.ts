@@ -9,19 +9,23 @@ import { configurationTypes } from '../types/configuration.ts';
 import { provisioningTypes } from '../types/provisioning.ts';
 import { schedulingTypes } from '../types/scheduling.ts';
 
+/** The types that the services serve. */
 export const types = [...schedulingTypes, ...provisioningTypes, ...configurationTypes];
 
+/** The plan, or the mistakes. */
 export function compiled(template: string | JsonObject, more: Partial<CompileParameters> = {}): Plan | Mistake[] {
   const result = compile({ template, stackName: 's', stackId: '', projectId: 'p', types, ...more });
   return 'plan' in result ? result.plan : result.mistakes;
 }
 
+/** The plan. @throws Error with the mistakes */
 export function planOf(template: string | JsonObject, more: Partial<CompileParameters> = {}): Plan {
   const result = compiled(template, more);
   if (Array.isArray(result)) throw new Error(result.map(({ message }) => message).join('\n'));
   return result;
 }
 
+/** The mistakes; empty when the template compiles. */
 export function mistakesOf(template: string | JsonObject, more: Partial<CompileParameters> = {}): Mistake[] {
   const result = compiled(template, more);
   return Array.isArray(result) ? result : [];

@@ -8,12 +8,14 @@ import { withinWork, EvaluationWork } from '../evaluate/work.ts';
 import { type Outline, outline } from './outline.ts';
 import type { Body } from '../compile/tree.ts';
 
+/** A template without mistakes, and its order of work. */
 export interface Examined {
   readonly body: Body;
   readonly outline: Outline;
   readonly warnings: Mistake[];
 }
 
+/** Examines a template, or reports its mistakes. */
 export function examine({
   work = new EvaluationWork(),
   ...given

@@ -2,6 +2,7 @@
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { levelsOf } from '../compile/order.ts';
 
+/** The work of a plan. */
 export interface Outline {
   /** The resources of a level can be created in parallel once the levels before it are complete. */
   readonly levels: readonly (readonly { readonly name: string; readonly type: string }[])[];
@@ -11,6 +12,7 @@ export interface Outline {
   readonly edges: readonly { readonly from: string; readonly to: string }[];
 }
 
+/** The order of work of a plan. Costs time linear in resources and requirements. */
 export function outline({ resources }: Plan): Outline {
   const all = Object.values(resources);
   const typeOf = new Map(all.map(({ name, type }) => [name, type]));

@@ -24,6 +24,7 @@ const section = (values: JsonObject, description: string): JsonObject => ({
 const text: JsonObject = { type: 'string' };
 const orCall = (...schemas: JsonObject[]): JsonObject => ({ anyOf: [...schemas, ref('call')] });
 
+/** A JSON Schema of templates with these types, for editors. */
 export function templateSchema(types: readonly ResourceType[]): JsonObject {
   const sorted = types.toSorted((a, b) => (a.type < b.type ? -1 : 1));
   return {

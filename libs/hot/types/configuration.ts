@@ -260,6 +260,7 @@ const queueServer: ResourceType = {
   budget_seconds: 60,
 };
 
+/** The types of the configuration service. */
 export const configurationTypes: ResourceType[] = [
   softwareConfig,
   softwareComponent,

@@ -1,6 +1,7 @@
 /** The type that lets the members of a group know each other. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 
+/** The type of a context. */
 export const contextType: ResourceType = {
   type: 'Anneal::Context',
   actions: ['check', 'suspend', 'resume'],

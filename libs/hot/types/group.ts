@@ -14,6 +14,7 @@ import {
   string,
 } from './schema.ts';
 
+/** The groups that the engine itself makes. */
 export const groupTypes: ResourceType[] = [
   resourceType(
     'OS::Heat::ResourceGroup',

@@ -28,6 +28,7 @@ import { swiftSignalTypes } from './wait-condition.ts';
 import { watchTypes } from './openstack/watch.ts';
 import { zaqarTypes } from './openstack/zaqar.ts';
 
+/** All types, each once. */
 export const knownTypes: readonly ResourceType[] = [
   ...aodhTypes,
   ...awsTypes,

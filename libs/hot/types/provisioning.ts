@@ -246,6 +246,7 @@ const deployedServer: ResourceType = {
   budget_seconds: 60,
 };
 
+/** The types of the provisioning service. */
 export const provisioningTypes: ResourceType[] = [server, deployedServer];
 
 /** Restricts the types to the images of a server, so that compiling a template refuses other images. */

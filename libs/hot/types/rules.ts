@@ -109,6 +109,7 @@ const workflow: Rule = ({ values }) => {
   return undefined;
 };
 
+/** The rule of each type that has one. */
 export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
   'OS::Heat::SoftwareComponent': oneConfigPerAction,

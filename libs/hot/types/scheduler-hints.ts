@@ -4,6 +4,7 @@
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
+/** The demands of a server on its node. */
 export interface SchedulerHints {
   readonly traits: readonly string[];
   /** Capabilities by name, as in `properties.capabilities` of a node. */
@@ -13,12 +14,14 @@ export interface SchedulerHints {
   readonly mistakes: readonly string[];
 }
 
+/** The hints that have an effect, for messages. */
 export const supportedHints = 'traits, capabilities, capabilities:NAME, profile, node';
 
 const prefix = 'capabilities:';
 /** Nova's comparisons (`s== x`, `<in> x`) belong to flavors; as a value they would match no node. */
 const operator = /^(?:<\w+>|s?[=!<>]=?|s==)\s/;
 
+/** The demands, with every hint that has no effect or a wrong form among the mistakes. Never throws. */
 export function readHints(hints: JsonObject): SchedulerHints {
   const traits: string[] = [];
   const capabilities: Record<string, string> = {};

@@ -157,4 +157,5 @@ const delay: ResourceType = {
   attributes: {},
 };
 
+/** The types of the scheduling service. */
 export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay, ...waitConditionTypes];

@@ -5,10 +5,12 @@ import { nestedTypes, scalingTypes } from './nested.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { schedulingTypes } from './scheduling.ts';
 
+/** The types by provider. */
 export const servedTypes = {
   'anneal.scheduling': [...schedulingTypes, ...nestedTypes, ...scalingTypes],
   'anneal.provisioning': provisioningTypes,
   'anneal.configuration': configurationTypes,
 } as const satisfies Readonly<Record<string, readonly ResourceType[]>>;
 
+/** The types of all these providers. */
 export const builtInTypes: readonly ResourceType[] = Object.values(servedTypes).flat();

@@ -27,6 +27,7 @@ const attributes = { deploy_stdouts: 'Map', deploy_stderrs: 'Map', deploy_status
 /** Every output of a deployment can be read for all servers. */
 const open = { open_attributes: true };
 
+/** The types of deployments on several servers. */
 export const softwareConfigTypes: ResourceType[] = [
   resourceType('OS::Heat::SoftwareDeploymentGroup', deployment, attributes, open),
   resourceType('OS::Heat::StructuredDeploymentGroup', structured, attributes, open),

@@ -24,6 +24,7 @@ const ofInstances = mapOf({
   }),
 });
 
+/** The schemas by type. */
 export const updatePolicies: Readonly<Record<string, Policy>> = {
   'OS::Heat::ResourceGroup': { rolling_update: mapOf({ ...inService, ...batch }), batch_create: mapOf(batch) },
   'OS::Heat::SoftwareDeploymentGroup': ofDeployments,

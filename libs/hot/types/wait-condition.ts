@@ -77,6 +77,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
 ];
 
+/** Types that need an object store, for an offline check. */
 export const swiftSignalTypes: ResourceType[] = [
   {
     type: 'OS::Heat::SwiftSignal',

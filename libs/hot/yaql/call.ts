@@ -26,6 +26,7 @@ export interface Call {
   given(index: number): boolean;
 }
 
+/** The evaluator, as functions use it. */
 export interface YaqlMachine {
   /** Counts one step (a call or an element) and stops an expression that takes too many. */
   step(): void;
@@ -41,12 +42,14 @@ export interface YaqlMachine {
   readonly limits: EvaluationLimits;
 }
 
+/** How a function is called. */
 export interface CallOptions {
   readonly method?: boolean;
   readonly names?: YaqlNames;
   readonly named?: ReadonlyMap<string, Value>;
 }
 
+/** The limits of one expression. */
 export interface EvaluationLimits {
   /** Maximum number of elements of a list, or read from a sequence; -1 is no limit. */
   readonly iterators: number;
@@ -54,6 +57,7 @@ export interface EvaluationLimits {
   readonly memory: number;
 }
 
+/** One form of a function. */
 export interface FunctionDefinition {
   readonly name: string;
   readonly as: 'function' | 'method' | 'both';
@@ -72,6 +76,7 @@ interface Candidate {
   readonly places: readonly Parameter[];
 }
 
+/** A call before its form is chosen. */
 export interface FunctionParameters {
   readonly name: string;
   readonly candidates: readonly FunctionDefinition[];
@@ -86,6 +91,7 @@ export interface FunctionParameters {
   readonly child: (parent: YaqlNames) => YaqlNames;
 }
 
+/** Chooses the form that fits the arguments and calls it. @throws YaqlFault when none fits, or more than one */
 export function invokeFunction(parameters: FunctionParameters): Value {
   const { name, candidates, receiver, machine, names } = parameters;
   const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${valueKind(receiver)}`;

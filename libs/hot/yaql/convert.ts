@@ -8,6 +8,7 @@ import type { YaqlMachine } from './call.ts';
 import { fault } from './fault.ts';
 import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';
 
+/** The value of an expression. Numbers keep the difference between integers and floats. */
 export function valueFromJson(value: Json): Value {
   if (isExact(value)) return /[.en]/.test(value.text) ? Number(value) : BigInt(value.text);
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;

@@ -7,6 +7,7 @@ import { Dict, isListing, iterate, type Listing, type Value } from './value.ts';
 /** A `method` follows a dot, a `function` does not, `both` may. `rules`: takes `a => b` as positional arguments. */
 export type Manner = 'function' | 'method' | 'both';
 
+/** A form of a function. `takes` is its signature as text: names and kinds. */
 export function define(
   name: string,
   as: Manner,
@@ -19,11 +20,15 @@ export function define(
 
 /** The kinds are already checked against the signature when these are called. */
 export const listing = (value: Value | undefined): Iterable<Value> => iterate(value as Listing);
+/** The argument as a list. */
 export const listValue = (value: Value | undefined): Value[] => [...listing(value)];
+/** The argument as text, which the signature has checked. */
 export const text = (value: Value | undefined): string => value as string;
+/** The argument as a map, which the signature has checked. */
 export const mapValue = (value: Value | undefined): Dict => value as Dict;
 /** Booleans count as integers. */
 export const whole = (value: Value | undefined): number => Number(value);
+/** The argument as a number, which the signature has checked. */
 export const numeric = (value: Value | undefined): number | bigint => value as number | bigint;
 
 /** Characters, not UTF-16 units, because positions count as in Python. */
@@ -37,6 +42,7 @@ export function elements(value: Value): Value[] | undefined {
   return typeof value === 'string' ? characters(value) : undefined;
 }
 
+/** Refuses an empty collection. @throws YaqlFault */
 export function empty(): never {
   return fault('The collection is empty');
 }

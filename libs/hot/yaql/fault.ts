@@ -11,6 +11,7 @@ export class YaqlFault extends Error {
 /** A message may quote a text of any length, so it is shortened. */
 const longest = 1000;
 
+/** Refuses an expression or a value. @throws YaqlFault with this message */
 export function fault(message: string, offset?: number): never {
   throw new YaqlFault(message, offset);
 }

@@ -28,11 +28,13 @@ const field = /^(?<name>[^!:]*)(?:!(?<conversion>[^:]*))?(?::(?<spec>.*))?$/su;
 const specification =
   /^(?:(?<fill>.)?(?<align>[<>=^]))?(?<sign>[-+ ]?)(?<alternate>#?)(?<zero>0?)(?<width>\d{0,9})(?<grouping>[,_]?)(?:\.(?<precision>\d{1,9}))?(?<type>[a-zA-Z%]?)$/su;
 
+/** The arguments by position and by name. */
 export interface FormatArguments {
   readonly places: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
 }
 
+/** The text with its fields filled as Python's `format` does. @throws YaqlFault for a field that Python refuses */
 export function formatYaqlText(template: string, given: FormatArguments, machine: YaqlMachine): string {
   let next = 0;
   let result = '';

@@ -4,6 +4,7 @@ import { elements, listValue, listing } from './define.ts';
 import { fault, YaqlFault } from './fault.ts';
 import { changeable, equal, isListing, valueKey, Once, Remembered, truth, type Value } from './value.ts';
 
+/** A sequence that is made when it is first read, and can be read once. */
 export const lazily = (source: () => Iterable<Value>): Once =>
   new Once({
     *[Symbol.iterator]() {
@@ -11,12 +12,15 @@ export const lazily = (source: () => Iterable<Value>): Once =>
     },
   });
 
+/** The items for which the predicate is true. */
 export function* where(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
   for (const item of items) if (truth(predicate(item))) yield item;
 }
+/** The results of the selector. */
 export function* select(items: Iterable<Value>, selector: Lambda): Generator<Value> {
   for (const item of items) yield selector(item);
 }
+/** The items after the first ones. @throws YaqlFault for a negative number */
 export function* skip(items: Iterable<Value>, most: number): Generator<Value> {
   if (most < 0) fault('The number of items to skip must not be negative');
   let index = 0;
@@ -32,6 +36,7 @@ export function* take(items: Iterable<Value>, most: number): Generator<Value> {
     yield value;
   }
 }
+/** The first item of each key. */
 export function* distinct(items: Iterable<Value>, key: Lambda | undefined): Generator<Value> {
   const seen = new Set<string>();
   for (const item of items) {
@@ -41,9 +46,11 @@ export function* distinct(items: Iterable<Value>, key: Lambda | undefined): Gene
     yield item;
   }
 }
+/** Pairs of a number and the item. */
 export function* numbered(items: Iterable<Value>, start: bigint): Generator<Value> {
   for (const item of items) yield changeable([start++, item]);
 }
+/** Integers from `start`, without an end if `stop` is undefined. @throws YaqlFault for a step of 0 */
 export function* counting(start: bigint, stop: bigint | undefined, step: bigint, { machine }: Call): Generator<Value> {
   if (step === 0n && stop !== undefined) fault('range() arg 3 must not be zero');
   const before = (at: bigint): boolean => stop === undefined || (step > 0n ? at < stop : at > stop);
@@ -52,6 +59,7 @@ export function* counting(start: bigint, stop: bigint | undefined, step: bigint,
     yield at;
   }
 }
+/** The results of the selector, with the items of a list one by one. */
 export function* selectMany(items: Iterable<Value>, selector: Lambda): Generator<Value> {
   for (const item of items) {
     const inner = selector(item);
@@ -59,6 +67,7 @@ export function* selectMany(items: Iterable<Value>, selector: Lambda): Generator
     else yield inner;
   }
 }
+/** Rows of one item from each column. Ends with the shortest one, unless `fill` is given. */
 export function* zip(columns: readonly Iterable<Value>[], fill: Value | undefined): Generator<Value> {
   const iterators = columns.map((column) => column[Symbol.iterator]());
   for (;;) {
@@ -74,6 +83,7 @@ export function* zip(columns: readonly Iterable<Value>[], fill: Value | undefine
     yield row;
   }
 }
+/** The results for every pair that the predicate accepts. */
 export function* joinSequences(
   left: Iterable<Value>,
   right: readonly Value[] | Iterable<Value>,
@@ -85,12 +95,14 @@ export function* joinSequences(
     for (const other of others) if (truth(predicate(item, other))) yield selector(item, other);
   }
 }
+/** The items before the first one that the predicate refuses. */
 export function* takeWhile(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
   for (const item of items) {
     if (!truth(predicate(item))) return;
     yield item;
   }
 }
+/** The items from the first one that the predicate refuses. */
 export function* skipWhile(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
   let skipping = true;
   for (const item of items) {
@@ -98,6 +110,7 @@ export function* skipWhile(items: Iterable<Value>, predicate: Lambda): Generator
     if (!skipping) yield item;
   }
 }
+/** Slices of this length; the last one may be shorter. */
 export function* cut(items: Iterable<Value>, length: number): Generator<Value> {
   if (length < 0) fault('The length of a slice must not be negative');
   const iterator = { [Symbol.iterator]: (): Iterator<Value> => inner };
@@ -108,6 +121,7 @@ export function* cut(items: Iterable<Value>, length: number): Generator<Value> {
     yield part;
   }
 }
+/** Slices between the items that the predicate accepts, without these. */
 export function* splitWhere(items: readonly Value[], predicate: Lambda): Generator<Value> {
   let start = 0;
   for (const [index, item] of items.entries()) {
@@ -117,6 +131,7 @@ export function* splitWhere(items: readonly Value[], predicate: Lambda): Generat
   }
   if (start !== items.length) yield items.slice(start);
 }
+/** Slices that end where the result of the predicate changes. */
 export function* sliceWhere(items: readonly Value[], predicate: Lambda): Generator<Value> {
   let start = 0;
   let before: Value | undefined;
@@ -130,6 +145,7 @@ export function* sliceWhere(items: readonly Value[], predicate: Lambda): Generat
   }
   if (start !== items.length) yield items.slice(start);
 }
+/** Every intermediate result of a reduction. */
 export function* accumulate(items: Iterable<Value>, selector: Lambda, seed: Value | undefined): Generator<Value> {
   const iterator = items[Symbol.iterator]();
   let total = seed;
@@ -144,6 +160,7 @@ export function* accumulate(items: Iterable<Value>, selector: Lambda, seed: Valu
     yield total;
   }
 }
+/** Values from `initial` on, while the predicate is true. */
 export function* generate(initial: Value, call: Call): Generator<Value> {
   const seen = call.machine && call.given(4) ? new Set<string>() : undefined;
   for (let at = initial; truth(call.lambda(1)(at)); at = call.lambda(2)(at)) {
@@ -153,6 +170,7 @@ export function* generate(initial: Value, call: Call): Generator<Value> {
     yield call.given(3) ? call.lambda(3)(at) : at;
   }
 }
+/** The values of a tree, from its root on. */
 export function* generateMany(initial: Value, decycle: boolean, depthFirst: boolean, call: Call): Generator<Value> {
   const seen = decycle ? new Set<string>() : undefined;
   let queue: Value[] = [initial];
@@ -168,17 +186,20 @@ export function* generateMany(initial: Value, decycle: boolean, depthFirst: bool
   }
 }
 
+/** The result of the selector over all items. @throws YaqlFault without items and seed */
 export function reduce(items: Iterable<Value>, selector: Lambda, seed: Value | undefined): Value {
   let total = seed;
   for (const item of items) total = total === undefined ? item : selector(total, item);
   return total === undefined ? fault('reduce() of empty iterable with no initial value') : total;
 }
 
+/** The first item. Undefined when there is none. */
 export function first(items: Iterable<Value>): Value | undefined {
   const { value, done } = items[Symbol.iterator]().next();
   return done ? undefined : value;
 }
 
+/** The number of items. Each costs a step. */
 export function count(items: Iterable<Value>, { machine }: Call): bigint {
   let total = 0n;
   for (const _ of items) {
@@ -188,6 +209,7 @@ export function count(items: Iterable<Value>, { machine }: Call): bigint {
   return total;
 }
 
+/** Pairs of a key and the values of that key. */
 export function groups(call: Call, items: Iterable<Value>): Once {
   const found = new Map<string, [Value, Value[]]>();
   for (const item of items) {
@@ -233,6 +255,7 @@ function* aggregated(rows: readonly [Value, Value[]][], aggregator: Lambda): Gen
   }
 }
 
+/** The position of the first or the last item that holds; -1 when none does. */
 export const index = (items: Iterable<Value>, holds: (item: Value) => boolean, last: boolean): bigint => {
   let [at, found] = [0n, -1n];
   for (const item of items) {

@@ -36,8 +36,10 @@ const kinds = [
   /** `a => b`, evaluated by the function itself. */
   'lazyrule',
 ] as const;
+/** The kind of the arguments that a parameter takes. */
 export type Kind = (typeof kinds)[number];
 
+/** One parameter of a function. */
 export interface Parameter {
   readonly name: string;
   readonly kind: Kind;
@@ -48,6 +50,7 @@ export interface Parameter {
   readonly fallback: Value | undefined;
 }
 
+/** The parameters of one form of a function. */
 export interface Signature {
   readonly parameters: readonly Parameter[];
   /** Takes all further arguments. */
@@ -56,8 +59,10 @@ export interface Signature {
   readonly named: boolean;
 }
 
+/** True for a parameter that gets its argument unevaluated. */
 export const isLazy = (kind: Kind): boolean => kind === 'lambda' || kind === 'lazyrule';
 
+/** The signature that the text describes. @throws TypeError for a text that describes none */
 export function signature(text: string): Signature {
   const parameters: Parameter[] = [];
   let rest: Parameter | undefined;
@@ -99,6 +104,7 @@ export function mayFit({ kind, nullable }: Parameter, tree: SyntaxTree): boolean
   return tree.kind !== 'keyword' || fits(kind, nullable, tree.name);
 }
 
+/** True when the parameter takes this value. */
 export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
   if (value === null) return nullable;
   switch (kind) {

@@ -2,6 +2,7 @@
 import { fault } from './fault.ts';
 import { type YaqlToken, tokens } from './token.ts';
 
+/** A node of the tree. `offset` is its character in the expression. */
 export type SyntaxTree =
   | { readonly kind: 'constant'; readonly value: null | boolean | number | bigint | string; readonly offset: number }
   /** An unquoted word: a name where a name is expected, elsewhere its own text. */

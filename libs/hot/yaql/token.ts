@@ -1,6 +1,7 @@
 /** Splits text into tokens. The words `and or not in mod` are operators, unless a parenthesis follows immediately. */
 import { fault } from './fault.ts';
 
+/** A token. `offset` is its character in the expression. */
 export type YaqlToken =
   | { readonly kind: 'number'; readonly value: number | bigint; readonly offset: number }
   | { readonly kind: 'text'; readonly value: string; readonly offset: number }
@@ -23,6 +24,7 @@ const rules = {
   symbol: /=>|=~|!~|!=|>=|<=|->|\?\.|[-+*/.<>=()\],}[{]/y,
 };
 
+/** The tokens of an expression. @throws YaqlFault for a character that begins none */
 export function tokens(text: string): YaqlToken[] {
   const found: YaqlToken[] = [];
   let offset = 0;

@@ -7,6 +7,7 @@ import { floatText } from '@anneal/python/values/compare.ts';
 import { fault } from './fault.ts';
 import { Moment, TimeSpan } from './library/moment.ts';
 
+/** A value of an expression. */
 export type Value =
   | null
   | boolean
@@ -71,6 +72,7 @@ const escaped = (key: string): string => key.replace(/[\\,:\]}>]/g, '\\$&');
  * which cannot be keys and never equal a tuple.
  */
 const lists = new WeakSet<Value[]>();
+/** Marks a list as changeable, so that it cannot be a key. Returns it. */
 export function changeable(items: Value[]): Value[] {
   lists.add(items);
   return items;
@@ -106,6 +108,7 @@ export class Dict {
   }
 }
 
+/** A set. Equal values are one item. */
 export class SetValue {
   readonly #items = new Map<string, Value>();
 
@@ -212,13 +215,16 @@ export class Ordering {
     return this.#sorted[Symbol.iterator]();
   }
 }
+/** One key of an order. */
 export interface OrderingField {
   readonly select: (value: Value) => Value;
   readonly ascending: boolean;
 }
 
+/** Values whose items can be iterated. */
 export type Listing = Value[] | SetValue | Once | View | Ordering;
 
+/** True for a value whose items can be iterated. */
 export function isListing(value: Value): value is Listing {
   return (
     Array.isArray(value) ||
@@ -229,8 +235,10 @@ export function isListing(value: Value): value is Listing {
   );
 }
 
+/** The items. A sequence can be iterated once. */
 export const iterate = (value: Listing): Iterable<Value> => (value instanceof SetValue ? value.items() : value);
 
+/** The value as Python's `bool` sees it. */
 export function truth(value: Value): boolean {
   if (value === null || value === false || value === '' || value === 0n || value === 0) return false;
   if (value instanceof TimeSpan) return value.micros !== 0n;
@@ -278,11 +286,13 @@ export function asSet(value: Value): SetValue | undefined {
   return value instanceof View && value.kind !== 'values' ? new SetValue(value) : undefined;
 }
 
+/** True when an item equals the value. */
 export function includes(list: Iterable<Value>, value: Value): boolean {
   for (const item of list) if (equal(item, value)) return true;
   return false;
 }
 
+/** Names the kind of a value for messages. */
 export function valueKind(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'bigint') return 'an integer';

@@ -127,7 +127,7 @@ describe('the virtual drive', () => {
     },
     ...change,
   });
-  /** A controller that keeps what it is told, unless its drive is stuck. */
+  /** A controller that keeps the image that it gets, unless its drive is stuck. */
   const controller = (documents: Record<string, Body>, stuck = false) => {
     const posted: string[] = [];
     return {

@@ -7,6 +7,7 @@ const sessionPersistence = mapOf({
   cookie_name: string(),
 });
 
+/** Their schemas, which an offline check uses. */
 export const neutronBalanceTypes: ResourceType[] = [
   resourceType(
     'OS::Neutron::HealthMonitor',

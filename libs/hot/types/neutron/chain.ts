@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, list, listOf, map, oneOf, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const neutronChainTypes: ResourceType[] = [
   resourceType(
     'OS::Neutron::Firewall',

@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const neutronTypes: ResourceType[] = [
   resourceType(
     'OS::Neutron::ExtraRoute',

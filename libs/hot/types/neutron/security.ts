@@ -29,6 +29,7 @@ const protocols = [
   'vrrp',
 ];
 
+/** Their schemas, which an offline check uses. */
 export const neutronSecurityTypes: ResourceType[] = [
   resourceType(
     'OS::Neutron::SecurityGroup',

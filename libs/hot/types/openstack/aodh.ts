@@ -87,6 +87,7 @@ const samplesQuery: PropertySchema = {
   },
 };
 
+/** Their schemas, which an offline check uses. */
 export const aodhTypes: ResourceType[] = [
   {
     type: 'OS::Aodh::Alarm',

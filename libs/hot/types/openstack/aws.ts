@@ -22,6 +22,7 @@ const securityGroupIngress = listOf(
 );
 const blockDeviceMappings = listOf(mapOf({ DeviceName: string({ required: true }), Ebs: ebs }));
 
+/** Their schemas, which an offline check uses. */
 export const awsTypes: ResourceType[] = [
   resourceType(
     'AWS::AutoScaling::AutoScalingGroup',

@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, listOf, map, oneOf, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const cinderTypes: ResourceType[] = [
   resourceType(
     'OS::Cinder::EncryptedVolumeType',

@@ -43,6 +43,7 @@ const clusterTemplate: ResourceType['properties'] = {
   floating_ip_enabled: boolean({ default: true }),
 };
 
+/** Their schemas, which an offline check uses. */
 export const clusterTypes: ResourceType[] = [
   resourceType(
     'OS::Senlin::Cluster',

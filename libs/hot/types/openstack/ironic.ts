@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, map, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const ironicTypes: ResourceType[] = [
   resourceType(
     'OS::Ironic::Port',

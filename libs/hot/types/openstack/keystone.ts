@@ -11,6 +11,7 @@ const roles = listOf(
   { update_allowed: true },
 );
 
+/** Their schemas, which an offline check uses. */
 export const keystoneTypes: ResourceType[] = [
   resourceType(
     'OS::Keystone::Domain',

@@ -7,6 +7,7 @@ const workflowRun = mapOf({
   params: map({ default: {} }),
 });
 
+/** Their schemas, which an offline check uses. */
 export const mistralTypes: ResourceType[] = [
   resourceType(
     'OS::Mistral::CronTrigger',

@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const novaTypes: ResourceType[] = [
   resourceType(
     'OS::Nova::Flavor',

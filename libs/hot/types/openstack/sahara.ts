@@ -32,6 +32,7 @@ const templateProperties = {
   hadoop_version: string({ required: true, update_allowed: true }),
 };
 
+/** Their schemas, which an offline check uses. */
 export const saharaTypes: ResourceType[] = [
   resourceType(
     'OS::Sahara::Cluster',

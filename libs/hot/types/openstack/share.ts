@@ -14,6 +14,7 @@ import {
   string,
 } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const shareTypes: ResourceType[] = [
   resourceType(
     'OS::Manila::SecurityService',

@@ -14,6 +14,7 @@ const networks = listOf(
 /** Attributes of Barbican's containers. */
 const containerAttributes = { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' };
 
+/** Their schemas, which an offline check uses. */
 export const storeTypes: ResourceType[] = [
   resourceType(
     'OS::Glance::Image',

@@ -7,6 +7,7 @@ const okActions = listOf(string({ constraints: checked('monasca.notification') }
   update_allowed: true,
 });
 
+/** Their schemas, which an offline check uses. */
 export const watchTypes: ResourceType[] = [
   resourceType(
     'OS::Blazar::Host',

@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checked, integer, list, listOf, map, oneOf, resourceType, string } from '../schema.ts';
 
+/** Their schemas, which an offline check uses. */
 export const zaqarTypes: ResourceType[] = [
   resourceType(
     'OS::Zaqar::MistralTrigger',

@@ -264,4 +264,5 @@ const sets: FunctionDefinition[] = [
 ];
 const difference = (a: SetValue, b: SetValue): SetValue => new SetValue([...a.items()].filter((item) => !b.has(item)));
 
+/** The functions of this file. */
 export const yaqlCollectionFunctions: FunctionDefinition[] = [...maps, ...lists, ...sets];

@@ -23,6 +23,7 @@ function named(items: readonly Value[], { names, named: extra }: Call): YaqlName
   return names;
 }
 
+/** The functions of this file. */
 export const controlFunctions: FunctionDefinition[] = [
   define('#operator_and', 'function', 'left:lambda, right:lambda', (_, call) => {
     const left = call.lambda(0)();

@@ -18,6 +18,7 @@ const families: Readonly<Record<string, readonly FunctionDefinition[]>> = {
   time: timeFunctions,
 };
 
+/** The forms of each function by name. */
 export const yaqlFunctions: ReadonlyMap<string, readonly FunctionDefinition[]> = byName();
 
 function byName(): Map<string, FunctionDefinition[]> {
@@ -32,6 +33,7 @@ function byName(): Map<string, FunctionDefinition[]> {
   return found;
 }
 
+/** The documentation of a function. */
 export interface YaqlRow {
   readonly name: string;
   readonly family: string;

@@ -4,8 +4,11 @@
  */
 import { fault } from '../fault.ts';
 
+/** Microseconds in a second. */
 export const second = 1_000_000n;
+/** Microseconds in an hour. */
 export const hour = 3600n * second;
+/** Microseconds in a day. */
 export const day = 24n * hour;
 
 /** Python supports only the years 1 to 9999. */
@@ -13,6 +16,7 @@ const first = -62_135_596_800_000_000n;
 const last = 253_402_300_799_999_999n;
 const longest = 999_999_999n;
 
+/** A date and a time of day. The month counts from 1. */
 export interface Parts {
   readonly year: number;
   readonly month: number;
@@ -23,6 +27,7 @@ export interface Parts {
   readonly microsecond: number;
 }
 
+/** A duration in microseconds. It never changes. */
 export class TimeSpan {
   readonly micros: bigint;
 
@@ -50,6 +55,7 @@ export class TimeSpan {
   }
 }
 
+/** A date, a time of day and an offset. It never changes. */
 export class Moment {
   /** Microseconds since 1970 in local time at the offset. */
   readonly wall: bigint;
@@ -112,8 +118,10 @@ export class Moment {
   }
 }
 
+/** The number with at least two digits. */
 export const two = (value: number | bigint): string => String(value).padStart(2, '0');
 
+/** The offset as `+0100`, with `between` in the middle, and with seconds only where it has some. */
 export function zoneText(offset: bigint, between: '' | ':'): string {
   const size = offset < 0n ? -offset : offset;
   const [seconds, micros] = [(size / second) % 60n, size % second];
@@ -121,12 +129,14 @@ export function zoneText(offset: bigint, between: '' | ':'): string {
   return `${offset < 0n ? '-' : '+'}${two(size / hour)}${between}${two((size / (60n * second)) % 60n)}${more}`;
 }
 
+/** The days of a month, which counts from 1. */
 export function daysIn(year: number, month: number): number {
   const at = new Date(0);
   at.setUTCFullYear(year, month, 0);
   return at.getUTCDate();
 }
 
+/** The day of the week: Monday is 0. */
 export function weekdayOf(year: number, month: number, date: number): number {
   const at = new Date(0);
   at.setUTCFullYear(year, month - 1, date);

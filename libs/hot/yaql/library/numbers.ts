@@ -79,6 +79,7 @@ function round(value: Numeric, digits: number): Value {
   return (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
 }
 
+/** The value as an integer. @throws YaqlFault for a value that Python cannot convert */
 export function toInteger(value: Value): bigint {
   if (value === null) return 0n;
   if (typeof value === 'bigint') return value;
@@ -147,6 +148,7 @@ const comparison = (order: Order): FunctionDefinition[] => {
 const bits = (name: string, run: (a: bigint, b: bigint) => bigint, takes = 'left:int, right:int'): FunctionDefinition =>
   define(name, 'function', takes, ([a, b]) => run(BigInt(a as bigint | boolean), BigInt(b as bigint | boolean)));
 
+/** The functions of this file. */
 export const numberFunctions: FunctionDefinition[] = [
   define('#operator_+', 'function', 'left:number, right:number', ([a, b]) =>
     both(

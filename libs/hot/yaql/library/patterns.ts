@@ -93,6 +93,7 @@ const replaceBy = (
     return typeof replacement === 'string' ? replacement : fault('The replacement must be a string');
   });
 
+/** The functions of this file. */
 export const patternFunctions: FunctionDefinition[] = [
   define(
     'regex',

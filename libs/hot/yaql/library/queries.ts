@@ -103,6 +103,7 @@ const aliased = (
   ...rest: [FunctionDefinition['as'], string, FunctionDefinition['run']]
 ): FunctionDefinition[] => names.map((name) => define(name, ...rest));
 
+/** The functions of this file. */
 export const queryFunctions: FunctionDefinition[] = [
   ...aliased(['where', 'filter'], 'method', 'collection:listing, predicate:lambda', ([items], call) =>
     lazily(() => where(listing(items), call.lambda(1))),

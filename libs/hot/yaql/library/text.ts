@@ -7,6 +7,7 @@ import { formatYaqlText } from '../format.ts';
 import { Moment, TimeSpan } from './moment.ts';
 import { changeable, representation, type Value } from '../value.ts';
 
+/** The value as YAQL's `str` writes it. */
 export function toText(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
@@ -119,6 +120,7 @@ const characterSets: readonly (readonly [string, string | undefined])[] = [
   ['whitespace', whitespace],
 ];
 
+/** The functions of this file. */
 export const yaqlTextFunctions: FunctionDefinition[] = [
   define('concat', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_+', 'function', '*args:string', (parts) => parts.map(text).join('')),

@@ -55,6 +55,7 @@ const changing = (name: string, takes: string): FunctionDefinition =>
     fault(`${name}() is refused: it would give another value at each evaluation; pass the value as a parameter`),
   );
 
+/** The functions of this file. */
 export const timeFunctions: FunctionDefinition[] = [
   define(
     'datetime',
