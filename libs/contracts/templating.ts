@@ -98,12 +98,19 @@ export const templateCompileNested = call(
   { question: compileNestedQuestionSchema, answer: compileAnswerSchema },
 );
 
+const validateQuestionSchema = compileQuestionSchema.extend({
+  show_nested: z.boolean().optional().meta({ description: 'Also describe the parameters of the nested stacks.' }),
+});
+export type ValidateQuestion = z.infer<typeof validateQuestionSchema>;
+
 export const templateValidate = call(
   'template.validate',
   'Validate a template; the answer has the form of Heat’s validate.',
   {
-    question: compileQuestionSchema,
-    answer: jsonObject.meta({ description: "Heat's form: Description, Parameters, ParameterGroups, Environment." }),
+    question: validateQuestionSchema,
+    answer: jsonObject.meta({
+      description: "Heat's form: Description, Parameters, ParameterGroups, NestedParameters, Environment.",
+    }),
   },
 );
 

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import { compileBody } from './compile.ts';
 import type { CompileParameters } from './compile/parameters.ts';
+import type { Body } from './compile/tree.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';
 import { isPlainObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
@@ -11,21 +12,22 @@ import type { ParameterSchema, ParameterType } from './parameters/parameter-sche
 import { sectionNode } from './syntax/template.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
 
-/** The parameters in the form of Heat, or the mistakes. */
+/** The parameters in the form of Heat, or the mistakes. `showNested` adds the parameters of the nested stacks. */
 export function validate({
   work = new EvaluationWork(),
+  showNested = false,
   ...options
-}: CompileParameters):
+}: CompileParameters & { readonly showNested?: boolean }):
   | { readonly answer: JsonObject; readonly warnings: Mistake[] }
   | { readonly mistakes: Mistake[] } {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
-  const front = withinWork(mistakes, () => {
+  const compiled = withinWork(mistakes, () => {
     const read = readFront({ ...parameters, mistakes, missingAllowed: true });
-    if (read) compileBody({ ...parameters, front: read, mistakes });
-    return read;
+    return read && { front: read, body: compileBody({ ...parameters, front: read, mistakes }) };
   });
-  if (mistakes.any || !front) return { mistakes: mistakes.all() };
+  if (mistakes.any || !compiled?.body) return { mistakes: mistakes.all() };
+  const { front, body } = compiled;
   const groups = sectionNode(front.read, 'parameter_groups');
   const described = Array.from(front.schemas.values(), (schema): [string, Json] => {
     // Heat shows a value that the user gave, not one that is only a default.
@@ -37,10 +39,30 @@ export function validate({
       Description: front.read.description,
       Parameters: toRecord(described),
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
+      ...(showNested && describeNested(body)),
       Environment: withEverySection(maskHidden(front.environment.merged, front.schemas)),
     },
     warnings: mistakes.warnings(),
   };
+}
+
+/** The nested stacks by resource. Heat shows no values of their parameters. */
+function describeNested({ nested, writtenTypes }: Body): JsonObject {
+  if (nested.size === 0) return {};
+  const described = Array.from(nested, ([name, { file, body }]): [string, Json] => {
+    const parameters = Array.from(body.schemas.values(), (schema): [string, Json] => [
+      schema.name,
+      describeParameter(schema, undefined),
+    ]);
+    const part = {
+      Type: writtenTypes.get(name) ?? file,
+      Description: body.plan.description,
+      Parameters: toRecord(parameters),
+      ...describeNested(body),
+    };
+    return [name, part];
+  });
+  return { NestedParameters: toRecord(described) };
 }
 
 const names: Record<ParameterType, string> = {

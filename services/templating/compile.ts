@@ -56,7 +56,7 @@ async function keep(
   };
 }
 
-export function validateTemplate(parameters: CompileParameters): JsonObject {
+export function validateTemplate(parameters: CompileParameters & { showNested: boolean }): JsonObject {
   const validated = validate(parameters);
   if ('mistakes' in validated) throw refused(validated.mistakes);
   const { answer, warnings } = validated;

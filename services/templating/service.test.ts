@@ -144,6 +144,31 @@ describe('the templating service', () => {
     });
   });
 
+  it('describes the parameters of nested stacks in the form of Heat when the client asks for them', async () => {
+    const inside = (resources: string) =>
+      `heat_template_version: 2018-08-31\nparameters: {w: {type: number, default: 0}}\nresources: ${resources}\n`;
+    const files = {
+      'one.yaml': inside('{n: {type: two.yaml, properties: {w: 5}}}'),
+      'two.yaml': inside('{v: {type: OS::Heat::Value, properties: {value: {get_param: w}}}}'),
+    };
+    const asked = questionOf({ template: inside('{n: {type: one.yaml, properties: {w: 1}}}'), files });
+    const validate = (show_nested?: boolean) =>
+      context.bus.request({
+        queue,
+        call: templateValidate,
+        message: context.mint(templateValidate, {
+          data: { ...asked, ...(show_nested !== undefined && { show_nested }) },
+          project,
+        }),
+      });
+    const w = { Type: 'Number', Description: '', NoEcho: 'false', Label: 'w', Default: 0 };
+    const described = { Description: 'No description', Parameters: { w } };
+    expect((await validate(true))['NestedParameters']).toEqual({
+      n: { Type: 'one.yaml', ...described, NestedParameters: { n: { Type: 'two.yaml', ...described } } },
+    });
+    for (const not of [false, undefined]) expect(await validate(not)).not.toHaveProperty('NestedParameters');
+  });
+
   it('knows the types that a provider announced, and refuses another provider for the same types', async () => {
     const announce = (provider: string, description: string) =>
       context.mint(providerAnnounced, {

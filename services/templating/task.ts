@@ -2,7 +2,7 @@
  * Compiles and validates user templates. The same code runs in a worker and, for small tasks, in the service's thread.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { CompileNestedQuestion, CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/templating.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
@@ -10,7 +10,8 @@ import { readQuestion, type Rules, type Sources } from './question.ts';
 
 export type Task = Rules &
   (
-    | { readonly kind: 'compile' | 'validate'; readonly question: CompileQuestion }
+    | { readonly kind: 'compile'; readonly question: CompileQuestion }
+    | { readonly kind: 'validate'; readonly question: ValidateQuestion }
     | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
   );
 
@@ -21,6 +22,7 @@ export function createTasks(sources: Sources): (task: Task, work: EvaluationWork
       return compileNestedAndStore({ ...(await nested.read(task.question, task)), work }, sources);
     }
     const read = await readQuestion(task.question, { ...task, ...sources });
-    return task.kind === 'compile' ? compileAndStore({ ...read, work }, sources) : validateTemplate({ ...read, work });
+    if (task.kind === 'compile') return compileAndStore({ ...read, work }, sources);
+    return validateTemplate({ ...read, work, showNested: task.question.show_nested === true });
   };
 }

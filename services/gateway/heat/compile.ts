@@ -30,11 +30,15 @@ export interface Compiler {
   ): Promise<Accepted>;
   /** @param about `keeps` retains omitted fields (PATCH). Otherwise the request replaces everything (PUT). */
   again(wanted: StackRequest, about: { stack: StackView; keeps: boolean; gone: AbortSignal }): Promise<Accepted>;
-  validate(wanted: StackRequest, about: { project: string; gone: AbortSignal }): Promise<JsonObject>;
+  /** @param about `showNested` describes the parameters of the nested stacks, too. */
+  validate(
+    wanted: StackRequest,
+    about: { project: string; showNested: boolean; gone: AbortSignal },
+  ): Promise<JsonObject>;
 }
 
 export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
-  const about = (question: CompileQuestion, signal: AbortSignal) => ({
+  const about = <Q extends CompileQuestion>(question: Q, signal: AbortSignal) => ({
     data: sealGiven(question, secrets),
     project: question.project,
     compiles: true as const,
@@ -56,8 +60,11 @@ export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
       };
       return compile(question, gone);
     },
-    validate(wanted, { project, gone }) {
-      const question = toQuestion(wanted, { project, stackName: 'validated', stackId: '' });
+    validate(wanted, { project, showNested, gone }) {
+      const question = {
+        ...toQuestion(wanted, { project, stackName: 'validated', stackId: '' }),
+        ...(showNested && { show_nested: true }),
+      };
       return ask('templating', templateValidate, about(question, gone));
     },
   };

@@ -35,6 +35,16 @@ const follow = async (method: string, path: string, body?: unknown): Promise<Htt
   return gateway.call(method, first.headers.get('location') ?? '', body);
 };
 
+it.each([
+  ['?show_nested=True', true],
+  ['?show_nested=false', false],
+  ['', false],
+])('validate%s describes nested stacks: %s', async (query, isNested) => {
+  const { json } = await gateway.call('POST', `${root}/validate${query}`, { template });
+  expect(json).toHaveProperty('Parameters');
+  expect('NestedParameters' in json).toBe(isNested);
+});
+
 describe('a stack', () => {
   it('is created with 201, a Location and only its id and link', async () => {
     const { status, headers, json } = await create('made');

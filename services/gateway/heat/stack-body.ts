@@ -253,7 +253,7 @@ export function requireTemplate({ template }: StackRequest): void {
 }
 
 /** Seals all values from the client before they are sent, because only the template shows which of them are secret. */
-export function sealGiven(question: CompileQuestion, secrets: Secrets): CompileQuestion {
+export function sealGiven<Q extends CompileQuestion>(question: Q, secrets: Secrets): Q {
   return {
     ...question,
     environments: question.environments.map((environment) => secrets.seal(environment)),

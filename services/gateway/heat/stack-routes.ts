@@ -105,11 +105,10 @@ function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
 
 function validateRoute(scope: FastifyInstance, { compiler }: StackRouteParts): void {
   scope.post('/:project/validate', async (request, reply) => {
-    // Like Heat, require a boolean, although nested templates are always shown here.
-    queryBoolean(request, 'show_nested');
+    const showNested = queryBoolean(request, 'show_nested') ?? false;
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
-    return compiler.validate(wanted, { project: projectOf(request), gone: clientGone(reply) });
+    return compiler.validate(wanted, { project: projectOf(request), showNested, gone: clientGone(reply) });
   });
 }
 

@@ -255,6 +255,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     answer(context, templateValidate, async ({ data }) => ({
       Description: `checked for ${data.project}`,
       Parameters: {},
+      ...(data.show_nested && { NestedParameters: {} }),
     })),
     answer(context, resourceTypeList, async () => ({
       types: [
