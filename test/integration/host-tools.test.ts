@@ -1,4 +1,4 @@
-/** Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet and Podman. */
+/** Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet, Podman and podman-compose. */
 import { execFile, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const bin = join(directory, 'venv/bin');
 let missing: string | undefined;
 
 /** Salt does not name what it needs, so its imports are listed here. */
-const packages = ['ansible-core==2.17.14', 'salt==3007.9', 'os-apply-config==14.0.1'];
+const packages = ['ansible-core==2.17.14', 'salt==3007.9', 'os-apply-config==14.0.1', 'podman-compose==1.6.0'];
 const importedBySalt = [
   'tornado',
   'distro',
@@ -86,6 +86,35 @@ function apply(
   return { status, stdout, stderr, output };
 }
 
+/** An image with busybox, for Podman, and the environment that Podman needs. Skips the test where no container runs. */
+function containers(context: TestContext): { image: string; env: Record<string, string> } {
+  need(context, 'podman');
+  const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
+  if (busybox === undefined) return context.skip('the package busybox-static is not installed');
+  // Limits that a user may set, because some machines forbid Podman's own.
+  const settings = join(directory, 'containers.conf');
+  writeFileSync(settings, '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n');
+  process.env['CONTAINERS_CONF'] ??= settings;
+  mkdirSync(join(directory, 'image/bin'), { recursive: true });
+  copyFileSync(busybox, join(directory, 'image/bin/busybox'));
+  const image = 'localhost/anneal-test:1';
+  const imported = spawnSync('/bin/sh', ['-c', `tar -C ${join(directory, 'image')} -c . | podman import - ${image}`]);
+  const tried = spawnSync('podman', ['run', '--rm', '--net=host', image, '/bin/busybox', 'true'], { encoding: 'utf8' });
+  if (imported.status !== 0 || tried.status !== 0)
+    return context.skip(`Podman runs no container here: ${tried.stderr.trim()}`);
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => /^(HOME|CONTAINERS_\w+|XDG_\w+)$/.test(entry[0]) && entry[1] !== undefined,
+    ),
+  );
+  return { image, env };
+}
+
+const running = (label: string): string[] =>
+  spawnSync('podman', ['ps', '--filter', `label=${label}`, '--format', '{{.Names}}'], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean);
+
 describe('a real program under its tool', () => {
   it('Ansible gets the inputs as variables and leaves an output', (context) => {
     needPython(context);
@@ -146,31 +175,7 @@ describe('a real program under its tool', () => {
   });
 
   it('Podman keeps a container, replaces a changed one, and keeps the old one when the new one fails', (context) => {
-    need(context, 'podman');
-    const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((file) => existsSync(file));
-    if (busybox === undefined) return context.skip('the package busybox-static is not installed');
-    // Limits that a user may set, because some machines forbid Podman's own.
-    const settings = join(directory, 'containers.conf');
-    writeFileSync(settings, '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n');
-    process.env['CONTAINERS_CONF'] ??= settings;
-    mkdirSync(join(directory, 'image/bin'), { recursive: true });
-    copyFileSync(busybox, join(directory, 'image/bin/busybox'));
-    const imported = spawnSync('/bin/sh', [
-      '-c',
-      `tar -C ${join(directory, 'image')} -c . | podman import - localhost/anneal-test:1`,
-    ]);
-    const image = 'localhost/anneal-test:1';
-    const tried = spawnSync('podman', ['run', '--rm', '--net=host', image, '/bin/busybox', 'true'], {
-      encoding: 'utf8',
-    });
-    if (imported.status !== 0 || tried.status !== 0)
-      return context.skip(`Podman runs no container here: ${tried.stderr.trim()}`);
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(
-        (entry): entry is [string, string] =>
-          /^(HOME|CONTAINERS_\w+|XDG_\w+)$/.test(entry[0]) && entry[1] !== undefined,
-      ),
-    );
+    const { image, env } = containers(context);
     const kept = (seconds: string): unknown => ({
       web: {
         image,
@@ -179,16 +184,13 @@ describe('a real program under its tool', () => {
         healthy_within: 5,
       },
     });
-    const running = (): string[] =>
-      spawnSync('podman', ['ps', '--filter', 'label=anneal.name=web', '--format', '{{.Names}}'], { encoding: 'utf8' })
-        .stdout.split('\n')
-        .filter(Boolean);
+    const web = 'anneal.name=web';
     try {
       expect(apply('container', kept('1000'), { env })).toMatchObject({ status: 0 });
-      const [first] = running();
+      const [first] = running(web);
       expect(apply('container', kept('1000'), { env }).stdout).toBe('web: unchanged\n');
       expect(apply('container', kept('2000'), { env })).toMatchObject({ status: 0 });
-      const second = running();
+      const second = running(web);
       expect(second).toHaveLength(1);
       expect(second).not.toContain(first);
       const failed = apply('container', { web: { image, net: 'host', command: ['/bin/busybox', 'false'] } }, { env });
@@ -196,10 +198,39 @@ describe('a real program under its tool', () => {
         status: 1,
         stderr: expect.stringContaining('the old one, if any, runs') as string,
       });
-      expect(running()).toEqual(second);
+      expect(running(web)).toEqual(second);
     } finally {
       apply('container', {}, { env, action: 'DELETE' });
     }
-    expect(running()).toEqual([]);
+    expect(running(web)).toEqual([]);
+  });
+
+  it('podman-compose starts the services of a Compose file, changes and removes them', (context) => {
+    needPython(context);
+    const { image, env } = containers(context);
+    const compose = (port: string) => ({
+      web: {
+        image,
+        network_mode: 'host',
+        environment: { PORT: port },
+        command: ['/bin/busybox', 'sh', '-c', `trap 'exit 0' TERM; /bin/busybox sleep 1000 & wait`],
+      },
+    });
+    const project = 'io.podman.compose.project=anneal-compose-test';
+    const options = { project: 'anneal-compose-test' };
+    const environmentOf = (name = ''): string =>
+      spawnSync('podman', ['inspect', name, '--format', '{{.Config.Env}}'], { encoding: 'utf8' }).stdout;
+    try {
+      for (const port of ['1', '2']) {
+        const { status, stdout, stderr } = apply('compose', compose(port), { env, options });
+        expect(status, stdout + stderr).toBe(0);
+        const names = running(project);
+        expect(names).toHaveLength(1);
+        expect(environmentOf(names[0])).toContain(`PORT=${port}`);
+      }
+    } finally {
+      apply('compose', compose('2'), { env, options, action: 'DELETE' });
+    }
+    expect(running(project)).toEqual([]);
   });
 });
