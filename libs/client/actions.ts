@@ -167,7 +167,7 @@ function snapshotActions(
     async snapshots({ stack }) {
       const what = `list the snapshots of ${stack}`;
       const body = await connection.json({ service, path: `${await at(stack)}/snapshots`, what });
-      return readList(snapshotSchema, 'snapshots', body, what);
+      return readList({ snapshots: snapshotSchema }, body, what);
     },
     async snapshot({ stack, name }) {
       const what = `take a snapshot of ${stack}`;

@@ -46,7 +46,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });
-      return readList(serviceRowSchema, 'services', body, what);
+      return readList({ services: serviceRowSchema }, body, what);
     },
   };
 }

@@ -122,7 +122,7 @@ export async function openConnection(login: Login, options: { signal?: AbortSign
       if (typeof value === 'object') for (const item of value) target.searchParams.append(name, item);
       else target.searchParams.set(name, String(value));
     }
-    return reach(what, url, target, {
+    return reach({ what, root: url }, target, {
       method: method ?? 'GET',
       headers: {
         accept: 'application/json',
@@ -171,11 +171,11 @@ async function authenticate(input: {
   const what = `log in at ${root}`;
   const response =
     'token' in login
-      ? await reach(what, root, new URL(`${identity}/auth/tokens`), {
+      ? await reach({ what, root }, new URL(`${identity}/auth/tokens`), {
           headers: { 'x-auth-token': login.token, 'x-subject-token': login.token },
           ...(signal && { signal }),
         })
-      : await reach(what, root, new URL(`${identity}/auth/tokens`), {
+      : await reach({ what, root }, new URL(`${identity}/auth/tokens`), {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(passwordRequest(login)),
@@ -207,7 +207,7 @@ const passwordRequest = ({ username, password, project, userDomain, projectDomai
 });
 
 /** `fetch` with an error that says that the gateway was not reached, instead of `fetch failed`. */
-async function reach(what: string, root: string, url: URL, init: RequestInit): Promise<Response> {
+async function reach({ what, root }: { what: string; root: string }, url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {

@@ -23,7 +23,7 @@ export function contextsOf(connection: GatewayConnection): ContextCalls {
     async list({ stack, signal } = {}) {
       const what = 'list the contexts';
       const body = await connection.json({ service, path: '/contexts', query: { stack }, what, signal });
-      return readList(contextViewSchema, 'contexts', body, what);
+      return readList({ contexts: contextViewSchema }, body, what);
     },
     async show({ context }) {
       const what = `show the context ${context}`;

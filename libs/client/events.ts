@@ -67,7 +67,7 @@ export function eventsOf(connection: GatewayConnection): Events {
       const body = await connection.json({ service, path: '/events', query: { ...query(filter), limit, after }, what });
       const { gap } = read(z.object({ gap: eventGapSchema.optional() }), body, what);
       if (gap) onGap?.(gap);
-      return readList(envelopeSchema, 'events', body, what);
+      return readList({ events: envelopeSchema }, body, what);
     },
     async *follow({ signal, onOpen, onGap, after, ...filter }) {
       const what = 'follow the events';
@@ -115,7 +115,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
     async list() {
       const what = 'list the subscriptions';
       const body = await connection.json({ service, path: '/subscriptions', what });
-      return readList(subscriptionViewSchema, 'subscriptions', body, what);
+      return readList({ subscriptions: subscriptionViewSchema }, body, what);
     },
     async show({ id }) {
       const what = `show the subscription ${id}`;
@@ -127,7 +127,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
     async deliveries({ id }) {
       const what = `list the deliveries of ${id}`;
       const body = await connection.json({ service, path: `${pathOf(id)}/deliveries`, what });
-      return readList(deliveryViewSchema, 'deliveries', body, what);
+      return readList({ deliveries: deliveryViewSchema }, body, what);
     },
     async replay({ id, delivery }) {
       const what = `replay the delivery ${delivery}`;

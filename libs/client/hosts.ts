@@ -66,7 +66,7 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
     async list({ where, signal } = {}) {
       const what = 'list the hosts';
       const body = await connection.json({ service, path: '/hosts', query: { where }, what, signal });
-      return readList(hostViewSchema, 'hosts', body, what);
+      return readList({ hosts: hostViewSchema }, body, what);
     },
     async show({ host }) {
       const what = `show the host ${host}`;
@@ -137,7 +137,7 @@ export function deploymentsOf(connection: GatewayConnection): Deployments {
     async list({ host, stack, config } = {}) {
       const what = 'list the deployments';
       const body = await connection.json({ service, path: '/deployments', query: { host, stack, config }, what });
-      return readList(deploymentViewSchema, 'deployments', body, what);
+      return readList({ deployments: deploymentViewSchema }, body, what);
     },
     async storeConfig(body) {
       await connection.call({ service, path: '/configs', method: 'POST', body, what: 'store the config' });
@@ -145,7 +145,7 @@ export function deploymentsOf(connection: GatewayConnection): Deployments {
     async run(body) {
       const what = `run the config on ${body.hosts.length} hosts`;
       const answer = await connection.json({ service, path: '/deployments', method: 'POST', body, what });
-      return readList(deploymentViewSchema, 'deployments', answer, what);
+      return readList({ deployments: deploymentViewSchema }, answer, what);
     },
     async delete({ deployment }) {
       const path = `/deployments/${encodeURIComponent(deployment)}`;

@@ -51,7 +51,7 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
       for (;;) {
         const query = { provision_state: state, limit: pageSize, marker: nodes.at(-1)?.uuid };
         const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });
-        const page = readList(nodeSchema, 'nodes', body, what);
+        const page = readList({ nodes: nodeSchema }, body, what);
         nodes.push(...page);
         if (page.length < pageSize) return nodes;
       }

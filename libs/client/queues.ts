@@ -45,8 +45,7 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
     async list({ signal } = {}) {
       const what = 'list the queues';
       return readList(
-        queueRowSchema,
-        'queues',
+        { queues: queueRowSchema },
         await connection.json({ service, path: '/queues', what, signal }),
         what,
       );
@@ -69,7 +68,11 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
     async peek({ queue, limit }) {
       const what = `peek at the queue ${queue}`;
       const path = `/queues/${encodeURIComponent(queue)}/messages`;
-      return readList(peekedSchema, 'messages', await connection.json({ service, path, query: { limit }, what }), what);
+      return readList(
+        { messages: peekedSchema },
+        await connection.json({ service, path, query: { limit }, what }),
+        what,
+      );
     },
     watch: ({ queue, signal }) =>
       followStream({
@@ -88,7 +91,7 @@ export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
     async list({ queue, limit } = {}) {
       const what = 'list the dead letters';
       const body = await connection.json({ service, path: '/dead-letters', query: { queue, limit }, what });
-      return readList(deadLetterSchema, 'dead_letters', body, what);
+      return readList({ dead_letters: deadLetterSchema }, body, what);
     },
     async show({ id }) {
       const what = `show the dead letter ${id}`;

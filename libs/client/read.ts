@@ -13,7 +13,11 @@ export function read<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
   throw new AnnealError('Defect', `Could not ${what}: unexpected response from the gateway (${places.join('; ')}).`);
 }
 
-/** `{ "<key>": [...] }`, the form of every list. */
-export function readList<T>(schema: z.ZodType<T>, key: string, body: unknown, what: string): T[] {
-  return read(z.object({ [key]: z.array(schema) }), body, what)[key] ?? [];
+/**
+ * The rows of a list. Every list is an object with one field; `form` names it and has the schema of a row.
+ * @throws AnnealError Defect that names the wrong places
+ */
+export function readList<T>(form: Readonly<Record<string, z.ZodType<T>>>, body: unknown, what: string): T[] {
+  const lists = Object.entries(form).map(([field, row]) => [field, z.array(row)] as const);
+  return Object.values(read(z.object(Object.fromEntries(lists)), body, what)).flat();
 }

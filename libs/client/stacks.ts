@@ -250,7 +250,7 @@ function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stac
         what,
         signal,
       });
-      return readList(stackRowSchema, 'stacks', body, what);
+      return readList({ stacks: stackRowSchema }, body, what);
     },
     async resources({ stack, detail, depth, signal }) {
       const what = `list the resources of ${stack}`;
@@ -262,7 +262,7 @@ function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stac
         what,
         signal,
       });
-      return readList(resourceSchema, 'resources', body, what);
+      return readList({ resources: resourceSchema }, body, what);
     },
     async events({ stack, resource, limit, marker, descending }) {
       const what = `list the events of ${stack}`;
@@ -273,7 +273,7 @@ function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stac
         query: { limit, marker, sort_dir: descending ? 'desc' : 'asc', resource_name: resource },
         what,
       });
-      return readList(stackEventRowSchema, 'events', body, what);
+      return readList({ events: stackEventRowSchema }, body, what);
     },
   };
 }

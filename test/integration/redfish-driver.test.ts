@@ -127,7 +127,9 @@ describe('the Redfish driver with the lab', () => {
   it('names node, address and answer in every refusal', async () => {
     const lost = new RedfishMachine(http, { access: access(), systemId: 'nowhere', signal });
     await expect(lost.power()).rejects.toThrow(/node n1 .*no system nowhere; it has \/redfish\/v1\/Systems\/machine-1/);
-    const refused = http.send(access(), 'PATCH', '/redfish/v1/Systems/machine-1', {
+    const refused = http.send(access(), {
+      method: 'PATCH',
+      path: '/redfish/v1/Systems/machine-1',
       body: { Boot: { BootSourceOverrideTarget: 'Tape' } },
       signal,
     });

@@ -44,7 +44,7 @@ export async function followStack(parameters: {
   const stopped = AbortSignal.any([signal, streaming.signal]);
   const nudge = createNudge();
   // The stream is optional (F1): without it, a read per second still shows everything.
-  const stream = watch(client, stackId, stopped, nudge.ring).catch(() => undefined);
+  const stream = watch(client, stackId, { signal: stopped, ring: nudge.ring }).catch(() => undefined);
   let marker = parameters.after;
   try {
     for (;;) {
@@ -110,7 +110,11 @@ function emptyWhenGone<T>(error: unknown): T[] {
   throw error;
 }
 
-async function watch(client: Client, stackId: string, signal: AbortSignal, ring: () => void): Promise<void> {
+async function watch(
+  client: Client,
+  stackId: string,
+  { signal, ring }: { signal: AbortSignal; ring: () => void },
+): Promise<void> {
   for await (const { data } of client.events.follow({ types: ['stack.#', 'resource.#', 'deployment.#'], signal })) {
     if (typeof data === 'object' && data !== null && 'stack_id' in data && data.stack_id === stackId) ring();
   }

@@ -67,13 +67,13 @@ export function renderTree(parameters: {
   const { stack, resources, now, colors } = parameters;
   const lines: { left: string; type: string; state: string; time: string; note: string }[] = [];
   const { outermost, byStack } = splitByStack(resources);
-  const add = (node: TreeNode, indent: string, branch: string, mark: (mood: Mood) => string): void => {
+  const add = (node: TreeNode, indent: string, branch: string): void => {
     const { resource } = node;
     const inside = byStack.get(nestedIdOf(resource) ?? '') ?? [];
     const { shown, more } = worthShowing(inside, resource);
     const mood = resource.resource_status.startsWith('INIT') ? 'idle' : moodOf(resource.resource_status);
     lines.push({
-      left: `${colors.dim(indent + branch)}${mark(mood)} ${resource.resource_name}`,
+      left: `${colors.dim(indent + branch)}${markOf(mood, colors)} ${resource.resource_name}`,
       type: resource.resource_type,
       state: stateText(resource.resource_status),
       time: timeOf(resource, now),
@@ -82,7 +82,7 @@ export function renderTree(parameters: {
     const deeper = indent + (branch === '' ? '' : branch === '└─ ' ? '   ' : '│  ');
     const below = [...shown, ...node.children];
     for (const [index, child] of below.entries()) {
-      add(child, deeper, index === below.length - 1 && more === 0 ? '└─ ' : '├─ ', mark);
+      add(child, deeper, index === below.length - 1 && more === 0 ? '└─ ' : '├─ ');
       if (index === shown.length - 1 && more > 0) {
         const closing = node.children.length === 0 ? '└─ ' : '├─ ';
         lines.push({
@@ -97,7 +97,7 @@ export function renderTree(parameters: {
   };
   const roots = layoutTree(outermost);
   for (const [index, root] of roots.entries()) {
-    add(root, '', index === roots.length - 1 ? '└─ ' : '├─ ', (mood) => markOf(mood, colors));
+    add(root, '', index === roots.length - 1 ? '└─ ' : '├─ ');
   }
   const width = (pick: (line: (typeof lines)[number]) => string): number =>
     Math.max(0, ...lines.map((line) => visibleLength(pick(line))));

@@ -152,28 +152,30 @@ describe('the virtual drive', () => {
   it('of the system is used, else that of a manager; a drive for floppies is not', async () => {
     const floppy = drive('floppy', { MediaTypes: ['Floppy'] });
     const first = controller(media(floppy, drive('cd')));
-    await insertImage(first, own, url, refused);
+    await insertImage(first, own, { url, refused });
     expect(first.posted).toEqual(['/media/cd/insert']);
     const second = controller({ ...media(drive('cd')), '/manager': own });
-    await insertImage(second, { Links: { ManagedBy: [link('/manager')] } }, url, refused);
+    await insertImage(second, { Links: { ManagedBy: [link('/manager')] } }, { url, refused });
     expect(second.posted).toEqual(['/media/cd/insert']);
-    await expect(insertImage(controller(media(floppy)), own, url, refused)).rejects.toThrow('neither HTTP boot nor');
+    await expect(insertImage(controller(media(floppy)), own, { url, refused })).rejects.toThrow(
+      'neither HTTP boot nor',
+    );
   });
 
   it('keeps the same image, and loses another one first', async () => {
     const same = controller(media(drive('cd', { Inserted: true, Image: url })));
-    await insertImage(same, own, url, refused);
+    await insertImage(same, own, { url, refused });
     expect(same.posted).toEqual([]);
     const other = controller(media(drive('cd', { Inserted: true, Image: 'http://other' })));
-    await insertImage(other, own, url, refused);
+    await insertImage(other, own, { url, refused });
     expect(other.posted).toEqual(['/media/cd/eject', '/media/cd/insert']);
     const disconnected = controller(media(drive('cd', { Inserted: true, Image: url, ConnectedVia: 'NotConnected' })));
-    await expect(insertImage(disconnected, own, url, refused)).rejects.toThrow('accepted the image');
+    await expect(insertImage(disconnected, own, { url, refused })).rejects.toThrow('accepted the image');
     expect(disconnected.posted).toEqual(['/media/cd/insert']);
   });
 
   it('that reports success and does nothing is refused', async () => {
-    await expect(insertImage(controller(media(drive('cd')), true), own, url, refused)).rejects.toThrow(
+    await expect(insertImage(controller(media(drive('cd')), true), own, { url, refused })).rejects.toThrow(
       'it accepted the image but the drive contains null',
     );
     const full = controller(media(drive('cd', { Inserted: true, Image: url })), true);

@@ -29,7 +29,11 @@ interface SessionState {
   opening: Promise<void> | undefined;
 }
 
+/** One request to a controller, and how far to try it. */
 export interface Sending {
+  readonly method: Method;
+  /** With or without the query; joined to the address of the controller. */
+  readonly path: string;
   readonly body?: unknown;
   readonly etag?: string | undefined;
   readonly signal: AbortSignal;
@@ -64,15 +68,14 @@ export class RedfishHttp {
   }
 
   /** @throws BmcError. Refusals that the caller can answer with another request have `details.status`. */
-  async send(access: Access, method: Method, path: string, sending: Sending): Promise<RedfishAnswer> {
-    const url = new URL(path, access.address);
+  async send(access: Access, sending: Sending): Promise<RedfishAnswer> {
     const signal = AbortSignal.any([sending.signal, this.#closing.signal]);
     const tries = sending.tries ?? this.#tries;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#once(access, method, url, { ...sending, signal });
+        return await this.#once(access, { ...sending, signal });
       } catch (error) {
-        if (attempt >= tries || !mayRepeat(error, method)) throw error;
+        if (attempt >= tries || !mayRepeat(error, sending.method)) throw error;
         const pause = Math.min(2_000, 150 * 2 ** attempt) * (0.5 + Math.random() / 2);
         await sleep(Math.min(error.retryAfterMs ?? pause, 5_000), undefined, { signal }).catch(() => {
           throw error;
@@ -81,11 +84,13 @@ export class RedfishHttp {
     }
   }
 
-  async #once(access: Access, method: Method, url: URL, sending: Sending): Promise<RedfishAnswer> {
-    let answer = await this.#exchange(access, method, url, sending);
+  async #once(access: Access, sending: Sending): Promise<RedfishAnswer> {
+    const { method } = sending;
+    const url = new URL(sending.path, access.address);
+    let answer = await this.#exchange(access, sending);
     if (answer.status === 401 && (await this.#session(access, sending.signal))?.token !== undefined) {
       this.#forget(access);
-      answer = await this.#exchange(access, method, url, sending);
+      answer = await this.#exchange(access, sending);
     }
     if (answer.status < 300) return answer;
     // A BMC may quote the request in its answer.
@@ -103,7 +108,8 @@ export class RedfishHttp {
     });
   }
 
-  async #exchange(access: Access, method: Method, url: URL, { body, etag, signal }: Sending): Promise<RedfishAnswer> {
+  async #exchange(access: Access, { method, path, body, etag, signal }: Sending): Promise<RedfishAnswer> {
+    const url = new URL(path, access.address);
     const session = await this.#session(access, signal);
     const headers: Record<string, string> = {
       accept: 'application/json',

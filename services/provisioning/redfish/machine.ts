@@ -138,7 +138,7 @@ export class RedfishMachine {
       }
     }
     const { body: system } = await this.system();
-    await insertImage(this, system, url, (why) => this.#refused(why));
+    await insertImage(this, system, { url, refused: (why) => this.#refused(why) });
     await this.#setBoot(overrideTo(boot, 'Cd'));
     return 'media';
   }
@@ -237,7 +237,7 @@ export class RedfishMachine {
 
   #send(method: 'GET' | 'POST' | 'PATCH', path: string, sending: { body?: unknown; etag?: string | undefined } = {}) {
     const { access, signal, tries } = this.#options;
-    return this.#http.send(access, method, path, { ...sending, signal, tries });
+    return this.#http.send(access, { ...sending, method, path, signal, tries });
   }
 
   #identityIn(body: Body): Identity {

@@ -46,8 +46,7 @@ const isEmpty = (drive: Body): boolean => drive['Inserted'] !== true || drive['C
 export async function insertImage(
   client: Client,
   system: Body,
-  url: string,
-  refused: (why: string) => AnnealError,
+  { url, refused }: { url: string; refused: (why: string) => AnnealError },
 ): Promise<void> {
   const [drive] = await drives(client, system);
   const insert = drive && actionOf(drive, 'InsertMedia');

@@ -139,8 +139,8 @@ export class Turns<W extends WaitingRequest> {
     const share = this.#shareOf(request);
     if (sent) {
       share.inFlight += 1;
-      add(this.#projects, project, urgent, 1);
-      add(this.#queues, queue, urgent, 1);
+      add(this.#projects, project, { urgent, by: 1 });
+      add(this.#queues, queue, { urgent, by: 1 });
       return;
     }
     // A new stack goes behind the stacks that already wait.
@@ -157,8 +157,8 @@ export class Turns<W extends WaitingRequest> {
     const share = this.#shareOf(request);
     if (sent) {
       share.inFlight -= 1;
-      add(this.#projects, project, urgent, -1);
-      add(this.#queues, queue, urgent, -1);
+      add(this.#projects, project, { urgent, by: -1 });
+      add(this.#queues, queue, { urgent, by: -1 });
     } else {
       const lane = share.stacks.get(stack);
       lane?.waiting.delete(resource);
@@ -212,7 +212,7 @@ function hasRoom(count: Count | undefined, urgent: boolean, limit: number): bool
   return count.all < limit && (urgent || count.all - count.urgent < limit - reserveOf(limit));
 }
 
-function add(counts: Map<string, Count>, key: string, urgent: boolean, by: 1 | -1): void {
+function add(counts: Map<string, Count>, key: string, { urgent, by }: { urgent: boolean; by: 1 | -1 }): void {
   const count = kept(counts, key, () => ({ all: 0, urgent: 0 }));
   count.all += by;
   if (urgent) count.urgent += by;

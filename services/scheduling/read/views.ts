@@ -165,20 +165,24 @@ function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParame
 /** Conditions that are listed only while they are true. */
 function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDocument): Condition[] {
   const found: Condition[] = [];
-  const add = (type: string, reason: string, message: string, at = since): void => {
-    found.push({ type, status: 'True', reason, message, since: at });
+  const add = (condition: Omit<Condition, 'status' | 'since'> & { since?: string }): void => {
+    found.push({ status: 'True', since, ...condition });
   };
   if (hook) {
     const until = hook.deadline === null ? '' : `, at the latest until ${hook.deadline}`;
-    add('Waiting', 'Hook', `It waits at ${hook.name}${until}.`, hook.since);
+    add({ type: 'Waiting', reason: 'Hook', message: `It waits at ${hook.name}${until}.`, since: hook.since });
   }
-  if (skipped !== null) add('Skipped', 'TakenAsItIs', 'It failed, and an operator accepted it as it is.');
+  if (skipped !== null) {
+    const message = 'It failed, and an operator accepted it as it is.';
+    add({ type: 'Skipped', reason: 'TakenAsItIs', message });
+  }
   if (drift.length > 0) {
-    add(
-      'Drifted',
-      'DiffersFromApplied',
-      `The object differs from the template in ${drift.map(({ property }) => property).join(', ')}.`,
-    );
+    const names = drift.map(({ property }) => property).join(', ');
+    add({
+      type: 'Drifted',
+      reason: 'DiffersFromApplied',
+      message: `The object differs from the template in ${names}.`,
+    });
   }
   return found;
 }
