@@ -432,6 +432,9 @@ export const configCreate = call('config.create', 'Store a config. A config neve
     ),
     outputs: z.array(ioSchema.extend({ error_output: z.boolean().nullish() })),
     options: jsonObject,
+    forget: z.boolean().optional().meta({
+      description: 'Delete it by itself some time after the last deployment that runs it.',
+    }),
   }),
   answer: configViewSchema,
 });
@@ -536,6 +539,9 @@ export const deploymentCreate = call('deployment.create', 'Run a stored config o
     action: hostActionSchema,
     seconds: z.number().int().positive().max(2_592_000).optional().meta({
       description: 'Time limit of the whole deployment, waiting included. Absent: one day.',
+    }),
+    forget: z.boolean().optional().meta({
+      description: 'Delete it by itself some time after its end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
     }),
     ended: z.object({ status: endedStatus, reason: z.string() }).optional().meta({
       description: 'Records a deployment that ran elsewhere; the host need not exist and receives nothing.',

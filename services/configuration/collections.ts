@@ -144,6 +144,8 @@ export interface ConfigurationResource extends WithOutbox {
   readonly parent?: string | null;
   /** For the run of a context's config: its version and config, and the request for the context that it began under. */
   readonly round?: { readonly key: string; readonly fence: number };
+  /** When the service deletes it by itself, in milliseconds. Absent: never. */
+  readonly forget_at?: number;
   /** Time of the delete, in milliseconds. The document is kept for a while, so that a late create is recognised. */
   readonly removed_at: number | null;
 }
@@ -193,6 +195,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['config_id', 'project'] },
         { fields: ['unsent'] },
         { fields: ['removed_at'] },
+        { fields: ['forget_at'] },
         { fields: ['parent'] },
       ],
     }),

@@ -109,6 +109,7 @@ export const configurationService = defineService({
       outputs,
       outputBytes: settings.outputBytes,
       outputKeepMs: settings.outputKeep * 1000,
+      runKeepMs: settings.runKeep * 1000,
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
       queueTimeoutMs: settings.queueTimeout * 1000,
       popLeaseSeconds: settings.popLease,

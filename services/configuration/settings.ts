@@ -70,6 +70,13 @@ export const configurationSettings = defineSettings({
       'Seconds that the stored streams of a run stay readable, from their last byte. Outputs stay as long as their deployment.',
     cost: 'A higher value takes more of the store.',
   },
+  runKeep: {
+    env: 'ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS',
+    schema: z.coerce.number().int().min(60).max(315_360_000).default(604_800),
+    meaning:
+      'Seconds that the deployments of `anneal run` (POST /api/v1/deployments) and their configs stay readable after their time limit. Deployments of stacks and of the API of Heat stay until they are deleted.',
+    cost: 'A higher value takes more of the store, and makes the list of deployments longer.',
+  },
   projectQueues: {
     env: 'ANNEAL_CONFIGURATION_PROJECT_QUEUES',
     schema: whole(10_000),

@@ -42,6 +42,7 @@ export async function createConfig(context: NewRunContext, message: Envelope<Con
       status: null,
       host_id: null,
       run_id: null,
+      ...(data.forget === true && { forget_at: context.queues.now() + context.runKeepMs }),
       removed_at: null,
       outbox: [],
       unsent: false,

@@ -8,6 +8,8 @@ import { claimTimer } from '../queues/hand-out.ts';
 import { hostQueue } from '../queues/names.ts';
 import { sweepOutputs, type StoredOutputContext } from '../output/stored-output.ts';
 import { expireRun } from './expire.ts';
+import { forgetRuns } from './forget.ts';
+import type { NewRunContext } from './new-run.ts';
 
 const sweepEveryMs = 30_000;
 /** How long a removed resource is remembered, so that a late request is recognised as late. */
@@ -19,7 +21,7 @@ const textOf = (data: Json, key: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-export type DueContext = HostMessageContext & StoredOutputContext;
+export type DueContext = HostMessageContext & StoredOutputContext & Pick<NewRunContext, 'runKeepMs'>;
 
 export async function fire(context: DueContext, timer: Timer): Promise<void> {
   const [kind] = timer.id.split(':');
@@ -67,6 +69,7 @@ async function sweep(context: DueContext): Promise<void> {
   });
   const { resources } = context.collections;
   const before = context.queues.now() - rememberRemovedMs;
+  await forgetRuns({ ...context, now: context.queues.now() });
   const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });
   await resources.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
   await armSweep(context);

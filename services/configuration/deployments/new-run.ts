@@ -26,6 +26,8 @@ import { checkLimits, runSeconds } from './time-limit.ts';
 
 export interface NewRunContext extends RunContext {
   readonly deploymentTimeoutMs: number;
+  /** How long deployments and configs to forget stay after their time limit. */
+  readonly runKeepMs: number;
 }
 type Request = Envelope<ResourceRequest>;
 

@@ -77,6 +77,7 @@ async function newDeployment(
     host_id: host?.id ?? data.host,
     run_id: null,
     config_id: data.config,
+    ...(data.forget === true && { forget_at: context.queues.now() + limitMs(data) + context.runKeepMs }),
     removed_at: null,
     outbox: [],
     unsent: false,
@@ -89,10 +90,12 @@ async function newDeployment(
     return { ...base, deployment, status };
   }
   if (!host) throw noHost(data.host);
-  const seconds = data.seconds ?? dayMs / 1000;
-  const deadline = new Date(context.queues.now() + seconds * 1000).toISOString();
+  const deadline = new Date(context.queues.now() + limitMs(data)).toISOString();
   return runOf(context, base, { host, target, action: data.action, deadline, before: null, version: 1 });
 }
+
+/** The time limit of a deployment without a stack. */
+const limitMs = ({ seconds }: DeploymentCreate): number => (seconds === undefined ? dayMs : seconds * 1000);
 
 const noHost = (host: string): AnnealError =>
   new AnnealError(

@@ -48,13 +48,17 @@ function writes(ask: Ask): Endpoint[] {
       answer: configViewSchema,
       handle: ({ request, body }) => {
         const project = projectOf(request);
-        return ask('configuration', configCreate, { project, data: { ...body, project, inputs: [], outputs: [] } });
+        return ask('configuration', configCreate, {
+          project,
+          data: { ...body, project, inputs: [], outputs: [], forget: true },
+        });
       },
     }),
     endpoint({
       method: 'POST',
       path: '/deployments',
-      summary: 'Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment.',
+      summary:
+        'Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. They are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
       status: 201,
       body: newDeployments,
       answer: z.object({ deployments: z.array(deploymentViewSchema) }),
@@ -64,7 +68,16 @@ function writes(ask: Ask): Endpoint[] {
           hosts.map((host) => {
             const id = derivedId(`deployment:${project}:${config}:${host}`);
             const limit = seconds === undefined ? {} : { seconds };
-            const data = { id, project, host, config, input_values: {}, action: 'CREATE' as const, ...limit };
+            const data = {
+              id,
+              project,
+              host,
+              config,
+              input_values: {},
+              action: 'CREATE' as const,
+              forget: true,
+              ...limit,
+            };
             return ask('configuration', deploymentCreate, { project, data });
           }),
         );
