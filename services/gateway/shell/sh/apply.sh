@@ -56,18 +56,12 @@ send_new() {
   file=$dir/$1
   eval "at=\$at_$1 off=\$off_$1"
   [ "$off" != full ] && [ -f "$file" ] && [ ! -L "$file" ] || return 1
-  if [ "$off" = unknown ]; then
-    off=$(: | send_piece "$1" 0) || return 2
-    at=${off%full}
-    eval "at_$1=\${at:-0} off_$1=\$off"
-    return 0
-  fi
   # A shorter file was trimmed: what is in it now follows what was sent.
   longer "$file" "$((at - 1))" || at=0
   longer "$file" "$at" || return 1
   now=$(tail -c "+$((at + 1))" "$file" 2>/dev/null | head -c 65536 | send_piece "$1" "$off") || return 2
-  : >"$dir/sent"
   [ "$now" = full ] || at=$((at + now - off))
+  printf '%s %s\n' "$at" "$now" >"$dir/sent.$1"
   eval "at_$1=\$at off_$1=\$now"
 }
 # Sends all that is new of the streams. The server may be away: $1 attempts for each.
@@ -84,10 +78,13 @@ send_streams() {
     done
   done
 }
+# Another process of this host may have sent a part. The server cuts a piece whose beginning it has.
 begin_streams() {
-  at_stdout=0 at_stderr=0 off_stdout=0 off_stderr=0
-  # Another process of this host may have sent a part.
-  [ ! -e "$dir/sent" ] || off_stdout=unknown off_stderr=unknown
+  for stream in stdout stderr; do
+    at=0 off=0
+    [ -e "$dir/sent.$stream" ] && read -r at off <"$dir/sent.$stream"
+    eval "at_$stream=\${at:-0} off_$stream=\${off:-0}"
+  done
 }
 # Sends the streams while they grow.
 follow() {
@@ -246,7 +243,7 @@ answer() {
 }
 status_known || apply 2>/dev/null
 # The answer carries streams that are short, unless a part of them was sent already.
-if [ -e "$dir/sent" ] || longer "$dir/stdout" 65536 || longer "$dir/stderr" 65536; then
+if [ -e "$dir/sent.stdout" ] || [ -e "$dir/sent.stderr" ] || longer "$dir/stdout" 65536 || longer "$dir/stderr" 65536; then
   begin_streams
   send_streams 8
 fi

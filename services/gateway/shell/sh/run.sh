@@ -38,12 +38,11 @@ watch_config() {
     : >"$dir/$why"
     end_config TERM
     waited=0
-    while [ "$waited" -lt "$grace" ] && { kill -0 "$pid" 2>/dev/null || [ -n "$(marked)" ]; }; do
-      sleep 1
-      waited=$((waited + 1))
+    while kill -0 "$pid" 2>/dev/null || [ -n "$(marked)" ]; do
+      # A process may start another one between the look and the signal, so the signal is repeated.
+      if [ "$waited" -ge "$grace" ]; then end_config KILL; else sleep 1; fi
+      [ "$((waited += 1))" -lt "$((grace + 5))" ] || break
     done
-    # A process may start another one between the look and the signal.
-    for round in 1 2 3; do end_config KILL; [ -n "$(marked)" ] || break; done
     return 0
   done
 }
