@@ -11,7 +11,7 @@ import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUpFunction, takesWritten } from '../functions/table.ts';
-import { hiddenValue, join, listed, type Mistakes, nearestName } from './mistakes.ts';
+import { hiddenValue, join, listed, type MistakeDraft, type Mistakes, nearestName } from './mistakes.ts';
 import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { exactExpression, mapCall, mapExpression, plain } from '@anneal/python/values/exact.ts';
 import { distance } from 'fastest-levenshtein';
@@ -118,7 +118,7 @@ export class Build {
     const found = findInMap(this.#options.mappings, value);
     if ('value' in found) return { kind: 'literal', value: found.value };
     const problem = this.#hides(argument) ? `"Fn::FindInMap" finds nothing under ${hiddenValue}` : found.problem;
-    return this.#refuse('InvalidArguments', `${path}: ${problem}`, path, entry.at);
+    return this.#refuse({ code: 'InvalidArguments', message: `${path}: ${problem}`, path, at: entry.at });
   }
 
   /** Builds a value inside a condition, where only the functions of conditions are allowed. */
@@ -177,12 +177,12 @@ export class Build {
         least === 3
           ? '[condition_name, value_if_true, value_if_false]'
           : '[condition_name, value_if_true, (value_if_false)]';
-      return this.#refuse(
-        'InvalidArguments',
-        `${path}: Arguments to "if" must be of the form: ${form}`,
+      return this.#refuse({
+        code: 'InvalidArguments',
+        message: `${path}: Arguments to "if" must be of the form: ${form}`,
         path,
-        argument.at,
-      );
+        at: argument.at,
+      });
     }
     const [condition = argument, yes = argument, no] = argument.items;
     const verdict = this.conditions.use(condition, join(path, 0));
@@ -202,14 +202,24 @@ export class Build {
     if (!argument) return undefined;
     const source = entry.at;
     if (argument.kind === 'call' && argument.function !== mapCall && takesWritten(name))
-      return this.#refuse('InvalidArguments', `${path}: The arguments of "${name}" must be written out`, path, source);
+      return this.#refuse({
+        code: 'InvalidArguments',
+        message: `${path}: The arguments of "${name}" must be written out`,
+        path,
+        at: source,
+      });
     if (name === 'repeat' && argument.kind === 'map' && !hasWrittenPermutations(argument, this.#options.version))
-      return this.#refuse('InvalidArguments', `${path}: "permutations" must be true or false`, path, source);
+      return this.#refuse({
+        code: 'InvalidArguments',
+        message: `${path}: "permutations" must be true or false`,
+        path,
+        at: source,
+      });
     if (name === 'get_file') return this.#file(argument, path, source);
     const read = name === 'get_context' ? contextRead(argument) : { function: name, arguments: argument };
     if (!read) {
       const message = `${path}: Arguments to "get_context" must be of the form [resource_name, (path), ...]`;
-      return this.#refuse('InvalidArguments', message, path, source);
+      return this.#refuse({ code: 'InvalidArguments', message, path, at: source });
     }
     const call: Expression = {
       kind: 'call',
@@ -272,12 +282,12 @@ export class Build {
           path,
         });
       } else if (argument.kind === 'call' || (argument.kind === 'list' && argument.items[0]?.kind === 'call')) {
-        this.#refuse(
-          'InvalidArguments',
-          `${path}: the name of the resource must be known before anything is created`,
+        this.#refuse({
+          code: 'InvalidArguments',
+          message: `${path}: the name of the resource must be known before anything is created`,
           path,
           at,
-        );
+        });
         return false;
       }
     }
@@ -302,7 +312,7 @@ export class Build {
       return true;
     } catch (error) {
       if (!(error instanceof AnnealError)) throw error;
-      this.#refuse('InvalidArguments', error.message, path, call.source);
+      this.#refuse({ code: 'InvalidArguments', message: error.message, path, at: call.source });
       return false;
     }
   }
@@ -328,10 +338,15 @@ export class Build {
       name = evaluate(argument, this.#options.scope, path);
     } catch (error) {
       if (!(error instanceof AnnealError)) throw error;
-      return this.#refuse('InvalidArguments', error.message, path, at);
+      return this.#refuse({ code: 'InvalidArguments', message: error.message, path, at });
     }
     if (typeof name !== 'string') {
-      return this.#refuse('InvalidArguments', `${path}: Argument to "get_file" must be a string`, path, at);
+      return this.#refuse({
+        code: 'InvalidArguments',
+        message: `${path}: Argument to "get_file" must be a string`,
+        path,
+        at,
+      });
     }
     const content = this.#options.files.get(name);
     if (content !== undefined) return { kind: 'literal', value: content };
@@ -349,7 +364,7 @@ export class Build {
   #refuseFunction(name: string, entry: MappingEntry, place: Place): undefined {
     const path = join(place.path, name);
     const message = `${path}: The function ${name} is not supported in this version of HOT.`;
-    return this.#refuse('UnknownFunction', message, path, entry.at);
+    return this.#refuse({ code: 'UnknownFunction', message, path, at: entry.at });
   }
 
   /**
@@ -373,8 +388,8 @@ export class Build {
     return true;
   }
 
-  #refuse(code: string, message: string, path: string, at: PlanSource | undefined): undefined {
-    this.#options.mistakes.add({ code, message, path, at });
+  #refuse(mistake: MistakeDraft): undefined {
+    this.#options.mistakes.add(mistake);
     return undefined;
   }
 }

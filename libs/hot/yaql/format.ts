@@ -81,7 +81,8 @@ function formatted(value: Value, text: string, machine: YaqlMachine): string {
   if ((spec.type !== '' && spec.type !== 's') || spec.sign !== '' || spec.grouping !== '' || spec.align === '=') {
     return fault(`The format "${text}" is not one of a text`);
   }
-  return padded('', characters(plainText(value)).slice(0, spec.precision).join(''), spec, '<');
+  const body = characters(plainText(value)).slice(0, spec.precision).join('');
+  return padded({ prefix: '', body, natural: '<' }, spec);
 }
 
 function specOf(text: string): Spec {
@@ -115,7 +116,7 @@ function numeric(value: bigint | number, spec: Spec): string {
   const sign = isNegative ? '-' : spec.sign === '-' ? '' : spec.sign;
   const digits = digitsOf(value, spec);
   const [prefix, body] = digits;
-  return padded(sign + prefix, grouped(body, spec), spec, '>');
+  return padded({ prefix: sign + prefix, body: grouped(body, spec), natural: '>' }, spec);
 }
 
 /** Returns the prefix and the digits, without a sign. */
@@ -169,7 +170,11 @@ function grouped(body: string, { grouping }: Spec): string {
   return whole.replace(/\B(?=(?:\d{3})+$)/g, grouping) + rest.join('');
 }
 
-function padded(prefix: string, body: string, { fill, align, width }: Spec, natural: string): string {
+/** `natural`: the side on which the text stays when the specification names none. */
+function padded(
+  { prefix, body, natural }: { prefix: string; body: string; natural: '<' | '>' },
+  { fill, align, width }: Spec,
+): string {
   const room = Math.max(0, width - characters(prefix + body).length);
   const side = align === '' ? natural : align;
   if (side === '=') return prefix + fill.repeat(room) + body;

@@ -85,7 +85,7 @@ function write(page: Page, value: Json, place: Place): void {
     const sorted = entries.toSorted(([a], [b]) => (codePoints(a) < codePoints(b) ? -1 : 1));
     for (const [index, [key, item]] of sorted.entries()) {
       startEntry(page, own, index === 0 && atStart);
-      writeEntry(page, key, item, own);
+      writeEntry(page, [key, item], own);
     }
     return;
   }
@@ -100,7 +100,7 @@ function startEntry(page: Page, indent: number, goesOn: boolean): void {
   else if (page.column < indent) page.write(' '.repeat(indent - page.column));
 }
 
-function writeEntry(page: Page, key: string, item: Json, indent: number): void {
+function writeEntry(page: Page, [key, item]: [string, Json], indent: number): void {
   const isSimple = key !== '' && key.length < 128 && !key.includes('\n');
   if (isSimple) {
     writeText(page, key, { indent: indent + 2, isKey: true });

@@ -70,16 +70,17 @@ export class Moment {
 
   static of(parts: Parts, offset: bigint): Moment {
     const { year, month, day: date, hour: hours, minute, second: seconds, microsecond } = parts;
-    const within = (value: number, least: number, most: number, name: string): void => {
-      if (value < least || value > most) fault(`${name} must be in ${least}..${most}`);
-    };
-    within(year, 1, 9999, 'year');
-    within(month, 1, 12, 'month');
-    within(date, 1, daysIn(year, month), 'day');
-    within(hours, 0, 23, 'hour');
-    within(minute, 0, 59, 'minute');
-    within(seconds, 0, 59, 'second');
-    within(microsecond, 0, 999_999, 'microsecond');
+    for (const [name, least, most] of [
+      ['year', 1, 9999],
+      ['month', 1, 12],
+      ['day', 1, daysIn(year, month)],
+      ['hour', 0, 23],
+      ['minute', 0, 59],
+      ['second', 0, 59],
+      ['microsecond', 0, 999_999],
+    ] as const) {
+      if (parts[name] < least || parts[name] > most) fault(`${name} must be in ${least}..${most}`);
+    }
     const at = new Date(0);
     at.setUTCFullYear(year, month - 1, date);
     at.setUTCHours(hours, minute, seconds);
