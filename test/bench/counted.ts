@@ -9,6 +9,8 @@ export interface Counts {
   documentsRead: number;
   messages: number;
   events: number;
+  /** Questions to other services. */
+  calls: number;
 }
 
 export const noCounts = (): Counts => ({
@@ -17,6 +19,7 @@ export const noCounts = (): Counts => ({
   documentsRead: 0,
   messages: 0,
   events: 0,
+  calls: 0,
 });
 
 export function countedStore(store: Store, counts: Counts): Store {
@@ -67,7 +70,10 @@ export function countedBus(bus: Bus, counts: Counts): Bus {
       return bus.publish(events);
     },
     consume: (...given) => bus.consume(...given),
-    request: (parameters) => bus.request(parameters),
+    request: (parameters) => {
+      counts.calls += 1;
+      return bus.request(parameters);
+    },
     reply: (parameters) => bus.reply(parameters),
     subscribe: (...given) => bus.subscribe(...given),
     hold: (...given) => bus.hold(...given),

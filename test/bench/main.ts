@@ -2,12 +2,13 @@
 import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
 import { engineBench } from './engine.ts';
+import { hostsBench } from './hosts.ts';
 import { hotBench } from './hot.ts';
 import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench];
+const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench];
 const usage = `usage: npm run bench -- <name>… [--quick] [--json]\nnames: ${benches.map(({ name }) => name).join(', ')}, all\n`;
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,169 @@
+/**
+ * A host without a machine: speaks the protocol of the agent over one HTTP connection that stays open, and answers
+ * every request at once.
+ */
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** What a host observed of one request. Milliseconds since the epoch. */
+export interface StepSample {
+  readonly queuedAt: number;
+  readonly startedAt: number;
+  readonly answeredAt: number;
+}
+
+export interface FleetTally {
+  /** Hosts whose first message was accepted. */
+  hellos: number;
+  answers: number;
+  /** HTTP requests, refused ones included. */
+  calls: number;
+  refused: number;
+  readonly samples: StepSample[];
+  readonly sockets: Set<Socket>;
+  /** Bytes of connections that have ended. */
+  bytes: number;
+  onChange: () => void;
+}
+
+interface HostOptions {
+  readonly url: string;
+  readonly project: string;
+  readonly id: string;
+  readonly token: string;
+  readonly signal: AbortSignal;
+  readonly tally: FleetTally;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+interface ClaimedMessage {
+  readonly id: string;
+  readonly href: string;
+  readonly body: { readonly id: string; readonly creation_time: string };
+}
+
+const waitSeconds = 30;
+const claim = JSON.stringify({ ttl: 60, grace: 60 });
+const posted = (body: object): string => JSON.stringify({ messages: [{ ttl: 600, body }] });
+
+export class EmulatedHost {
+  readonly #options: HostOptions;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #requests: string;
+  readonly #responses: string;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    const queues = `${options.url}/messaging/v2/queues/host.${options.id}`;
+    this.#requests = `${queues}.requests`;
+    this.#responses = `${queues}.responses`;
+  }
+
+  /** Works until the signal. A failed call is counted and repeated after a pause. */
+  async run(): Promise<void> {
+    const { signal, tally } = this.#options;
+    let said = false;
+    while (!signal.aborted) {
+      try {
+        if (!said) {
+          await this.#post({ hello: true, facts: { kernel: 'Linux', processors: 2 } });
+          said = true;
+          tally.hellos += 1;
+          tally.onChange();
+        }
+        await this.#step();
+      } catch {
+        if (signal.aborted) break;
+        tally.refused += 1;
+        await new Promise((resolve) => void setTimeout(resolve, 500));
+      }
+    }
+    this.#agent.destroy();
+  }
+
+  async #step(): Promise<void> {
+    const { tally } = this.#options;
+    const answer = await this.#call('POST', `${this.#requests}/claims?limit=1&wait=${waitSeconds}`, claim);
+    if (answer.status === 204) return;
+    const [message] = (JSON.parse(answer.body) as { messages: ClaimedMessage[] }).messages;
+    if (!message) return;
+    const startedAt = Date.now();
+    const { id } = message.body;
+    const at = new Date(startedAt).toISOString();
+    await this.#post({ id, progress: 'started', at });
+    await this.#post({
+      id,
+      status_code: 0,
+      stdout: 'done\n',
+      stderr: '',
+      outputs: {},
+      started_at: at,
+      finished_at: at,
+    });
+    tally.samples.push({ queuedAt: Date.parse(message.body.creation_time), startedAt, answeredAt: Date.now() });
+    tally.answers += 1;
+    tally.onChange();
+    await this.#call(
+      'DELETE',
+      `${this.#options.url}${new URL(message.href, this.#options.url).pathname}${new URL(message.href, this.#options.url).search}`,
+    );
+  }
+
+  async #post(body: object): Promise<void> {
+    await this.#call('POST', `${this.#responses}/messages`, posted(body));
+  }
+
+  #call(method: string, url: string, body?: string): Promise<Answer> {
+    const { token, project, id, signal, tally } = this.#options;
+    tally.calls += 1;
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        url,
+        {
+          method,
+          agent: this.#agent,
+          signal,
+          headers: {
+            'X-Auth-Token': token,
+            'X-Project-Id': project,
+            'Client-ID': id,
+            Accept: 'application/json',
+            ...(body !== undefined && {
+              'Content-Type': 'application/json',
+              'Content-Length': Buffer.byteLength(body),
+            }),
+          },
+        },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => (text += chunk));
+          response.once('error', reject);
+          response.once('end', () => {
+            const { statusCode: status = 0, headers } = response;
+            if (status < 300) resolve({ status, headers, body: text });
+            else reject(new Error(`${method} ${url}: ${status} ${text.slice(0, 300)}`));
+          });
+        },
+      );
+      request.once('socket', (socket) => this.#count(socket));
+      request.once('error', reject);
+      request.end(body);
+    });
+  }
+
+  #count(socket: Socket): void {
+    const { tally } = this.#options;
+    if (tally.sockets.has(socket)) return;
+    tally.sockets.add(socket);
+    socket.once('close', () => {
+      tally.sockets.delete(socket);
+      tally.bytes += socket.bytesRead + socket.bytesWritten;
+    });
+  }
+}

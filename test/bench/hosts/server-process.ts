@@ -1,0 +1,98 @@
+/**
+ * All services in one process, for the bench of hosts. The parent asks it over IPC for hosts and for what it has used.
+ * It ends when the parent ends.
+ */
+import { mkdir } from 'node:fs/promises';
+import { configurationService } from '@anneal/configuration/service.ts';
+import { hostCreate } from '@anneal/contracts/configuration.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { gatewayService } from '@anneal/gateway/service.ts';
+import { notificationService } from '@anneal/notification/service.ts';
+import { provisioningService } from '@anneal/provisioning/service.ts';
+import { startServices } from '@anneal/runtime/serve.ts';
+import type { Service, ServiceContext } from '@anneal/runtime/service.ts';
+import { schedulingService } from '@anneal/scheduling/service.ts';
+import { templatingService } from '@anneal/templating/service.ts';
+import { countedBus, countedStore, noCounts, type Counts } from '../counted.ts';
+
+export interface BenchHost {
+  readonly id: string;
+  readonly token: string;
+}
+
+export interface ServerUse extends Counts {
+  /** Processor time of this process since its start. */
+  readonly cpuMicros: number;
+  readonly rss: number;
+}
+
+export type ServerQuestion =
+  | { readonly kind: 'hosts'; readonly project: string; readonly from: number; readonly count: number }
+  | { readonly kind: 'use' };
+export type ServerAnswer =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'hosts'; readonly hosts: readonly BenchHost[] }
+  | ({ readonly kind: 'use' } & ServerUse);
+
+/** Hosts that are created at the same time. */
+const atOnce = 50;
+
+const counts = noCounts();
+let context: ServiceContext | undefined;
+
+const counting = (service: Service): Service => ({
+  ...service,
+  start: (given, settings) => {
+    const counted = { ...given, bus: countedBus(given.bus, counts), store: countedStore(given.store, counts) };
+    context = counted;
+    return service.start(counted, settings);
+  },
+});
+
+async function createHosts({ project, from, count }: { project: string; from: number; count: number }) {
+  const hosts: BenchHost[] = [];
+  for (let first = from; first < from + count; first += atOnce) {
+    const numbers = Array.from({ length: Math.min(atOnce, from + count - first) }, (_, index) => first + index);
+    hosts.push(...(await Promise.all(numbers.map((number) => createOne(project, number)))));
+  }
+  return hosts;
+}
+
+async function createOne(project: string, number: number): Promise<BenchHost> {
+  if (!context) throw new Error('No service has started.');
+  const { bus, mint, newId } = context;
+  const { host, token } = await bus.request({
+    queue: requestsQueue('configuration'),
+    call: hostCreate,
+    message: mint(hostCreate, { project, data: { id: newId(), name: `host${number}`, project } }),
+  });
+  return { id: host.id, token };
+}
+
+function use(): ServerUse {
+  const { user, system } = process.cpuUsage();
+  return { ...counts, cpuMicros: user + system, rss: process.memoryUsage.rss() };
+}
+
+const tell = (answer: ServerAnswer): void => void process.send?.(answer);
+
+const data = process.env['ANNEAL_DATA'] ?? '';
+await mkdir(data, { recursive: true });
+const running = await startServices({
+  services: [
+    templatingService,
+    schedulingService,
+    provisioningService,
+    configurationService,
+    notificationService,
+    gatewayService,
+  ].map((service) => counting(service as Service)),
+  environment: process.env,
+});
+
+process.once('disconnect', () => void running.stop().finally(() => process.exit()));
+process.on('message', (question: ServerQuestion) => {
+  if (question.kind === 'use') tell({ kind: 'use', ...use() });
+  else void createHosts(question).then((hosts) => tell({ kind: 'hosts', hosts }));
+});
+tell({ kind: 'ready' });
