@@ -207,6 +207,12 @@ export type QueueView = z.infer<typeof queueViewSchema>;
 
 const limit = z.number().int().min(1).max(1000);
 
+/** A call by a host. The service refuses it with Unauthorized when the host is gone or has another token by now. */
+const byHost = z
+  .object({ host_id: z.string(), token_hash: z.string() })
+  .optional()
+  .meta({ description: 'The host that calls, with the SHA-256 of its token in hex. Absent for other clients.' });
+
 export const queueCreate = call('queue.create', 'Create a queue, or replace its metadata.', {
   question: inQueue.extend({ metadata: jsonObject.optional() }),
   answer: z.object({ created: z.boolean() }),
@@ -231,6 +237,7 @@ export const queueDelete = call('queue.delete', 'Delete a queue with its message
 export const mostMessageDelay = 900;
 export const queuePost = call('queue.post', 'Put messages at the end of a queue.', {
   question: inQueue.extend({
+    caller: byHost,
     client_id: z.string(),
     messages: z
       .array(
@@ -269,6 +276,7 @@ export const queueMessageDelete = call(
   'Delete or pop messages. A request of a host stays until it is answered; until then it is only hidden for a time.',
   {
     question: inQueue.extend({
+      caller: byHost,
       ids: z.array(z.string()).optional(),
       pop: z.number().int().min(1).max(20).optional(),
       purge: z.boolean().optional().meta({ description: 'Every message of the queue.' }),
@@ -283,6 +291,7 @@ export const queueClaim = call(
   'Claim messages for a time. The queue of a host hands out one message at a time, in order.',
   {
     question: inQueue.extend({
+      caller: byHost,
       ttl: z.number().int(),
       grace: z.number().int(),
       limit: limit.optional(),
@@ -305,7 +314,12 @@ export const queueClaimShow = call('queue.claim.show', 'Read a claim and its mes
   answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
 });
 export const queueClaimRenew = call('queue.claim.renew', 'Renew a claim; its time starts again now.', {
-  question: inQueue.extend({ claim_id: z.string(), ttl: z.number().int(), grace: z.number().int().optional() }),
+  question: inQueue.extend({
+    caller: byHost,
+    claim_id: z.string(),
+    ttl: z.number().int(),
+    grace: z.number().int().optional(),
+  }),
   answer: z.object({}),
 });
 export const queueClaimRelease = call('queue.claim.release', 'Release a claim and its messages.', {

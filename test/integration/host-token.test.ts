@@ -46,6 +46,19 @@ const claim = async (url: string, token: string, wait = 0): Promise<number> => {
   await response.arrayBuffer();
   return response.status;
 };
+/** The statuses of the other calls of an agent: an answer, a heartbeat, a removal. */
+const calls = (url: string, token: string): Promise<number[]> => {
+  const queues = `${url}/messaging/v2/queues/host.h1`;
+  const headers = { 'x-auth-token': token, 'content-type': 'application/json' };
+  const hello = JSON.stringify({ messages: [{ ttl: 60, body: { hello: true } }] });
+  return Promise.all(
+    [
+      fetch(`${queues}.responses/messages`, { method: 'POST', headers, body: hello }),
+      fetch(`${queues}.requests/claims/none`, { method: 'PATCH', headers, body: '{"ttl": 60}' }),
+      fetch(`${queues}.requests/messages/none`, { method: 'DELETE', headers }),
+    ].map(async (call) => (await call).status),
+  );
+};
 const claims = (token: string): Promise<number[]> => Promise.all(urls.map((url) => claim(url, token)));
 
 it('a host token stops working in every gateway at once when it is renewed or its host is deleted', async () => {
@@ -54,7 +67,10 @@ it('a host token stops working in every gateway at once when it is renewed or it
   const message = context.mint(hostTokenRenew, { data: { host: 'h1' } });
   const { token } = await context.bus.request({ queue, call: hostTokenRenew, message });
   expect(await claims(old)).toEqual([401, 401]);
+  // The gateways remember the old token, so only the configuration service can refuse these.
+  for (const url of urls) expect(await calls(url, old)).toEqual([401, 401, 401]);
   expect(await claims(token)).toEqual([204, 204]);
+  for (const url of urls) expect(await calls(url, token)).toEqual([201, 404, 204]);
 
   await context.bus.request({ queue, call: hostDelete, message: context.mint(hostDelete, { data: { id: 'h1' } }) });
   expect(await claims(token)).toEqual([401, 401]);

@@ -119,6 +119,8 @@ export async function renewToken(
     ...withToken(context, token),
   }));
   if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted in the meantime.`);
+  // Ends the waits of clients that hold the old token.
+  await context.queues.wake(hostQueue(renewed, 'requests'));
   return { host: renewed, token };
 }
 
@@ -145,10 +147,26 @@ export async function livingHost({ collections }: HostContext, id: string): Prom
 export async function authenticateHost(context: HostContext, token: string): Promise<HostDocument> {
   const [host] = await context.collections.hosts.find({ where: { token_hash: hostTokenHash(token) }, limit: 1 });
   if (!host || host.status === 'deleting') {
-    throw new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
+    throw strangeToken();
   }
   return host;
 }
+
+/**
+ * Refuses a call by a host whose token is not current. It costs nothing, because the call reads the host anyway.
+ * @throws AnnealError Unauthorized
+ */
+export function requireCurrent(
+  host: HostDocument | null,
+  caller: { readonly host_id: string; readonly token_hash: string } | undefined,
+): void {
+  if (!caller) return;
+  const isCurrent = host?.id === caller.host_id && host.token_hash === caller.token_hash;
+  if (!isCurrent || host.status === 'deleting') throw strangeToken();
+}
+
+const strangeToken = (): AnnealError =>
+  new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
 
 /** Records a contact: the host asked for work or sent a message, perhaps with facts. */
 export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {

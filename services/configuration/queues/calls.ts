@@ -6,7 +6,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
-import { hearOf } from '../hosts/host.ts';
+import { hearOf, requireCurrent } from '../hosts/host.ts';
 import { handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
 import { collectMessage } from '../collectors/collect.ts';
 import { handOut, recordContact, watchClaimed } from './hand-out.ts';
@@ -81,6 +81,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
     answer(service, contract.queuePost, async ({ id, data }) => {
       refusePost(data.messages, queues.limits);
       const queue = named(await resolve(data, 'write'));
+      requireCurrent(queue.host, data.caller);
       const messages = data.messages.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
       await post(context, queue, data.client_id, messages);
       return { ids: messages.map((message) => message.id) };
@@ -96,6 +97,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
     }),
     answer(service, contract.queueMessageDelete, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
+      requireCurrent(queue.host, data.caller);
       if (data.pop !== undefined) {
         await contact(queue);
         if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
@@ -121,6 +123,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
     }),
     answer(service, contract.queueClaim, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
+      requireCurrent(queue.host, data.caller);
       await contact(queue);
       const claim_id = repeatableId('claim', id);
       const { ttl, grace } = data;
@@ -152,6 +155,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
     }),
     answer(service, contract.queueClaimRenew, async ({ data }) => {
       const queue = await resolve(data, 'read');
+      requireCurrent(queue.host, data.caller);
       await contact(queue);
       await renewClaim(queues, { ...data, queue });
       return {};

@@ -3,10 +3,13 @@
  * that the configuration service knows. Hosts and signallers may use only routes that are explicitly open to them. A
  * token without a project may use only the identity API.
  *
- * A1 Every request of a host, and every check of a waiting host, asks the configuration service about its token. Every
- *    gateway therefore refuses the token at once after a renewal or after the host's deletion. Only refusals are
- *    cached.
+ * A1 Every request of a host has its token checked by the configuration service. Every gateway therefore refuses the
+ *    token at once after a renewal or after the host's deletion.
+ * A2 The gateway remembers which host a token belonged to. It trusts its memory only for routes whose call carries the
+ *    hash of the token (`ofHost`), because the configuration service checks the hash in that call, and answers
+ *    Unauthorized. All other routes ask first.
  */
+import { createHash } from 'node:crypto';
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
@@ -31,6 +34,7 @@ export interface HostCaller {
   readonly project: string;
   readonly requestsQueue: string;
   readonly responsesQueue: string;
+  readonly tokenHash: string;
 }
 
 /** A client with a grant to signal one resource. */
@@ -52,16 +56,19 @@ declare module 'fastify' {
     public?: boolean;
     /** Hosts may use it too. */
     hosts?: boolean;
+    /** Its calls carry the hash of a host's token, which the configuration service checks (A2). */
+    checksHost?: boolean;
     /** Signallers may use it too, for the resource that their grant is for. */
     signallers?: boolean;
   }
 }
 
-export type Authenticate = (token: string) => Promise<Caller | undefined>;
+/** `remembered`: a host that the gateway remembers will do, because the call that follows checks its token (A2). */
+export type Authenticate = (token: string, options?: { remembered?: boolean }) => Promise<Caller | undefined>;
 
 /** How long an unknown token stays cached. Short, because the token of a new host may become valid at any moment. */
 const strangerCacheMs = 2_000;
-const mostCached = 20_000;
+const mostCached = 50_000;
 
 export function createAuthenticate({
   tokens,
@@ -85,24 +92,40 @@ export function createAuthenticate({
     }
   };
 
-  return async (text) => {
+  const known = new Map<string, HostCaller>();
+  const rememberHost = (token: string, host: HostCaller): void => {
+    known.delete(token);
+    known.set(token, host);
+    if (known.size > mostCached) {
+      const [oldest] = known.keys();
+      if (oldest !== undefined) known.delete(oldest);
+    }
+  };
+
+  return async (text, { remembered = false } = {}) => {
     if (text.length > 4096) return undefined;
+    const host = remembered ? known.get(text) : undefined;
+    if (host) return host;
     const grant = readSignalToken(secrets, text);
     if (grant) return { kind: 'signaller', name: grant.resource_name, project: grant.project, grant };
     if ((strangers.get(text) ?? 0) > now()) return undefined;
     const token = await tokens.find(text);
     if (token) return { kind: 'user', name: adminUser.name, project: token.project_id, token };
     try {
-      const host = await ask('configuration', hostAuthenticate, { data: { token: text } });
-      return {
+      const found = await ask('configuration', hostAuthenticate, { data: { token: text } });
+      const caller: HostCaller = {
         kind: 'host',
-        id: host.host_id,
-        name: host.name,
-        project: host.project,
-        requestsQueue: host.requests_queue,
-        responsesQueue: host.responses_queue,
+        id: found.host_id,
+        name: found.name,
+        project: found.project,
+        requestsQueue: found.requests_queue,
+        responsesQueue: found.responses_queue,
+        tokenHash: createHash('sha256').update(text).digest('hex'),
       };
+      rememberHost(text, caller);
+      return caller;
     } catch (error) {
+      known.delete(text);
       if (error instanceof AnnealError && ['Unauthorized', 'NotFound', 'Forbidden'].includes(error.code)) {
         rememberStranger(text);
         return undefined;
@@ -121,7 +144,7 @@ export function requireToken(
   scope.addHook('onRequest', async (request) => {
     const { config } = request.routeOptions;
     if (config.public === true || options.skip?.(request)) return;
-    const caller = await authenticated(request, authenticate);
+    const caller = await authenticated(request, authenticate, { remembered: config.checksHost === true });
     if (caller.project === null && options.unscoped !== true) throw withoutProject();
     if (caller.kind === 'host' && config.hosts !== true) {
       throw new AnnealError(
@@ -137,11 +160,20 @@ export function requireToken(
 }
 
 /** The current caller by token. @throws AnnealError Unauthorized, also for a token that is no longer valid. */
-export async function authenticated(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
+export async function authenticated(
+  request: FastifyRequest,
+  authenticate: Authenticate,
+  options?: { remembered?: boolean },
+): Promise<Caller> {
   const token = request.headers['x-auth-token'];
-  const caller = typeof token === 'string' && token !== '' ? await authenticate(token) : undefined;
+  const caller = typeof token === 'string' && token !== '' ? await authenticate(token, options) : undefined;
   if (!caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
   return caller;
+}
+
+/** The part of a call by which the configuration service checks the token of a host (A2). Empty for other callers. */
+export function ofHost(caller: Caller): { caller?: { host_id: string; token_hash: string } } {
+  return caller.kind === 'host' ? { caller: { host_id: caller.id, token_hash: caller.tokenHash } } : {};
 }
 
 const withoutProject = (): AnnealError =>

@@ -18,7 +18,7 @@ import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../http/body.ts';
-import { authenticated, callerOf, type HostCaller } from '../identity/caller.ts';
+import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/caller.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claim.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
 import { reportRun, withBytesStored } from './report.ts';
@@ -48,6 +48,9 @@ const renewFields = z.object({
 const answerFields = z.object({ claim: z.string().optional(), message: z.string().min(1) });
 const clientFields = z.object({ client: z.string().max(64).optional() });
 
+/** The calls whose first effect is a call that carries the hash of the token (`ofHost`). */
+const checkedCalls = new Set(['next', 'started', 'renew', 'hello']);
+
 export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
   scope.register(multipart, {
     limits: {
@@ -67,7 +70,10 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
     renew: async ({ host, fields }) => {
       const { claim, ttl } = read(renewFields, fields);
       const { project, requestsQueue: queue } = host;
-      await options.ask('configuration', queueClaimRenew, { project, data: { project, queue, claim_id: claim, ttl } });
+      await options.ask('configuration', queueClaimRenew, {
+        project,
+        data: { ...ofHost(host), project, queue, claim_id: claim, ttl },
+      });
       return undefined;
     },
     answer: (call) => answer(options, call),
@@ -82,7 +88,7 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
       const fields = formTexts(parts);
       // From here on the request is one of the host, as if it had sent its token in the header.
       request.headers['x-auth-token'] = fields.get('token') ?? request.headers['x-auth-token'] ?? '';
-      request.caller = await authenticated(request, options.authenticate);
+      request.caller = await authenticated(request, options.authenticate, { remembered: checkedCalls.has(name) });
       const host = callerOf(request);
       if (host.kind !== 'host') {
         throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
@@ -110,7 +116,7 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
   const response = await withBytesStored(options, { host, parts, response: toResponse(fields) });
   await post(options, host, response as unknown as Json);
   const { project, requestsQueue: queue } = host;
-  const data = { project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
+  const data = { ...ofHost(host), project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
   await options.ask('configuration', queueMessageDelete, { project, data }).catch((error: unknown) => {
     // The service deletes an answered request too. A claim that ran out does not change that.
     if (!(error instanceof AnnealError) || !['NotFound', 'Forbidden'].includes(error.code)) throw error;
@@ -119,11 +125,11 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
   options.wakeups.wake(queueKey(project, queue));
 }
 
-async function post(
-  { ask }: DoorOptions,
-  { id, project, responsesQueue: queue }: HostCaller,
-  body: Json,
-): Promise<undefined> {
+async function post({ ask }: DoorOptions, host: HostCaller, body: Json): Promise<undefined> {
+  const { id, project, responsesQueue: queue } = host;
   const messages = [{ body, ttl: answerSeconds }];
-  await ask('configuration', queuePost, { project, data: { project, queue, client_id: id, messages } });
+  await ask('configuration', queuePost, {
+    project,
+    data: { ...ofHost(host), project, queue, client_id: id, messages },
+  });
 }

@@ -3,12 +3,13 @@ import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/configuration
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { objectBody } from '../http/body.ts';
-import { callerOf } from '../identity/caller.ts';
+import { callerOf, ofHost } from '../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { bodiesOf } from './bodies.ts';
 import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf, type QueueRequestLimits } from './limits.ts';
+import { checkedHosts, hosts } from './message-paths.ts';
 import { sendScript } from '../shell/send-script.ts';
 
 export interface ClaimRouteOptions extends ClaimOptions {
@@ -16,7 +17,6 @@ export interface ClaimRouteOptions extends ClaimOptions {
   limits: QueueRequestLimits;
 }
 
-const hosts = { config: { hosts: true } } as const;
 const shellScript = 'text/x-shellscript';
 
 export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions): void {
@@ -25,7 +25,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
   const one = `${all}/:claim`;
   const bodies = bodiesOf(dialect, limits);
 
-  scope.post(all, hosts, async (request, reply) => {
+  scope.post(all, checkedHosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     // A host that claims again has lost its first claim. Without a Client-ID it counts as one program, known by its
     // host id.
@@ -70,7 +70,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     };
   });
 
-  scope.patch<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
+  scope.patch<{ Params: { claim: string } }>(one, checkedHosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     const body = objectBody(request);
     const { ttl, grace } = bodies.claim(body);
@@ -78,6 +78,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
       project: access.project,
       data: {
         ...access,
+        ...ofHost(callerOf(request)),
         claim_id: request.params.claim,
         ttl,
         ...(body['grace'] !== undefined && { grace }),

@@ -1,17 +1,18 @@
 /**
  * Claims messages, and waits for them (the long poll of hosts).
  *
- * C1 The event of the queue wakes a waiting client. It also polls from time to time, because claims expire without an
- *    event.
+ * C1 The event of the queue wakes a waiting client. It also polls from time to time, because the claims of users' queues
+ *    expire without an event. The queue of a host has a timer for its claims, so a waiting host costs nothing.
  * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
  * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
- * C4 A client whose token was revoked during its wait gets no message.
+ * C4 A client whose token was revoked during its wait gets no message: a user's token is checked again, a host's token
+ *    with every claim. A renewal wakes the host.
  */
 import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { authenticated, type Authenticate } from '../identity/caller.ts';
+import { authenticated, callerOf, ofHost, type Authenticate } from '../identity/caller.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
 import type { QueueAccess } from './access.ts';
 import { waitOf } from './limits.ts';
@@ -26,6 +27,8 @@ export interface ClaimOptions {
 
 /** How long a waiting client may miss an expired claim. */
 const lookAgainMs = 5_000;
+/** The same for a host, in case that its event was lost. */
+const hostLooksAgainMs = 30_000;
 
 export interface WantedClaim {
   ttl: number;
@@ -46,6 +49,8 @@ export async function claimWithin(
   { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
 ): Promise<ClaimAnswer | undefined> {
   const { ask, authenticate, wakeups, maxWaitSeconds, stopping } = options;
+  const caller = callerOf(request);
+  const lookMs = caller.kind === 'host' ? hostLooksAgainMs : lookAgainMs;
   const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
@@ -55,16 +60,16 @@ export async function claimWithin(
   const listener = wakeups.listen(queueKey(access.project, access.queue));
   try {
     for (;;) {
-      const claimed = await claimNow(ask, access, wanted);
+      const claimed = await claimNow(ask, access, { ...wanted, ...ofHost(caller) });
       if (claimed && gone.signal.aborted) {
         await returnClaim(ask, access, claimed.id); // C2
         return undefined;
       }
       const left = end - performance.now();
       if (claimed || left <= 0 || signal.aborted) return claimed;
-      await listener.next(Math.min(left, lookAgainMs), signal); // C1
+      await listener.next(Math.min(left, lookMs), signal); // C1
       if (signal.aborted) return undefined;
-      await authenticated(request, authenticate); // C4
+      if (caller.kind !== 'host') await authenticated(request, authenticate); // C4
     }
   } finally {
     listener.close();
@@ -75,7 +80,7 @@ export async function claimWithin(
 async function claimNow(
   ask: Ask,
   { project, queue }: QueueAccess,
-  wanted: WantedClaim,
+  wanted: WantedClaim & ReturnType<typeof ofHost>,
 ): Promise<ClaimAnswer | undefined> {
   try {
     const { claim_id: id, messages } = await ask('configuration', queueClaim, {

@@ -4,24 +4,25 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryValue } from '../http/body.ts';
-import { callerOf } from '../identity/caller.ts';
+import { callerOf, ofHost } from '../identity/caller.ts';
 import { queueFor, type QueueAccess } from './access.ts';
 import { bodiesOf } from './bodies.ts';
 import { idsOf, popOf } from './limits.ts';
-import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
+import { allMessages, checkedHosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
 import { zaqarError } from './wording.ts';
 
 export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
-  scope.delete<MessagePath>(oneMessage, hosts, async (request, reply) => {
+  scope.delete<MessagePath>(oneMessage, checkedHosts, async (request, reply) => {
     const claim = queryValue(request, 'claim_id');
     await remove(ask, queueFor(request, 'take'), {
+      ...ofHost(callerOf(request)),
       ids: [request.params.message],
       ...(claim !== undefined && { claim_id: claim }),
     });
     return reply.code(204).send();
   });
 
-  scope.delete(allMessages, hosts, async (request, reply) => {
+  scope.delete(allMessages, checkedHosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     const ids = idsOf(request, limits);
     const pop = popOf(request, limits);
@@ -31,7 +32,11 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
     }
     if (pop !== undefined) {
       const caller = callerOf(request);
-      const { messages } = await remove(ask, access, { pop, ...(caller.kind === 'host' && { host_id: caller.id }) });
+      const { messages } = await remove(ask, access, {
+        ...ofHost(caller),
+        pop,
+        ...(caller.kind === 'host' && { host_id: caller.id }),
+      });
       return reply.send({
         messages: messages.map(({ id, age, ttl, body, claim_id, claim_count }) => ({
           id,
@@ -47,7 +52,7 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
       throw invalid('The request should have either "ids" or "pop" parameter in the request, to be able to delete.');
     }
     const claim = queryValue(request, 'claim_ids')?.split(',', 1)[0] ?? queryValue(request, 'claim_id');
-    await remove(ask, access, { ids, ...(claim !== undefined && { claim_id: claim }) });
+    await remove(ask, access, { ...ofHost(callerOf(request)), ids, ...(claim !== undefined && { claim_id: claim }) });
     return reply.code(204).send();
   });
 
@@ -64,7 +69,14 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
 const remove = (
   ask: Ask,
   { project, queue }: QueueAccess,
-  data: { ids?: string[]; pop?: number; purge?: boolean; claim_id?: string; host_id?: string },
+  data: {
+    caller?: { host_id: string; token_hash: string };
+    ids?: string[];
+    pop?: number;
+    purge?: boolean;
+    claim_id?: string;
+    host_id?: string;
+  },
 ) =>
   ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
     if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };

@@ -10,6 +10,8 @@ export interface MessagePath {
 }
 /** Config of a route that hosts may call. */
 export const hosts = { config: { hosts: true } } as const;
+/** Config of a route that hosts may call, and whose call carries the hash of the token. */
+export const checkedHosts = { config: { hosts: true, checksHost: true } } as const;
 
 export interface MessageRouteOptions {
   ask: Ask;

@@ -3,14 +3,14 @@ import { queuePost } from '@anneal/contracts/configuration.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { answerOfSignal, signalByGrant } from '../heat/signal.ts';
-import { callerOf } from '../identity/caller.ts';
+import { callerOf, ofHost } from '../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from './access.ts';
 import { bodiesOf, type PostedMessage } from './bodies.ts';
 import { queueHref, type Dialect } from './dialect.ts';
 import { allMessages, type MessageRouteOptions } from './message-paths.ts';
 import { isForm, readResponseForm } from './response-form.ts';
 
-const posters = { config: { hosts: true, signallers: true } } as const;
+const posters = { config: { hosts: true, checksHost: true, signallers: true } } as const;
 
 export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
   const bodies = bodiesOf(dialect, limits);
@@ -26,7 +26,7 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
     const { ids } = await ask('configuration', queuePost, {
       project,
-      data: { project, queue, client_id: posterOf(request, dialect), messages },
+      data: { project, queue, ...ofHost(caller), client_id: posterOf(request, dialect), messages },
     });
     const base = `${queueHref(dialect, queue)}/messages`;
     return reply
