@@ -207,6 +207,9 @@ export type QueueView = z.infer<typeof queueViewSchema>;
 
 const limit = z.number().int().min(1).max(1000);
 
+/** The most requests that a host may take at once. */
+export const mostInBatch = 20;
+
 /** A call by a host. The service refuses it with Unauthorized when the host is gone or has another token by now. */
 const byHost = z
   .object({ host_id: z.string(), token_hash: z.string() })
@@ -288,21 +291,36 @@ export const queueMessageDelete = call(
 );
 export const queueClaim = call(
   'queue.claim',
-  'Claim messages for a time. The queue of a host hands out one message at a time, in order.',
+  'Claim messages for a time. The queue of a host hands out its first requests, in order; one unless `batch` is given.',
   {
     question: inQueue.extend({
       caller: byHost,
       ttl: z.number().int(),
       grace: z.number().int(),
       limit: limit.optional(),
+      batch: z.number().int().min(1).max(mostInBatch).optional().meta({
+        description: 'The most requests of a host to hand out at once. The host runs them in their order.',
+      }),
+      answers: z
+        .array(z.object({ body: json, ttl: z.number().int().positive() }))
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'Messages for the responses queue of the host, which are taken before the claim.' }),
       client_id: z.string().optional().meta({
         description:
           'The claiming client. A host that claims again under the same id has lost its first claim, and gets the message again.',
       }),
     }),
-    answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
+    answer: z.object({
+      claim_id: z.string().nullable(),
+      messages: z.array(queueMessageSchema),
+      answered: z.boolean().optional().meta({ description: 'True when the answers were taken.' }),
+    }),
   },
 );
+export type QueueClaim = z.infer<typeof queueClaim.data>;
+export type QueueClaimed = z.infer<typeof queueClaim.answer>;
 export const queueClaimShow = call('queue.claim.show', 'Read a claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),

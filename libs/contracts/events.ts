@@ -258,7 +258,11 @@ export const subscriptionEvent = {
 export const queueFilled = event(
   'queue.filled',
   'A message can be claimed from a queue.',
-  z.object({ project: z.string(), queue: z.string() }),
+  z.object({
+    project: z.string(),
+    queue: z.string(),
+    aliases: z.array(z.string()).optional().meta({ description: 'Other names of the queue of a host.' }),
+  }),
 );
 /** Wakes clients that follow the event log over HTTP. Not stored. */
 export const eventKept = event('event.kept', 'New events were stored (internal).', z.object({ project: z.string() }));

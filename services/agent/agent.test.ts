@@ -59,7 +59,17 @@ describe('a script', () => {
     });
     await until(() => server.pending === 0, 'the removal of the request');
     expect(server.hellos[0]).toMatchObject({ facts: { hostname: 'web', address: '127.0.1.1' } });
-    expect(server.progress).toEqual([request.id]);
+    expect(Date.parse(response.started_at ?? '')).toBeLessThanOrEqual(Date.parse(response.finished_at ?? ''));
+  });
+
+  it('reports its start when it runs longer than a moment', async () => {
+    const go = join(directory, 'go');
+    const request = scriptRequest(`while [ ! -e ${go} ]; do sleep 0.05; done`);
+    server.offer(request as never);
+    await start();
+    await until(() => server.progress.includes(request.id), 'the report of the start');
+    writeFileSync(go, '');
+    expect(await responseTo(request.id)).toMatchObject({ status_code: 0 });
   });
 
   it('without a first line that names an interpreter is run by sh, in its run folder, without the token', async () => {
@@ -178,11 +188,13 @@ describe('order and repetition', () => {
   });
 
   it('A3: a request to a server that is down, refuses or breaks is repeated until it is answered', async () => {
-    const request = scriptRequest('sleep 0.2');
+    const go = join(directory, 'go');
+    const request = scriptRequest(`while [ ! -e ${go} ]; do sleep 0.05; done`);
     server.offer(request as never);
     await start();
     await until(() => server.progress.length > 0, 'the start of the script');
     await server.stop();
+    writeFileSync(go, '');
     await ended(request.id);
     server.faults = [503, 500, 401, 'drop'];
     await server.start();

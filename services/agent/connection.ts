@@ -41,12 +41,29 @@ export interface ReportAnswer {
   readonly stored: ReadonlyMap<string, { readonly bytes: number; readonly full: boolean }>;
 }
 
+/** The result of a claim. */
+export interface Claimed {
+  /** In the order in which to run them. All have the same claim. */
+  readonly offers: readonly OfferedRequest[];
+  /** True when the server took the answers. */
+  readonly answered: boolean;
+  /** True when the next claim may have answers. An older server would ignore them. */
+  readonly takesAnswers: boolean;
+}
+
 export interface AgentConnection {
-  /** Waits up to `wait` seconds for the next request; undefined when there is none. */
-  claim(options: { wait: number; ttl: number; signal: AbortSignal }): Promise<OfferedRequest | undefined>;
+  /** Hands over answers, then waits up to `wait` seconds for the next requests, at most `batch` of them. */
+  claim(options: {
+    wait: number;
+    ttl: number;
+    batch: number;
+    answers: readonly Json[];
+    signal: AbortSignal;
+  }): Promise<Claimed>;
   renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
   release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
-  post(options: { body: Json; signal: AbortSignal }): Promise<void>;
+  /** Posts messages in their order. */
+  post(options: { bodies: readonly Json[]; signal: AbortSignal }): Promise<void>;
   /**
    * Sends pieces of streams and outputs of a run, and waits up to `wait` seconds for its stop. Repeats are harmless.
    */
@@ -61,6 +78,7 @@ export interface AgentConnection {
 }
 
 const claimAnswer = z.object({
+  answered: z.boolean().default(false),
   messages: z.array(z.object({ id: z.string().optional(), href: z.string(), body: z.unknown() })),
 });
 
@@ -99,28 +117,24 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
   };
 
   return {
-    async claim({ wait, ttl, signal }) {
+    async claim({ wait, ttl, batch, answers, signal }) {
       const response = await call({
         method: 'POST',
+        // An older server hands out `limit` requests at most, and ignores `batch` and `answers`.
         url: `${requests}/claims?limit=1&wait=${wait}`,
-        body: { ttl, grace: 60 },
+        body: { ttl, grace: 60, batch, ...(answers.length > 0 && { answers: answers.map(message) }) },
         signal,
         timeoutMs: wait * 1000 + requestTimeoutMs,
         accept: [200, 201, 204],
       });
+      const takesAnswers = response.headers.has('anneal-takes-answers');
       if (response.status === 204) {
         await response.body?.cancel();
-        return undefined;
+        return { offers: [], answered: false, takesAnswers };
       }
-      const [message] = claimAnswer.parse(await response.json()).messages;
-      if (!message) return undefined;
-      const href = new URL(message.href, base);
-      const message_id = message.id ?? decodeURIComponent(href.pathname.split('/').at(-1) ?? '');
-      const claim_id = href.searchParams.get('claim_id') ?? lastSegment(response.headers.get('location'));
-      const parsed = hostRequestSchema.safeParse(message.body);
-      return parsed.success
-        ? { message_id, claim_id, request: parsed.data }
-        : { message_id, claim_id, request: undefined, mistake: z.prettifyError(parsed.error) };
+      const { messages, answered } = claimAnswer.parse(await response.json());
+      const claimed = lastSegment(response.headers.get('location'));
+      return { offers: messages.map((each) => offerOf(each, { base, claimed })), answered, takesAnswers };
     },
     async renew({ claim_id, ttl, signal }) {
       const url = `${requests}/claims/${encodeURIComponent(claim_id)}`;
@@ -130,9 +144,9 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
       const url = `${requests}/claims/${encodeURIComponent(claim_id)}`;
       await drain(call({ method: 'DELETE', url, signal, accept: [204, 404] }));
     },
-    async post({ body, signal }) {
-      const messages = { messages: [{ ttl: 600, body }] };
-      await drain(call({ method: 'POST', url: `${responses}/messages`, body: messages, signal, accept: [200, 201] }));
+    async post({ bodies, signal }) {
+      const body = { messages: bodies.map(message) };
+      await drain(call({ method: 'POST', url: `${responses}/messages`, body, signal, accept: [200, 201] }));
     },
     async report({ id, pieces, wait, signal }) {
       const url = `${seed.gateway_url.replace(/\/$/, '')}/agent/v1/report?wait=${wait}`;
@@ -149,6 +163,21 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
       await drain(call({ method: 'DELETE', url, signal, accept: [200, 204, 400, 403, 404] }));
     },
   };
+}
+
+const message = (body: Json) => ({ ttl: 600, body });
+
+function offerOf(
+  { id, href, body }: z.infer<typeof claimAnswer>['messages'][number],
+  { base, claimed }: { base: string; claimed: string },
+): OfferedRequest {
+  const url = new URL(href, base);
+  const message_id = id ?? decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
+  const claim_id = url.searchParams.get('claim_id') ?? claimed;
+  const parsed = hostRequestSchema.safeParse(body);
+  return parsed.success
+    ? { message_id, claim_id, request: parsed.data }
+    : { message_id, claim_id, request: undefined, mistake: z.prettifyError(parsed.error) };
 }
 
 /** Sends requests with the token of the host. A refused token is read again, and with a new one the request is repeated. */

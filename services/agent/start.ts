@@ -2,10 +2,13 @@
  * The agent of a host: takes requests in order, one at a time, applies each once, and resends each answer until the
  * server accepts it.
  *
- * A1 One request at a time. The agent asks for the next one after the server accepted the previous answer.
+ * A1 One request at a time, in the order of the server. The agent may take several at once, and hands their answers
+ *    over with its next claim, so that a list of configs costs one round trip. The server takes the answers first.
  * A2 Its death at any line loses nothing and runs nothing twice, because the journal determines the next step.
  * A3 It retries without a limit, because the server may be away for hours.
  * A4 No config stops it: a failure of one request is the result of that request.
+ * A5 It starts a request of a batch only within `startWithinMs` of receiving it, and none after a failed one. It claims
+ *    the others again, so that the server can withdraw them.
  *
  * `stop` leaves a running program to the next agent of the same folder. `kill` simulates a power cut.
  */
@@ -47,6 +50,11 @@ export interface Agent {
   kill(): void;
 }
 
+/** The most requests to take at once. */
+const batch = 10;
+const startWithinMs = 2_000;
+/** A config that runs longer reports its start. The answer of a shorter one does. */
+const reportStartAfterMs = 250;
 /** Answered requests that stay in the journal, with their run folders. */
 const keepAnswered = 200;
 /** Pause after a refusal that only an operator can resolve: an unknown token or queue. */
@@ -117,6 +125,10 @@ class Loop {
   /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
   #running: { run: string; attempt: () => number } | undefined;
+  /** Finished requests whose answers go with the next claim, in their order. */
+  #finished: JournalEntry[] = [];
+  /** Whether the server takes answers with a claim. */
+  #takesAnswers = false;
 
   constructor(parts: { options: AgentOptions; journal: Journal; connection: AgentConnection; signal: AbortSignal }) {
     this.#options = parts.options;
@@ -131,10 +143,17 @@ class Loop {
     for (const entry of this.#journal.open()) await this.#surviving(() => this.#resume(entry));
     for (;;) {
       this.#signal.throwIfAborted();
-      await this.#surviving(async () => {
-        const offer = await this.#nextOffer();
-        if (offer) await this.#take(offer);
-      });
+      await this.#surviving(async () => this.#takeAll(await this.#nextOffers()));
+    }
+  }
+
+  /** A5: runs a batch in its order, as long as it may. */
+  async #takeAll(offers: readonly OfferedRequest[]): Promise<void> {
+    const received = performance.now();
+    for (const [index, offer] of offers.entries()) {
+      const hasFailed = this.#finished.some(({ result }) => result?.status_code !== 0);
+      if (index > 0 && (hasFailed || performance.now() - received > startWithinMs)) return;
+      await this.#take(offer);
     }
   }
 
@@ -179,7 +198,9 @@ class Loop {
 
   async #say(body: Json): Promise<void> {
     try {
-      await this.#withRetries('posting to the server', () => this.#connection.post({ body, signal: this.#signal }));
+      await this.#withRetries('posting to the server', () =>
+        this.#connection.post({ bodies: [body], signal: this.#signal }),
+      );
     } catch (error) {
       // Retrying would block the queue behind it forever. The message stays in the journal and in this log line.
       if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
@@ -187,12 +208,14 @@ class Loop {
     }
   }
 
-  async #nextOffer(): Promise<OfferedRequest | undefined> {
+  async #nextOffers(): Promise<readonly OfferedRequest[]> {
     const wait = this.#options.waitSeconds ?? 30;
     const asked = performance.now();
+    const sent = [...this.#finished];
+    const answers = sent.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
     try {
-      const offer = await untilDone(
-        () => this.#connection.claim({ wait, ttl: this.#claimSeconds, signal: this.#signal }),
+      const { offers, answered, takesAnswers } = await untilDone(
+        () => this.#connection.claim({ wait, ttl: this.#claimSeconds, batch, answers, signal: this.#signal }),
         {
           signal: this.#signal,
           log: this.#options.log,
@@ -200,17 +223,53 @@ class Loop {
           worthwhile: (error) => !(error instanceof RefusedError) || error.status >= 500,
         },
       );
+      this.#takesAnswers = takesAnswers;
+      await (answered ? this.#noteAnswered(sent) : this.#answerAll());
       // Pause when the server answers without waiting, so that the agent does not poll in a tight loop.
-      if (!offer && performance.now() - asked < 500) await sleep(1_000, undefined, { signal: this.#signal });
-      return offer;
+      if (offers.length === 0 && answers.length === 0 && performance.now() - asked < 500) {
+        await sleep(1_000, undefined, { signal: this.#signal });
+      }
+      return offers;
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
+      if (answers.length > 0 && !mayYetSucceed(error)) {
+        // One of them is refused. Each alone is accepted, or refused without an effect on the others.
+        await this.#answerAll();
+        return [];
+      }
       this.#options.log.error(
         { err: error },
         'server refused this host, because its token or queue does not exist; retrying later',
       );
       await sleep(refusedPauseMs * (0.5 + Math.random()), undefined, { signal: this.#signal });
-      return undefined;
+      return [];
+    }
+  }
+
+  /** Posts the answers one by one. */
+  async #answerAll(): Promise<void> {
+    for (const entry of this.#finished.splice(0)) await this.#answer(entry);
+  }
+
+  async #noteAnswered(entries: readonly JournalEntry[]): Promise<void> {
+    this.#finished = this.#finished.filter((entry) => !entries.includes(entry));
+    const { directory } = this.#options;
+    for (const entry of entries) {
+      this.#journal.put({ ...entry, state: 'answered' });
+      await tidyRun(directory, entry.id);
+    }
+    for (const id of this.#journal.trim(keepAnswered)) await removeRun(directory, id);
+  }
+
+  /** Reports the start of a config after the answers to the configs before it. A lost report costs nothing. */
+  async #reportStart(id: string, at: string): Promise<void> {
+    const before = [...this.#finished];
+    const answers = before.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
+    try {
+      await this.#connection.post({ bodies: [...answers, { id, progress: 'started', at }], signal: this.#signal });
+      await this.#noteAnswered(before);
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'progress not posted');
     }
   }
 
@@ -290,6 +349,7 @@ class Loop {
       signal,
     });
     const following = followed.follow();
+    let report: NodeJS.Timeout | undefined;
     try {
       log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applying a config');
       const result = await execute(
@@ -304,11 +364,8 @@ class Loop {
           // Send it once and do not wait for it, because the response reports the same time.
           onStarted: (at) => {
             followed.restarted();
-            reports.push(
-              this.#connection
-                .post({ body: { id: entry.id, progress: 'started', at }, signal: this.#signal })
-                .catch((error: unknown) => log.debug({ err: error }, 'progress not posted')),
-            );
+            clearTimeout(report);
+            report = setTimeout(() => reports.push(this.#reportStart(entry.id, at)), reportStartAfterMs);
           },
           onTool: (tool) => followed.sendOnly(tool.streams),
           stop: followed.stop,
@@ -322,10 +379,13 @@ class Loop {
       await followed.flush(this.#signal);
       const finished: JournalEntry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
       this.#journal.put(finished);
+      clearTimeout(report);
       await Promise.all(reports);
       log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
-      await this.#answer(finished);
+      if (this.#takesAnswers) this.#finished.push(finished);
+      else await this.#answer(finished);
     } finally {
+      clearTimeout(report);
       this.#running = undefined;
       over.abort();
       await Promise.all([heartbeat, following]);
@@ -338,10 +398,7 @@ class Loop {
     await this.#withRetries('removing a request', () =>
       this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
     );
-    this.#journal.put({ ...entry, state: 'answered' });
-    const { directory } = this.#options;
-    await tidyRun(directory, entry.id);
-    for (const id of this.#journal.trim(keepAnswered)) await removeRun(directory, id);
+    await this.#noteAnswered([entry]);
   }
 
   /** Keeps the claim while a program runs. A lost claim does not stop the program, because its answer still counts. */

@@ -53,12 +53,12 @@ import { failNamed, handleRefused, type HostMessageContext } from './hosts/messa
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
 import { queueCallRoutes } from './queues/calls.ts';
-import { findHost } from './queues/names.ts';
+import { limitFirst } from './queues/hand-out.ts';
+import { findHost, type ResolvedQueue } from './queues/names.ts';
 import { keepSending } from '@anneal/runtime/outbox.ts';
 import { openOutputs, type StoredOutputContext } from './output/stored-output.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './deployments/run.ts';
-import { limitWait } from './deployments/run-timer.ts';
 import type { SetAsideContext } from './queues/set-aside.ts';
 import { configurationSettings } from './settings.ts';
 import { handleSignal } from './deployments/signal.ts';
@@ -80,7 +80,7 @@ export const configurationService = defineService({
       serial: new Serial(),
       now: () => service.now().getTime(),
       wake: (queue) => wake(service, queue),
-      onFirst: (message) => limitWait(context, message, queues.now()),
+      onFirst: (message) => limitFirst(context, message),
       limits: {
         queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
         messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
@@ -186,27 +186,10 @@ export const configurationService = defineService({
 });
 
 /** Wakes the HTTP clients that wait at a queue, under each name that the queue of a host has. */
-async function wake(
-  service: ServiceContext,
-  queue: { project: string; name: string; host: { id: string; name: string } | null; role: string | null },
-): Promise<void> {
-  const names =
-    queue.host && queue.role !== null
-      ? [
-          queue.name,
-          `${queue.host.name}.${queue.role}`,
-          ...(queue.role === 'requests' ? [queue.host.name, queue.host.id] : []),
-        ]
-      : [queue.name];
-  await service.bus.publish(
-    names.map((name) =>
-      service.mint(queueFilled, {
-        subject: name,
-        project: queue.project,
-        data: { project: queue.project, queue: name },
-      }),
-    ),
-  );
+async function wake(service: ServiceContext, { project, name: queue, host, role }: ResolvedQueue): Promise<void> {
+  const aliases = host && role ? [`${host.name}.${role}`, ...(role === 'requests' ? [host.name, host.id] : [])] : [];
+  const data = { project, queue, ...(aliases.length > 0 && { aliases }) };
+  await service.bus.publish([service.mint(queueFilled, { subject: queue, project, data })]);
 }
 
 function hostRoutes(context: Context) {

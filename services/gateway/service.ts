@@ -44,7 +44,9 @@ export const gatewayService = defineService({
       [queueFilled.type, eventKept.type, ...contextChanges.map(({ type }) => type)],
       route([
         ...contextChanges.map((change) => on(change, async ({ project }) => wakeups.wake(contextsKey(project ?? '')))),
-        on(queueFilled, async ({ data: { project, queue } }) => wakeups.wake(queueKey(project, queue))),
+        on(queueFilled, async ({ data: { project, queue, aliases = [] } }) => {
+          for (const name of [queue, ...aliases]) wakeups.wake(queueKey(project, name));
+        }),
         on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
       ]),
     );

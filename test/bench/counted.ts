@@ -1,5 +1,6 @@
 /** A bus and a store that count their calls. */
 import type { Bus } from '@anneal/bus/port.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 export interface Counts {
@@ -59,7 +60,8 @@ export function countedStore(store: Store, counts: Counts): Store {
   };
 }
 
-export function countedBus(bus: Bus, counts: Counts): Bus {
+/** `onEvent` is called when an event is durable. */
+export function countedBus(bus: Bus, counts: Counts, onEvent?: (event: Envelope) => void): Bus {
   return {
     send(parameters) {
       counts.messages += parameters.messages.length;
@@ -67,7 +69,8 @@ export function countedBus(bus: Bus, counts: Counts): Bus {
     },
     publish(events) {
       counts.events += events.length;
-      return bus.publish(events);
+      const published = bus.publish(events);
+      return onEvent ? published.then(() => events.forEach(onEvent)) : published;
     },
     consume: (...given) => bus.consume(...given),
     request: (parameters) => {

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bundle, ownEnvironment, repository } from '../e2e/server.ts';
 import { brokerHosts, embeddedHosts, openSite, type HostSite } from './hosts/site.ts';
 import { floorRows } from './hosts/floor.ts';
+import type { ServerUse } from './hosts/server-process.ts';
 import { peerRows } from './hosts/peers.ts';
 import { percentiles, type Bench, type Row } from './report.ts';
-import type { StepSample } from './hosts/emulated-host.ts';
 
 const atOnce = 100;
 const stepsPerHost = 10;
@@ -70,7 +70,7 @@ async function storeConfig(site: HostSite): Promise<string> {
 
 /** Queues `steps` configs on each host, one after the other, and waits for all answers. */
 async function queueSteps(site: HostSite, steps: number): Promise<void> {
-  const answered = site.answered(steps * site.hosts.length, limitMs);
+  const completed = site.completed(steps * site.hosts.length, limitMs);
   for (let step = 0; step < steps; step += 1) {
     const config = await storeConfig(site);
     for (let first = 0; first < site.hosts.length; first += atOnce) {
@@ -78,10 +78,10 @@ async function queueSteps(site: HostSite, steps: number): Promise<void> {
       await site.client.deployments.run({ config, hosts, seconds: 3600 });
     }
   }
-  await answered;
+  await completed;
 }
 
-/** Measures `work`, which lasts until the hosts have answered `steps` requests. */
+/** Measures `work`, which lasts until `steps` deployments have completed. */
 async function measured(place: Place, name: string, steps: number, work: () => Promise<unknown>): Promise<Row[]> {
   const { site, backend, n } = place;
   await site.seen();
@@ -91,11 +91,9 @@ async function measured(place: Place, name: string, steps: number, work: () => P
   const seconds = (performance.now() - start) / 1000;
   const [after, seen] = [await site.use(), await site.seen()];
   const row = { bench: 'hosts', case: name, backend, n };
-  const between = (from: keyof StepSample, to: keyof StepSample) =>
-    percentiles(seen.samples.map((sample) => sample[to] - sample[from]));
-  const started = between('queuedAt', 'startedAt');
-  const answered = between('queuedAt', 'answeredAt');
-  const perStep = (key: keyof typeof after): number => (after[key] - before[key]) / steps;
+  const started = percentiles(seen.samples.map(({ queuedAt, startedAt }) => startedAt - queuedAt));
+  const answered = percentiles(after.latencies);
+  const perStep = (key: Exclude<keyof ServerUse, 'latencies'>): number => (after[key] - before[key]) / steps;
   return [
     { ...row, metric: 'configs', unit: '/s', value: steps / seconds, cpu: perStep('cpuMicros') },
     { ...row, metric: 'queued to started', unit: 'ms', value: started.p50, ...started },
@@ -120,7 +118,7 @@ function oneAtATime(place: Place): Promise<Row[]> {
       const host = site.hosts[round % site.hosts.length];
       if (!host) throw new Error('There is no host.');
       await site.client.deployments.run({ config, hosts: [host.id], seconds: 60 });
-      await site.answered(round + 1, limitMs);
+      await site.completed(round + 1, limitMs);
     }
   });
 }

@@ -34,6 +34,12 @@ export class StandIn {
   renewals = 0;
   /** Faults of the next calls: a status to answer, or `drop`: the call is carried out and its answer is lost. */
   faults: (number | 'drop')[] = [];
+  /** Takes answers with a claim and hands out batches, as the gateway does. False: as an older gateway. */
+  takesAnswers = false;
+  /** Delays a claim between its answers and its hand-out. */
+  holdAfterAnswers: Promise<unknown> | undefined;
+  /** Ids of answers that a claim must not have. */
+  readonly refused = new Set<string>();
   readonly #queue: Queued[] = [];
   #server: Server | undefined;
   #port = 0;
@@ -72,6 +78,11 @@ export class StandIn {
       user_data: '',
       metadata: {},
     };
+  }
+
+  /** Removes a request that nothing waits for any more. */
+  withdraw(id: string): void {
+    this.#drop((each) => (each.body as { id?: string }).id === id);
   }
 
   offer(request: Json): void {
@@ -121,7 +132,7 @@ export class StandIn {
     const id = parts[2] ?? '';
     switch (call) {
       case 'POST host.h1.requests/claims':
-        return this.#claim({ client, wait: Number(query.get('wait') ?? 0), gone: asked.gone });
+        return this.#claim({ client, wait: Number(query.get('wait') ?? 0), gone: asked.gone, body });
       case 'PATCH host.h1.requests/claims': {
         const held = this.#queue.find((each) => each.claim?.id === id);
         if (!held?.claim) return { status: 404 };
@@ -134,8 +145,7 @@ export class StandIn {
         return { status: 204 };
       }
       case 'DELETE host.h1.requests/messages': {
-        const index = this.#queue.findIndex((each) => each.id === id);
-        if (index >= 0) this.#queue.splice(index, 1);
+        this.#drop((each) => each.id === id);
         return { status: 204 };
       }
       case 'POST host.h1.responses/messages':
@@ -146,20 +156,41 @@ export class StandIn {
     }
   }
 
-  async #claim({ client, wait, gone }: { client: string; wait: number; gone: () => boolean }) {
+  async #claim(asked: { client: string; wait: number; gone: () => boolean; body: Json }) {
+    const { client, wait, gone } = asked;
+    const { batch = 1, answers } = this.takesAnswers
+      ? (asked.body as { batch?: number; answers?: { body: HostResponse }[] })
+      : {};
+    const headers: Record<string, string> = this.takesAnswers ? { 'anneal-takes-answers': 'true' } : {};
+    if (answers) {
+      if (answers.some(({ body }) => this.refused.has(body.id))) return { status: 400 };
+      this.#take(answers.map(({ body }) => body as unknown as Json));
+      await this.holdAfterAnswers;
+      for (const { body } of answers) this.#drop((each) => (each.body as { id?: string }).id === body.id);
+    }
     const end = Date.now() + wait * 1000;
     for (;;) {
       const head = this.#queue[0];
       const free = head && (!head.claim || head.claim.until < Date.now() || head.claim.client === client);
       if (head && free && !gone()) {
         const claim = randomUUID();
-        head.claim = { id: claim, client, until: Date.now() + 60_000 };
-        const href = `/messaging/v2/queues/host.h1.requests/messages/${head.id}?claim_id=${claim}`;
-        return { status: 201, body: { messages: [{ id: head.id, href, ttl: 600, age: 0, body: head.body }] } };
+        const messages = this.#queue.slice(0, batch).map((each) => {
+          each.claim = { id: claim, client, until: Date.now() + 60_000 };
+          const href = `/messaging/v2/queues/host.h1.requests/messages/${each.id}?claim_id=${claim}`;
+          return { id: each.id, href, ttl: 600, age: 0, body: each.body };
+        });
+        return { status: 201, headers, body: { messages, ...(answers && { answered: true }) } };
       }
-      if (Date.now() >= end || gone() || !this.#server) return { status: 204 };
+      if (Date.now() >= end || gone() || !this.#server) {
+        return answers ? { status: 200, headers, body: { messages: [], answered: true } } : { status: 204, headers };
+      }
       await sleep(5);
     }
+  }
+
+  #drop(isIt: (each: Queued) => boolean): void {
+    const index = this.#queue.findIndex(isIt);
+    if (index >= 0) this.#queue.splice(index, 1);
   }
 
   #take(bodies: readonly Json[]): void {

@@ -3,7 +3,7 @@ import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { checkSilence } from '../hosts/host.ts';
 import type { HostMessageContext } from '../hosts/message.ts';
-import { isClaimed, sweepMessages } from '../queues/queue.ts';
+import { firstMessage, isClaimed, sweepMessages } from '../queues/queue.ts';
 import { claimTimer } from '../queues/hand-out.ts';
 import { hostQueue } from '../queues/names.ts';
 import { sweepOutputs, type StoredOutputContext } from '../output/stored-output.ts';
@@ -31,7 +31,7 @@ export async function fire(context: DueContext, timer: Timer): Promise<void> {
     case 'silence':
       return checkSilence(context, textOf(timer.data, 'host'));
     case 'claim':
-      return checkClaim(context, textOf(timer.data, 'message'), textOf(timer.data, 'host'));
+      return checkClaim(context, textOf(timer.data, 'host'));
     case sweepTimer:
       return sweep(context);
     default:
@@ -42,20 +42,19 @@ export async function fire(context: DueContext, timer: Timer): Promise<void> {
   }
 }
 
-/** Moves the timer of a renewed claim to its new end. Wakes the waiting clients when the claim has expired. */
-async function checkClaim(context: HostMessageContext, messageId: string, hostId: string): Promise<void> {
-  const [message, host] = await Promise.all([
-    context.collections.messages.get(messageId),
-    context.collections.hosts.get(hostId),
-  ]);
-  if (!message || !host || message.claim_id === null) return;
-  if (isClaimed(message, context.queues.now())) {
-    const dueAt = message.claim_expires_at;
-    await context.timers().set([{ id: claimTimer(messageId), dueAt, data: { message: messageId, host: hostId } }]);
+/** Moves the timer to the end of the current claim. Wakes the waiting clients when the claim has expired. */
+async function checkClaim(context: HostMessageContext, hostId: string): Promise<void> {
+  const host = await context.collections.hosts.get(hostId);
+  const queue = host && hostQueue(host, 'requests');
+  const first = queue && (await firstMessage(context.queues, queue));
+  if (!queue || !first || first.claim_id === null) return;
+  if (isClaimed(first, context.queues.now())) {
+    const dueAt = first.claim_expires_at;
+    await context.timers().set([{ id: claimTimer(hostId), dueAt, data: { host: hostId } }]);
     return;
   }
-  context.service.log.info({ host: hostId, message: messageId }, 'claim expired; its request is offered again');
-  await context.queues.wake(hostQueue(host, 'requests'));
+  context.service.log.info({ host: hostId, message: first.id }, 'claim expired; its request is offered again');
+  await context.queues.wake(queue);
 }
 
 async function sweep(context: DueContext): Promise<void> {

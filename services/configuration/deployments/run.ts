@@ -82,10 +82,10 @@ export async function withdraw(
   options: { run_id: string; host_id: string; even_claimed: boolean },
 ): Promise<void> {
   const { run_id, host_id, even_claimed } = options;
-  await context.timers().cancel([deadlineTimer(run_id)]);
   const [host, message] = await Promise.all([
     context.collections.hosts.get(host_id),
     context.collections.messages.get(run_id),
+    context.timers().cancel([deadlineTimer(run_id)]),
   ]);
   if (!host || !message) return;
   if (!even_claimed && isClaimed(message, context.queues.now())) {
@@ -105,6 +105,8 @@ export interface Ending {
   readonly reason: string;
   readonly failure: Failure | null;
   readonly change?: Partial<DeploymentState>;
+  /** When the host started it, if only its answer reports the start. */
+  readonly startedAt?: string;
 }
 
 /** Ends a run, once. False when it had ended before, or was superseded. */
@@ -153,6 +155,16 @@ function endedDocument(
   ending: Ending,
 ): Draft<ConfigurationResource> {
   const now = context.service.now().toISOString();
+  const { startedAt } = ending;
+  const { outbox } =
+    startedAt === undefined
+      ? document
+      : withEvent(
+          context,
+          { ...document, deployment: { ...before, started_at: startedAt } },
+          'started',
+          document.version + 1,
+        );
   const deployment: DeploymentState = {
     ...before,
     ...ending.change,
@@ -167,6 +179,7 @@ function endedDocument(
     context,
     {
       ...document,
+      outbox,
       deployment,
       status: ending.status,
       removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
@@ -199,7 +212,9 @@ export async function answerRun(context: RunContext, host: HostDocument, respons
     const { secrets } = context.service;
     const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, withLinks(context, document, response));
     const outcome = outcomeOf(deployment, shown);
+    const { started_at: startedAt } = response;
     return {
+      ...(startedAt !== undefined && deployment.started_at === null && { startedAt }),
       status: outcome.status,
       reason: redact(outcome.reason),
       failure: redact(outcome.failure),

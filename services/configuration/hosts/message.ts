@@ -136,11 +136,16 @@ export async function handlePosted(
 ): Promise<void> {
   for (const message of posted) {
     if (message.handled !== false) continue;
-    const read = readHostMessage(openQuoted(context.service.secrets, message.body));
-    if (read.ok) await act(context, host, read.message);
+    await handleMessage(context, host, openQuoted(context.service.secrets, message.body));
     const { messages } = context.collections;
     await messages.replace({ ...message, handled: true }, message.version);
   }
+}
+
+/** Processes one message as the host sent it. A message that is not valid changes nothing. */
+export async function handleMessage(context: HostMessageContext, host: HostDocument, body: Json): Promise<void> {
+  const read = readHostMessage(body);
+  if (read.ok) await act(context, host, read.message);
 }
 
 async function act(context: HostMessageContext, host: HostDocument, message: HostMessage): Promise<void> {

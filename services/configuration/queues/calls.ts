@@ -2,12 +2,13 @@
 import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf, requireCurrent } from '../hosts/host.ts';
-import { handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
+import { handleMessage, handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
 import { collectMessage } from '../collectors/collect.ts';
 import { handOut, recordContact, watchClaimed } from './hand-out.ts';
 import {
@@ -22,16 +23,19 @@ import {
   shownMessage,
   viewOfAbsent,
   viewQueue,
+  wakeNext,
   type NewMessage,
 } from './queue.ts';
 import { refusePost, refuseQueue } from './limits.ts';
-import { resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
+import { hostQueue, resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
 import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
 /** The same call, repeated, gets the same id. */
 const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
 
-export function queueCallRoutes(context: HostMessageContext & SetAsideContext): Route[] {
+type CallContext = HostMessageContext & SetAsideContext;
+
+export function queueCallRoutes(context: CallContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
@@ -121,27 +125,7 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
       else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
-    answer(service, contract.queueClaim, async ({ id, data }) => {
-      const queue = await resolve(data, 'read');
-      requireCurrent(queue.host, data.caller);
-      await contact(queue);
-      const claim_id = repeatableId('claim', id);
-      const { ttl, grace } = data;
-      const client_id = data.client_id ?? null;
-      const claimed = await claimMessages(queues, {
-        queue,
-        claim_id,
-        client_id,
-        ttl,
-        grace,
-        limit: data.limit ?? 10,
-        isReplaced: (message) => isReplaced(context, message),
-      });
-      const [first] = claimed;
-      if (!first) return { claim_id: null, messages: [] };
-      if (queue.role === 'requests') await watchClaimed(context, queue, first);
-      return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)) };
-    }),
+    answer(service, contract.queueClaim, ({ id, data }, { attempt }) => claim(context, { id, attempt, data })),
     answer(service, contract.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
       const held = await liveClaim(queues, queue, data.claim_id);
@@ -168,6 +152,60 @@ export function queueCallRoutes(context: HostMessageContext & SetAsideContext): 
   ];
 }
 
+/** Takes the answers of a host first, if there are any, and then claims. */
+async function claim(
+  context: CallContext,
+  { id, attempt, data }: { id: string; attempt: number; data: contract.QueueClaim },
+): Promise<contract.QueueClaimed> {
+  const { queues, collections } = context;
+  const queue = await resolveQueue(collections, { ...data, use: 'read' });
+  requireCurrent(queue.host, data.caller);
+  const { answers } = data;
+  if (answers) await takeAnswers(context, queue, { id, data: { ...data, answers } });
+  else if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
+  const claim_id = repeatableId('claim', id);
+  const claimed = await claimMessages(queues, {
+    queue,
+    claim_id,
+    client_id: data.client_id ?? null,
+    ttl: data.ttl,
+    grace: data.grace,
+    limit: data.limit ?? 10,
+    batch: data.batch ?? 1,
+    isRepeat: attempt > 1,
+    isReplaced: (message) => isReplaced(context, message),
+  });
+  const answered = answers ? { answered: true } : {};
+  const [first] = claimed;
+  if (!first) {
+    // Another client holds the queue, so the limit of its first message has to start here.
+    if (answers) await wakeNext(queues, queue);
+    return { claim_id: null, messages: [], ...answered };
+  }
+  if (queue.role === 'requests') await watchClaimed(context, queue, first);
+  return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)), ...answered };
+}
+
+/** @throws AnnealError InvalidRequest when the queue is not the requests queue of a host, or for an invalid answer */
+async function takeAnswers(
+  context: CallContext,
+  queue: ResolvedQueue,
+  { id, data }: { id: string; data: contract.QueueClaim & { answers: readonly { body: Json; ttl: number }[] } },
+): Promise<void> {
+  if (!queue.host || queue.role !== 'requests') {
+    throw new AnnealError(
+      'InvalidRequest',
+      `Only a claim of the requests of a host may have answers, not ${queue.name}.`,
+    );
+  }
+  const messages = data.answers.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
+  await postAnswers(context, hostQueue(queue.host, 'responses'), {
+    client_id: data.client_id ?? queue.host.id,
+    messages,
+    claimedNext: queue.id,
+  });
+}
+
 async function post(
   context: HostMessageContext,
   queue: ResolvedQueue,
@@ -176,19 +214,36 @@ async function post(
 ): Promise<void> {
   if (queue.host) refuseDelays(queue, messages);
   if (queue.role === 'requests') refuseForeign(queue, messages);
-  if (!queue.host || queue.role !== 'responses') {
-    const limits = queue.host ? undefined : context.queues.limits;
-    await putMessages(context.queues, { queue, client_id, messages, limits });
-    await context.queues.wake(queue);
-    return;
-  }
-  await refuseInvalid(context, queue.host, messages);
+  if (queue.host && queue.role === 'responses') return postAnswers(context, queue, { client_id, messages });
+  const limits = queue.host ? undefined : context.queues.limits;
+  await putMessages(context.queues, { queue, client_id, messages, limits });
+  await context.queues.wake(queue);
+}
+
+/**
+ * Stores and processes the messages of a host. With a claim they are processed first, because the host repeats the call
+ * until it has the answer; without one they are stored first, because the sender may not repeat it (M1).
+ */
+async function postAnswers(
+  context: HostMessageContext,
+  queue: ResolvedQueue,
+  posted: { client_id: string; messages: readonly NewMessage[]; claimedNext?: string },
+): Promise<void> {
+  const { host } = queue;
+  if (!host) return;
+  const { client_id, messages, claimedNext } = posted;
+  await refuseInvalid(context, host, messages);
   const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
-  const sealed = await sealQuoted(context, queue.host, kept);
-  const posted = await putMessages(context.queues, { queue, client_id, messages: sealed });
-  // Process a hello first, because the `up` event of a host carries its facts.
-  await handlePosted(context, queue.host, posted);
-  await hearOf(context, queue.host);
+  const sealed = await sealQuoted(context, host, kept);
+  if (claimedNext === undefined) {
+    // Process a hello first, because the `up` event of a host carries its facts.
+    await handlePosted(context, host, await putMessages(context.queues, { queue, client_id, messages: sealed }));
+  } else {
+    const quiet = { ...context, queues: { ...context.queues, claimedNext } };
+    for (const { body } of messages) await handleMessage(quiet, host, body);
+    await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true });
+  }
+  await hearOf(context, host);
   await context.queues.wake(queue);
 }
 

@@ -2,17 +2,21 @@
  * Claims: leases of messages for a limited time.
  *
  * C1 When two clients claim the same message, one gets it: the message is replaced only in the version that was read.
- * C2 A host's queue offers only its head, and nothing while the head is claimed.
+ * C2 A host's queue offers its first messages in order (one, unless the host takes a batch), and nothing while the
+ *    first is claimed.
  * C3 An expired claim frees its messages without further action, because every read compares it with the clock.
  * C4 A client that holds the head of a host's queue and claims again has lost its answer or was restarted. It gets the
  *    message again under a new claim at once, instead of waiting for its own claim to expire.
- * C5 A request that was claimed, and replaced by a newer one before its claim expired, is not offered again.
+ * C5 A request that was claimed, and replaced by a newer one before its claim expired, is not offered again. C4 goes
+ *    first: a host that may have started the request gets it again, and ends it before it starts another one.
+ * C6 In a batch, only the first message counts as taken. So the time limits of the others begin in their turn, and those
+ *    that the host does not start are withdrawn by C5.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from '../collections.ts';
 import { moveToDeadLetters } from './dead-letter-queue.ts';
 import { claimBounds } from './reserved-metadata.ts';
-import { dropMessage, firstMessage, isClaimed, isDelayed, messagesInOrder, type QueueContext } from './queue.ts';
+import { dropMessage, firstMessages, isClaimed, isDelayed, messagesInOrder, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface ClaimRequest {
@@ -24,6 +28,10 @@ export interface ClaimRequest {
   /** Seconds by which messages outlive the claim. */
   readonly grace: number;
   readonly limit: number;
+  /** The most messages of a host to claim at once. Default 1. */
+  readonly batch?: number;
+  /** False at the first attempt of the call: then no earlier attempt can have claimed. */
+  readonly isRepeat?: boolean;
   /** True when the first message of a host's queue was claimed before, is free again and belongs to a replaced run. */
   readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
 }
@@ -32,25 +40,60 @@ export function claimMessages(context: QueueContext, request: ClaimRequest): Pro
   const { queue, claim_id, limit } = request;
   return context.serial.run(`claim ${queue.id}`, async () => {
     // The call may repeat one whose answer was lost.
-    const before = await messagesOf(context, queue, claim_id);
+    const before = request.isRepeat === false ? [] : await messagesOf(context, queue, claim_id);
     if (before.length > 0) return before;
     return queue.role === 'requests' ? claimHead(context, request) : claimFree(context, request, limit);
   });
 }
 
+/** The most bytes of the messages behind the first, so that the answer to the claim is one message of the bus. */
+const batchBytes = 128 * 1024;
+
 async function claimHead(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
   for (;;) {
-    const head = await firstMessage(context, request.queue);
-    if (!head) return [];
-    const again = request.client_id !== null && head.claim_client === request.client_id;
-    if (isClaimed(head, context.now()) && !again) return [];
-    if (head.claim_count > 0 && !again && (await request.isReplaced?.(head))) {
+    const [head, ...rest] = await firstMessages(context, request.queue, request.batch ?? 1);
+    if (!head || !isOffered(context, head, request)) return [];
+    if (await isWithdrawn(head, request)) {
       await dropMessage(context, request.queue, head.id); // C5
       continue;
     }
-    const claimed = await take(context, head, request);
-    if (claimed) return [claimed];
+    const first = await take(context, head, request);
+    if (first) return [first, ...(await claimRest(context, rest, request))];
   }
+}
+
+/** Claims the messages behind the first, up to one that is not free or no longer wanted. */
+async function claimRest(
+  context: QueueContext,
+  rest: readonly MessageDocument[],
+  request: ClaimRequest,
+): Promise<MessageDocument[]> {
+  const batch: MessageDocument[] = [];
+  let bytes = 0;
+  for (const message of rest) {
+    bytes += Buffer.byteLength(JSON.stringify(message.body));
+    if (bytes > batchBytes || !isOffered(context, message, request) || (await isWithdrawn(message, request))) break;
+    batch.push(takenBy(context, message, { ...request, isFirst: false }));
+  }
+  const outcomes = await context.collections.messages.bulk(
+    batch.map((document) => ({ kind: 'replace', document, version: document.version })),
+  );
+  // A message that was withdrawn meanwhile is left out, and the order of the others stays.
+  return batch
+    .filter((_, index) => outcomes[index] === 'done')
+    .map((message) => ({ ...message, version: message.version + 1 }));
+}
+
+const isHeldBy = ({ claim_client, claim_id }: MessageDocument, request: ClaimRequest): boolean =>
+  claim_id === request.claim_id || (request.client_id !== null && claim_client === request.client_id);
+
+const isOffered = (context: QueueContext, message: MessageDocument, request: ClaimRequest): boolean =>
+  !isClaimed(message, context.now()) || isHeldBy(message, request);
+
+/** C4, C5, C6: a message that its holder may have started is never withdrawn. */
+async function isWithdrawn(message: MessageDocument, request: ClaimRequest): Promise<boolean> {
+  const mayRun = isHeldBy(message, request) && message.taken_at !== undefined;
+  return message.claim_count > 0 && !mayRun && (await request.isReplaced?.(message)) === true;
 }
 
 async function claimFree(context: QueueContext, request: ClaimRequest, limit: number): Promise<MessageDocument[]> {
@@ -70,26 +113,30 @@ async function claimFree(context: QueueContext, request: ClaimRequest, limit: nu
   return taken;
 }
 
-function take(
+const take = (
   context: QueueContext,
   message: MessageDocument,
-  { claim_id, client_id, ttl, grace }: ClaimRequest,
-): Promise<MessageDocument | undefined> {
+  request: ClaimRequest,
+): Promise<MessageDocument | undefined> =>
+  context.collections.messages.replace(takenBy(context, message, { ...request, isFirst: true }), message.version);
+
+function takenBy(
+  context: QueueContext,
+  message: MessageDocument,
+  { claim_id, client_id, ttl, grace, isFirst }: ClaimRequest & { isFirst: boolean },
+): MessageDocument {
   const now = context.now();
-  return context.collections.messages.replace(
-    {
-      ...message,
-      claim_id,
-      claim_client: client_id,
-      claimed_at: now,
-      claim_ttl: ttl,
-      claim_expires_at: now + ttl * 1000,
-      claim_count: message.claim_count + 1,
-      taken_at: message.taken_at ?? now,
-      expires_at: Math.max(message.expires_at, now + (ttl + grace) * 1000),
-    },
-    message.version,
-  );
+  return {
+    ...message,
+    claim_id,
+    claim_client: client_id,
+    claimed_at: now,
+    claim_ttl: ttl,
+    claim_expires_at: now + ttl * 1000,
+    claim_count: message.claim_count + 1,
+    ...(isFirst && { taken_at: message.taken_at ?? now }),
+    expires_at: Math.max(message.expires_at, now + (ttl + grace) * 1000),
+  };
 }
 
 /** The messages that a live claim holds. Empty when the claim was released or has expired. */

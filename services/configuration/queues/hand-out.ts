@@ -2,13 +2,14 @@
 import { hostRequestSchema, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { MessageDocument } from '../collections.ts';
-import { firstMessage, shownMessage, type QueueContext } from './queue.ts';
+import { firstMessage, isClaimed, shownMessage, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
 import type { RunContext } from '../deployments/run-context.ts';
-import { limitAnswer } from '../deployments/run-timer.ts';
+import { limitAnswer, limitWait } from '../deployments/run-timer.ts';
 import { handedOut } from '../deployments/time-limit.ts';
 
-export const claimTimer = (messageId: string): string => `claim:${messageId}`;
+/** One timer a host, because a host has one claim at a time. */
+export const claimTimer = (hostId: string): string => `claim:${hostId}`;
 
 /** Shows a message, with the remaining time in a request to a host. */
 export function handOut(context: QueueContext, queue: ResolvedQueue, message: MessageDocument): QueueMessage {
@@ -24,21 +25,29 @@ export function handOut(context: QueueContext, queue: ResolvedQueue, message: Me
 /** Counts a host's read of its queue as taking the first request, because some hosts apply requests without a claim. */
 export async function recordContact(context: RunContext, queue: ResolvedQueue): Promise<void> {
   const first = await firstMessage(context.queues, queue);
-  if (!first || first.taken_at !== undefined) return;
-  const looked = await context.collections.messages.replace(
-    { ...first, taken_at: context.queues.now() },
-    first.version,
-  );
-  if (looked) await context.timers().set(limitAnswer(looked));
+  if (first && first.taken_at === undefined) await countAsTaken(context, first);
+}
+
+/** Starts the time limit of a request that became the first of its host: on its run if the host has it, else on the wait. */
+export async function limitFirst(context: RunContext, message: MessageDocument): Promise<void> {
+  const now = context.queues.now();
+  if (message.taken_at === undefined && isClaimed(message, now)) await countAsTaken(context, message);
+  else await limitWait(context, message, now);
+}
+
+async function countAsTaken(context: RunContext, message: MessageDocument): Promise<void> {
+  const taken = { ...message, taken_at: context.queues.now() };
+  const saved = await context.collections.messages.replace(taken, message.version);
+  if (saved) await context.timers().set(limitAnswer(saved));
 }
 
 /** Sets the timers that wake waiting clients when the claim ends and that fail the run without an answer. */
 export async function watchClaimed(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
   const claim = {
-    id: claimTimer(message.id),
+    id: claimTimer(queue.host?.id ?? ''),
     dueAt: message.claim_expires_at,
-    data: { message: message.id, host: queue.host?.id ?? '' },
+    data: { host: queue.host?.id ?? '' },
   };
-  const first = message.claim_count === 1;
-  await context.timers().set([claim, ...(first ? limitAnswer(message) : [])]);
+  const isNew = message.taken_at === message.claimed_at;
+  await context.timers().set([claim, ...(isNew ? limitAnswer(message) : [])]);
 }

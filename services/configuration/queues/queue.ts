@@ -31,6 +31,8 @@ export interface QueueContext {
   readonly onFirst: (message: MessageDocument) => Promise<void>;
   /** Limits of users' queues. */
   readonly limits: QueueLimits;
+  /** The id of a host's queue that the caller claims from next. Then nothing reports its new first message before. */
+  readonly claimedNext?: string;
 }
 
 export interface NewMessage {
@@ -60,6 +62,8 @@ export function putMessages(
     messages: readonly NewMessage[];
     /** Limits of users' queues. Absent for the queues of hosts. */
     limits?: QueueLimits | undefined;
+    /** True for answers of a host that were processed already. */
+    handled?: boolean;
   },
 ): Promise<MessageDocument[]> {
   const { queue, client_id, messages, limits } = options;
@@ -85,10 +89,12 @@ export function putMessages(
       expires_at: created_at + message.ttl * 1000,
       ...(delay > 0 && { delayed_until: created_at + delay * 1000 }),
       ...unclaimed,
-      handled: queue.role === 'responses' ? false : null,
+      handled: queue.role === 'responses' ? (options.handled ?? false) : null,
     }));
-    await collections.messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
-    const inserted = await collections.messages.getMany(missing.map((message) => message.id));
+    const outcomes = await collections.messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
+    const inserted: MessageDocument[] = outcomes.every((outcome) => outcome === 'done')
+      ? documents.map((document) => ({ ...document, version: 1 }))
+      : await collections.messages.getMany(missing.map((message) => message.id));
     return [...there, ...inserted].toSorted((a, b) => a.sequence - b.sequence);
   });
 }
@@ -288,8 +294,8 @@ export async function dropMessage(context: QueueContext, queue: ResolvedQueue, i
 }
 
 /** Reports the new first message after a removal from the queue of a host. */
-async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
-  if (queue.role !== 'requests') return;
+export async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  if (queue.role !== 'requests' || queue.id === context.claimedNext) return;
   const next = await firstMessage(context, queue);
   if (!next) return;
   await context.onFirst(next);
@@ -297,8 +303,22 @@ async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<vo
 }
 
 export async function firstMessage(context: QueueContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
-  for await (const message of messagesInOrder(context, queue, { pageSize: 1 })) return message;
-  return undefined;
+  const [first] = await firstMessages(context, queue, 1);
+  return first;
+}
+
+/** At most `most` messages, in order, without expired ones. */
+export async function firstMessages(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  most: number,
+): Promise<MessageDocument[]> {
+  const found: MessageDocument[] = [];
+  for await (const message of messagesInOrder(context, queue, { pageSize: most })) {
+    found.push(message);
+    if (found.length === most) break;
+  }
+  return found;
 }
 
 /** Removes messages permanently. The requests of a host are popped by `set-aside.ts` instead. */

@@ -1,5 +1,5 @@
 /** Bodies of queue requests. Invalid ones are refused in Zaqar's words, at the first mistake. */
-import { mostMessageDelay } from '@anneal/contracts/configuration.ts';
+import { mostInBatch, mostMessageDelay } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';
@@ -14,11 +14,20 @@ export interface PostedMessage {
   readonly delay?: number;
 }
 
+/** A claim: seconds of the lease and of its grace. */
+export interface ClaimBody {
+  readonly ttl: number;
+  readonly grace: number;
+  /** The most requests that a host takes at once. */
+  readonly batch?: number | undefined;
+  /** Answers of a host to its earlier requests. */
+  readonly answers?: readonly PostedMessage[] | undefined;
+}
+
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
 export interface SealedBodies {
   readonly messages: (body: unknown) => PostedMessage[];
-  /** Seconds of a claim and of its grace. */
-  readonly claim: (body: unknown) => { readonly ttl: number; readonly grace: number };
+  readonly claim: (body: unknown) => ClaimBody;
   /** True when a purge includes messages. Without a body it includes everything. */
   readonly purgesMessages: (body: unknown) => boolean;
 }
@@ -30,6 +39,12 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
   const claim = z.object({
     ttl: seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, fallback: 300, limit: limits.claimTtl }),
     grace: seconds({ field: 'grace', what: 'grace for a claim', least: 0, fallback: 60, limit: limits.claimTtl }),
+    batch: z
+      .int({ error: 'The value of the "batch" field must be a int.' })
+      .min(1, { error: batchRange })
+      .max(mostInBatch, { error: batchRange })
+      .optional(),
+    answers: posted.optional(),
   });
   return {
     messages: (body) => parse(messages, body),
@@ -38,6 +53,7 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
   };
 }
 
+const batchRange = `The "batch" of a claim must be at least 1 and at most ${mostInBatch}.`;
 const notFound = { error: 'No messages were found in the request body.' };
 
 function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits) {

@@ -33,24 +33,31 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     const client =
       clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
       (caller.kind === 'host' ? caller.id : '');
+    const { ttl, grace, batch, answers } = bodies.claim(objectBody(request));
+    const isHost = caller.kind === 'host';
     const wanted: WantedClaim = {
-      ...bodies.claim(objectBody(request)),
+      ttl,
+      grace,
       limit: limitOf(request, limits),
+      ...(isHost && batch !== undefined && { batch }),
+      ...(isHost && answers && { answers: [...answers] }),
       ...(client !== '' && { client_id: client }),
     };
+    if (isHost && batch !== undefined) void reply.header('anneal-takes-answers', 'true');
     const asScript = request.headers.accept?.includes(shellScript) ?? false;
     const claimed = await claimWithin(options, request, {
       access,
       wanted: { ...wanted, limit: asScript ? 1 : wanted.limit },
     });
-    if (!claimed) return reply.code(204).send();
+    const answered = wanted.answers ? { answered: true } : {};
+    if (!claimed) return wanted.answers ? reply.send({ messages: [], ...answered }) : reply.code(204).send();
     const href = `${queueHref(dialect, access.queue)}/claims/${claimed.id}`;
     void reply.code(201).header('location', href);
     if (asScript) return sendScript(ask, { request, reply, access, claimed, ttl: wanted.ttl });
     const messages = claimed.messages.map((message) =>
       messageBody(dialect, access.queue, { ...message, claim_id: claimed.id }),
     );
-    return reply.send(dialect.lists ? messages : { messages });
+    return reply.send(dialect.lists ? messages : { messages, ...answered });
   });
 
   scope.get<{ Params: { claim: string } }>(one, hosts, async (request) => {

@@ -9,6 +9,7 @@
  *    with every claim. A renewal wakes the host.
  */
 import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
@@ -35,6 +36,9 @@ export interface WantedClaim {
   grace: number;
   limit: number;
   client_id?: string;
+  /** Only for hosts. */
+  batch?: number;
+  answers?: { body: Json; ttl: number }[];
 }
 
 export interface ClaimAnswer {
@@ -42,7 +46,10 @@ export interface ClaimAnswer {
   messages: QueueMessage[];
 }
 
-/** Claims what the queue has, or waits for it as long as the request allows. Undefined when there is nothing. */
+/**
+ * Claims what the queue has, or waits for it as long as the request allows. Undefined when there is nothing. The answers
+ * of a host are handed over before the wait, so the request ends only after they were taken.
+ */
 export async function claimWithin(
   options: ClaimOptions,
   request: FastifyRequest,
@@ -59,8 +66,10 @@ export async function claimWithin(
   // Start listening before the first read, or a message that arrives in between would be missed.
   const listener = wakeups.listen(queueKey(access.project, access.queue));
   try {
-    for (;;) {
-      const claimed = await claimNow(ask, access, { ...wanted, ...ofHost(caller) });
+    for (let first = true; ; first = false) {
+      const { answers, ...plain } = wanted;
+      const asked = { ...plain, ...(first && answers && { answers }), ...ofHost(caller) };
+      const claimed = await claimNow(ask, access, asked);
       if (claimed && gone.signal.aborted) {
         await returnClaim(ask, access, claimed.id); // C2
         return undefined;
@@ -90,7 +99,7 @@ async function claimNow(
     return id === null || messages.length === 0 ? undefined : { id, messages };
   } catch (error) {
     // No message was ever posted there, so there is nothing to claim.
-    if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
+    if (error instanceof AnnealError && error.code === 'NotFound' && !wanted.answers) return undefined;
     throw error;
   }
 }

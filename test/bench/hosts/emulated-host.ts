@@ -9,13 +9,11 @@ import type { Socket } from 'node:net';
 export interface StepSample {
   readonly queuedAt: number;
   readonly startedAt: number;
-  readonly answeredAt: number;
 }
 
 export interface FleetTally {
   /** Hosts whose first message was accepted. */
   hellos: number;
-  answers: number;
   /** HTTP requests, refused ones included. */
   calls: number;
   refused: number;
@@ -48,14 +46,16 @@ interface ClaimedMessage {
 }
 
 const waitSeconds = 30;
-const claim = JSON.stringify({ ttl: 60, grace: 60 });
-const posted = (body: object): string => JSON.stringify({ messages: [{ ttl: 600, body }] });
+const batch = 10;
+const posted = (body: object) => ({ ttl: 600, body });
 
 export class EmulatedHost {
   readonly #options: HostOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #requests: string;
   readonly #responses: string;
+  /** Answers that the server has not confirmed. */
+  #answers: object[] = [];
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -86,36 +86,34 @@ export class EmulatedHost {
     this.#agent.destroy();
   }
 
+  /** Sends the answers to the last requests, waits for the next ones and runs them in order. */
   async #step(): Promise<void> {
     const { tally } = this.#options;
-    const answer = await this.#call('POST', `${this.#requests}/claims?limit=1&wait=${waitSeconds}`, claim);
+    const sent = this.#answers;
+    const body = { ttl: 60, grace: 60, batch, ...(sent.length > 0 && { answers: sent.map(posted) }) };
+    const answer = await this.#call('POST', `${this.#requests}/claims?wait=${waitSeconds}`, JSON.stringify(body));
+    this.#answers = this.#answers.filter((each) => !sent.includes(each));
     if (answer.status === 204) return;
-    const [message] = (JSON.parse(answer.body) as { messages: ClaimedMessage[] }).messages;
-    if (!message) return;
-    const startedAt = Date.now();
-    const { id } = message.body;
-    const at = new Date(startedAt).toISOString();
-    await this.#post({ id, progress: 'started', at });
-    await this.#post({
-      id,
-      status_code: 0,
-      stdout: 'done\n',
-      stderr: '',
-      outputs: {},
-      started_at: at,
-      finished_at: at,
-    });
-    tally.samples.push({ queuedAt: Date.parse(message.body.creation_time), startedAt, answeredAt: Date.now() });
-    tally.answers += 1;
-    tally.onChange();
-    await this.#call(
-      'DELETE',
-      `${this.#options.url}${new URL(message.href, this.#options.url).pathname}${new URL(message.href, this.#options.url).search}`,
-    );
+    const { messages } = JSON.parse(answer.body) as { messages: ClaimedMessage[] };
+    for (const message of messages) {
+      const startedAt = Date.now();
+      const { id, creation_time } = message.body;
+      const at = new Date(startedAt).toISOString();
+      this.#answers.push({
+        id,
+        status_code: 0,
+        stdout: 'done\n',
+        stderr: '',
+        outputs: {},
+        started_at: at,
+        finished_at: at,
+      });
+      tally.samples.push({ queuedAt: Date.parse(creation_time), startedAt });
+    }
   }
 
   async #post(body: object): Promise<void> {
-    await this.#call('POST', `${this.#responses}/messages`, posted(body));
+    await this.#call('POST', `${this.#responses}/messages`, JSON.stringify({ messages: [posted(body)] }));
   }
 
   #call(method: string, url: string, body?: string): Promise<Answer> {

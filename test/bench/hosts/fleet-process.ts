@@ -4,8 +4,8 @@ import type { BenchHost } from './server-process.ts';
 
 export type FleetQuestion =
   | { readonly kind: 'start'; readonly url: string; readonly project: string; readonly hosts: readonly BenchHost[] }
-  /** Answered when the hosts have said hello and have answered this many requests since the last `take`. */
-  | { readonly kind: 'await'; readonly hellos: number; readonly answers: number }
+  /** Answered when so many hosts have said hello. */
+  | { readonly kind: 'await'; readonly hellos: number }
   | { readonly kind: 'take' };
 
 export interface FleetSeen {
@@ -23,7 +23,6 @@ const tell = (answer: FleetAnswer): void => void process.send?.(answer);
 const stopping = new AbortController();
 const tally: FleetTally = {
   hellos: 0,
-  answers: 0,
   calls: 0,
   refused: 0,
   samples: [],
@@ -43,7 +42,6 @@ function take(): FleetSeen {
     bytes: bytes - before.bytes,
   };
   before = { calls, refused, bytes };
-  tally.answers = 0;
   return seen;
 }
 
@@ -58,9 +56,9 @@ process.on('message', (question: FleetQuestion) => {
       void new EmulatedHost({ url, project, ...host, signal: stopping.signal, tally }).run();
   } else if (question.kind === 'take') tell({ kind: 'seen', ...take() });
   else {
-    const { hellos, answers } = question;
+    const { hellos } = question;
     tally.onChange = () => {
-      if (tally.hellos < hellos || tally.answers < answers) return;
+      if (tally.hellos < hellos) return;
       tally.onChange = () => undefined;
       tell({ kind: 'reached' });
     };

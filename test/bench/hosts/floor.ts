@@ -1,6 +1,6 @@
 /** The floor: the emulated hosts against a bare HTTP server. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { percentiles, type Row } from '../report.ts';
+import type { Row } from '../report.ts';
 import { BenchChild } from './child.ts';
 import type { FleetAnswer, FleetQuestion } from './fleet-process.ts';
 import type { FloorAnswer } from './floor-process.ts';
@@ -18,7 +18,7 @@ async function floorOf(n: number, milliseconds: number): Promise<Row[]> {
     const [{ url }] = await Promise.all([server.answer('ready'), fleet.answer('ready')]);
     const hosts = Array.from({ length: n }, (_, index) => ({ id: String(index), token: 'floor' }));
     fleet.tell({ kind: 'start', url, project: 'floor', hosts });
-    await fleet.ask({ kind: 'await', hellos: n, answers: 0 }, 'reached');
+    await fleet.ask({ kind: 'await', hellos: n }, 'reached');
     await delay(500);
     await fleet.ask({ kind: 'take' }, 'seen');
     const before = await server.ask({ kind: 'use' }, 'use');
@@ -28,7 +28,6 @@ async function floorOf(n: number, milliseconds: number): Promise<Row[]> {
     const seconds = (performance.now() - start) / 1000;
     const after = await server.ask({ kind: 'use' }, 'use');
     const row = { bench: 'hosts', case: 'floor', backend: 'bare HTTP', n };
-    const taken = percentiles(samples.map(({ startedAt, answeredAt }) => answeredAt - startedAt));
     return [
       {
         ...row,
@@ -38,7 +37,6 @@ async function floorOf(n: number, milliseconds: number): Promise<Row[]> {
         cpu: (after.cpuMicros - before.cpuMicros) / samples.length,
       },
       { ...row, metric: 'HTTP requests', unit: '/s', value: calls / seconds },
-      { ...row, metric: 'started to answered', unit: 'ms', value: taken.p50, ...taken },
     ];
   } finally {
     await fleet.stop();

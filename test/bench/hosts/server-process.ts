@@ -5,6 +5,8 @@
 import { mkdir } from 'node:fs/promises';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { hostCreate } from '@anneal/contracts/configuration.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { deploymentEvent } from '@anneal/contracts/events.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
@@ -24,14 +26,19 @@ export interface ServerUse extends Counts {
   /** Processor time of this process since its start. */
   readonly cpuMicros: number;
   readonly rss: number;
+  /** Milliseconds from the queueing of a deployment to its end, of those that completed since the last `use`. */
+  readonly latencies: readonly number[];
 }
 
 export type ServerQuestion =
   | { readonly kind: 'hosts'; readonly project: string; readonly from: number; readonly count: number }
+  /** Answered when so many deployments have completed since the last `use`. */
+  | { readonly kind: 'await'; readonly completed: number }
   | { readonly kind: 'use' };
 export type ServerAnswer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'hosts'; readonly hosts: readonly BenchHost[] }
+  | { readonly kind: 'reached' }
   | ({ readonly kind: 'use' } & ServerUse);
 
 /** Hosts that are created at the same time. */
@@ -40,10 +47,34 @@ const atOnce = 50;
 const counts = noCounts();
 let context: ServiceContext | undefined;
 
+const queuedAt = new Map<string, number>();
+let latencies: number[] = [];
+let onCompleted = (): void => undefined;
+
+function note({ type, subject = '', time }: Envelope): void {
+  if (type === deploymentEvent.queued.type) queuedAt.set(subject, Date.parse(time));
+  if (type !== deploymentEvent.completed.type) return;
+  const since = queuedAt.get(subject);
+  // An event may be published twice.
+  if (since === undefined) return;
+  latencies.push(Date.now() - since);
+  queuedAt.delete(subject);
+  onCompleted();
+}
+
+function awaitCompleted(count: number): void {
+  onCompleted = () => {
+    if (latencies.length < count) return;
+    onCompleted = () => undefined;
+    tell({ kind: 'reached' });
+  };
+  onCompleted();
+}
+
 const counting = (service: Service): Service => ({
   ...service,
   start: (given, settings) => {
-    const counted = { ...given, bus: countedBus(given.bus, counts), store: countedStore(given.store, counts) };
+    const counted = { ...given, bus: countedBus(given.bus, counts, note), store: countedStore(given.store, counts) };
     context = counted;
     return service.start(counted, settings);
   },
@@ -71,7 +102,9 @@ async function createOne(project: string, number: number): Promise<BenchHost> {
 
 function use(): ServerUse {
   const { user, system } = process.cpuUsage();
-  return { ...counts, cpuMicros: user + system, rss: process.memoryUsage.rss() };
+  const taken = latencies;
+  latencies = [];
+  return { ...counts, cpuMicros: user + system, rss: process.memoryUsage.rss(), latencies: taken };
 }
 
 const tell = (answer: ServerAnswer): void => void process.send?.(answer);
@@ -93,6 +126,7 @@ const running = await startServices({
 process.once('disconnect', () => void running.stop().finally(() => process.exit()));
 process.on('message', (question: ServerQuestion) => {
   if (question.kind === 'use') tell({ kind: 'use', ...use() });
+  else if (question.kind === 'await') awaitCompleted(question.completed);
   else void createHosts(question).then((hosts) => tell({ kind: 'hosts', hosts }));
 });
 tell({ kind: 'ready' });

@@ -74,8 +74,8 @@ export interface HostSite {
   use(): Promise<ServerUse>;
   /** Connects all hosts at once. Resolves when the server has accepted their first messages. */
   connectHosts(): Promise<void>;
-  /** Resolves when the hosts have answered this many requests since the last `seen`. */
-  answered(answers: number, withinMs: number): Promise<void>;
+  /** Resolves when so many deployments have completed since the last `use`. */
+  completed(count: number, withinMs: number): Promise<void>;
   /** What the hosts saw since the last call. */
   seen(): Promise<FleetSeen>;
   close(): Promise<void>;
@@ -125,10 +125,10 @@ export async function openSite(backend: Opened, count: number): Promise<HostSite
       use: () => server.ask({ kind: 'use' }, 'use'),
       async connectHosts() {
         fleet.tell({ kind: 'start', url, project, hosts });
-        await fleet.ask({ kind: 'await', hellos: count, answers: 0 }, 'reached', 300_000);
+        await fleet.ask({ kind: 'await', hellos: count }, 'reached', 300_000);
       },
-      async answered(answers, withinMs) {
-        await fleet.ask({ kind: 'await', hellos: 0, answers }, 'reached', withinMs);
+      async completed(deployments, withinMs) {
+        await server.ask({ kind: 'await', completed: deployments }, 'reached', withinMs);
       },
       seen: () => fleet.ask({ kind: 'take' }, 'seen'),
       close,
