@@ -42,7 +42,7 @@ export interface ReportAnswer {
 }
 
 /** The result of a claim. */
-export interface Claimed {
+export interface ClaimedBatch {
   /** In the order in which to run them. All have the same claim. */
   readonly offers: readonly OfferedRequest[];
   /** True when the server took the answers. */
@@ -59,7 +59,7 @@ export interface AgentConnection {
     batch: number;
     answers: readonly Json[];
     signal: AbortSignal;
-  }): Promise<Claimed>;
+  }): Promise<ClaimedBatch>;
   renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
   release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
   /** Posts messages in their order. */

@@ -5,7 +5,7 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What a host observed of one request. Milliseconds since the epoch. */
+/** One request as its host observed it. Milliseconds since the epoch. */
 export interface StepSample {
   readonly queuedAt: number;
   readonly startedAt: number;

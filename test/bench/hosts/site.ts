@@ -76,7 +76,7 @@ export interface HostSite {
   connectHosts(): Promise<void>;
   /** Resolves when so many deployments have completed since the last `use`. */
   completed(count: number, withinMs: number): Promise<void>;
-  /** What the hosts saw since the last call. */
+  /** The observations of the hosts since the last call. */
   seen(): Promise<FleetSeen>;
   close(): Promise<void>;
 }
