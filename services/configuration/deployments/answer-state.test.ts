@@ -20,6 +20,7 @@ it.each([
   ['polled before', state(), seen('2030-01-01T00:00:09.000Z')],
   ['not taken', state(), seen('2030-01-01T00:00:11.000Z')],
   ['started', state({ started_at: '2030-01-01T00:00:12.000Z' }), seen('2030-01-01T00:00:12.000Z')],
+  ['started', state({ collected: true }), seen('2030-01-01T00:00:12.000Z')],
   ['answered', state({ status: 'COMPLETE', status_code: 0 }), undefined],
   ['failed', state({ status: 'FAILED', status_code: 3 }), undefined],
   ['refused', state({ status: 'FAILED', failure: { code: 'InvalidMessage', message: '' } }), undefined],

@@ -14,7 +14,7 @@ export function answerStateOf(
   if (state.no_answer) return state.no_answer;
   // The dead letter of an answer in no accepted form fails the deployment that it names.
   if (state.failure?.code === 'InvalidMessage') return 'refused';
-  if (state.started_at !== null || taken) return 'started';
+  if (state.started_at !== null || taken || state.collected === true) return 'started';
   if (!host || host.last_seen_at === null) return 'never polled';
   return host.last_seen_at < (state.queued_at ?? state.created_at) ? 'polled before' : 'not taken';
 }

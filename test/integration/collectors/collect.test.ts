@@ -2,8 +2,10 @@
  * Unmodified os-collect-config with heat-agents: every collector with every signal transport. Skipped without python3 or
  * access to PyPI.
  */
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { bundle, settled, startServer, type TestServer } from '../../e2e/server.ts';
@@ -134,4 +136,20 @@ describe('os-collect-config', () => {
       if (collector !== 'zaqar') expect(cached).toMatchObject({ mine: 1 });
     });
   }
+});
+
+describe('the client of AWS', () => {
+  it('reads the metadata of a host with signatures of version 4', async (context) => {
+    const { server: running, programs: installed } = needed(context);
+    await running.client.stacks.create({ name: 'aws', bundle: bundle(header('POLL_SERVER_CFN')) });
+    await settled(running, 'aws');
+    const { cfn } = (await outputOf('aws', 'settings')) as { cfn: Record<string, string> };
+    const words = [cfn['metadata_url'], cfn['access_key_id'], cfn['secret_access_key'], 'aws', 'host'].map(String);
+    const script = join(import.meta.dirname, 'boto.py');
+    const { stdout } = await promisify(execFile)(join(installed.bin, 'python'), [script, ...words]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      type: 'OS::Heat::DeployedServer',
+      metadata: { mine: 1, deployments: [], 'os-collect-config': { cfn } },
+    });
+  });
 });

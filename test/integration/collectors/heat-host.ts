@@ -30,10 +30,6 @@ export class HeatHost {
     const heat = join(agents, 'heat-config');
     await host.#copy(join(heat, 'os-refresh-config/configure.d/55-heat-config'), join(configure, '55-heat-config'));
     await host.#copy(join(agents, 'heat-config-script/install.d/hook-script.py'), join(host.root, 'hooks', 'script'));
-    await host.#copy(
-      join(agents, 'heat-config-json-file/install.d/hook-json-file.py'),
-      join(host.root, 'hooks', 'json-file'),
-    );
     await host.#copy(join(heat, 'bin/heat-config-notify'), join(host.root, 'bin', 'heat-config-notify'));
     const apply = join(configure, '20-os-apply-config');
     await writeFile(apply, `#!/bin/bash\nset -ue\n\nexec os-apply-config --output ${host.root}\n`);
