@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { deploymentShow, hostShow, type DeploymentView } from '@anneal/contracts/configuration.ts';
 import { outputRead } from '@anneal/contracts/output.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
@@ -198,6 +198,18 @@ describe.each(agentKinds)('$name', (kind) => {
     const whole = Buffer.concat([Buffer.from('first\n\xff\0\n', 'latin1'), Buffer.alloc(150_000, 'y\n')]);
     expect((await stored(deployment, 'stdout')).equals(whole)).toBe(true);
     expect((await stored(deployment, 'stderr')).toString()).toBe('error\n');
+  });
+
+  guarantee('runs a config of 2 MB unchanged', async () => {
+    const { host, id } = await prepare();
+    const filler = randomBytes(1_500_000).toString('base64').replaceAll(/.{76}/g, '# $&\n');
+    const script = `#!/bin/sh\n${filler.slice(0, filler.lastIndexOf('\n'))}\nsha256sum "$0" | head -c 64`;
+    const deployment = await world.apply(id, script);
+    host.start();
+    const view = await ended(deployment);
+    expect(view).toMatchObject({ status: 'COMPLETE' });
+    const sums = [script, `${script}\n`].map((text) => createHash('sha256').update(text).digest('hex'));
+    expect(sums).toContain(view.stdout);
   });
 
   guarantee('sends long outputs, and outputs that are no text, byte by byte', async () => {
