@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { requestsQueue, serviceNames, shardQueue } from '@anneal/contracts/queues.ts';
-import { busMetrics } from '@anneal/runtime/instrument.ts';
-import { queueMetrics } from '@anneal/runtime/queue-metrics.ts';
+import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
+import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..');

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startAgent } from '@anneal/agent/start.ts';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 import { startLab } from './lab.ts';
 
 const help = `Simulated bare-metal machines behind a Redfish endpoint.

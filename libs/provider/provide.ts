@@ -20,8 +20,8 @@
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { SingleFlight } from '@anneal/runtime/serial.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { SingleFlight } from '@anneal/runtime/work/serial.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection, Draft } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { accept, reply } from './accept.ts';

@@ -16,7 +16,7 @@ import {
   type ResourceRequest,
 } from '@anneal/contracts/resource.ts';
 import type { z } from 'zod';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 const asked = {
   create: resourceCreate,

@@ -12,8 +12,8 @@ import type { Store } from '@anneal/store/port.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { v7 } from 'uuid';
-import { createSecrets } from './secrets.ts';
-import type { ServiceContext } from './service.ts';
+import { createSecrets } from './secrets/secrets.ts';
+import type { ServiceContext } from './service/service.ts';
 
 /** The context of a service under test. */
 export interface TestContext extends ServiceContext {

@@ -1,3 +1,3 @@
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 export type Log = ServiceContext['log'];

@@ -1,7 +1,7 @@
 /** The agent on a real host. The init system starts it, and should not end its child processes when it stops it. */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 import { readSeed, rereadSeed } from './seed.ts';
 import { startAgent } from './start.ts';
 

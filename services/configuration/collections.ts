@@ -5,7 +5,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { WithOutbox } from '@anneal/runtime/outbox.ts';
+import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { StoredConfig } from './deployments/derive.ts';
 

@@ -1,4 +1,4 @@
-import { runMain } from '@anneal/runtime/main.ts';
+import { runMain } from '@anneal/runtime/service/main.ts';
 import { configurationService } from './service.ts';
 
 await runMain(configurationService);

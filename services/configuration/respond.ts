@@ -2,7 +2,7 @@
 import { deploymentEvent, type DeploymentEventData } from '@anneal/contracts/events.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseMessage } from '@anneal/provider/document.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { ConfigurationResource, DeploymentState } from './collections.ts';
 

@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { questionAbandoned } from '@anneal/contracts/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
 export interface AskParameters<Q> {
   data: Q;

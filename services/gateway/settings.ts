@@ -1,6 +1,6 @@
 /** Settings of the gateway. */
 import { isIP } from 'node:net';
-import { defineSettings } from '@anneal/runtime/settings.ts';
+import { defineSettings } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 
 const whole = (fallback: number, least: number, most: number) =>

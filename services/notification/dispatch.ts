@@ -2,8 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import { eventKept, subscriptionEvent } from '@anneal/contracts/events.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { SettingsOf } from '@anneal/runtime/settings.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import type { Deliveries } from './deliveries.ts';

@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 /** Starts the service in a process of its own; the first one also subscribes and lets six events happen. */
 const program = `
 import { armFromText } from '@anneal/runtime/fault.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { subscriptionCreate } from '@anneal/contracts/notification.ts';

@@ -10,7 +10,7 @@
  * P5 When two pumps serve one subscription, one loses at its first write and stops.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
 import { maxStoredAttempts, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';

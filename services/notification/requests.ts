@@ -10,8 +10,8 @@ import {
   subscriptionList,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { SettingsOf } from '@anneal/runtime/settings.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import type { z } from 'zod';
 import { checkUrl } from './address.ts';

@@ -3,7 +3,7 @@ import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
-import { defineService } from '@anneal/runtime/service.ts';
+import { defineService } from '@anneal/runtime/service/service.ts';
 import { openDeliveries } from './deliveries.ts';
 import { openDispatch } from './dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';

@@ -1,5 +1,5 @@
 /** Settings of the notification service. */
-import { defineSettings } from '@anneal/runtime/settings.ts';
+import { defineSettings } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 
 const whole = (fallback: number, least: number, most: number) =>

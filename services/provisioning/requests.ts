@@ -15,7 +15,7 @@ import {
   nodeUpdate,
 } from '@anneal/contracts/provisioning.ts';
 import { providerRoutes } from '@anneal/provider/routes.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Boots } from './boot/boots.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import type { Servers } from './servers/servers.ts';

@@ -7,7 +7,7 @@
  *    content disappears between its writing and the stack that names it.
  */
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';

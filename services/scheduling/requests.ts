@@ -25,7 +25,7 @@ import {
   stackUpdate,
   stackWhy,
 } from '@anneal/contracts/scheduling.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { StackPreview } from './read/preview.ts';
 import type { ProviderDirectory } from './shard/providers.ts';
 import type { StackReading } from './read/reading.ts';

@@ -9,7 +9,7 @@ import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Sources } from './question.ts';
 
 /** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readParameters, type Rules, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 

@@ -1,5 +1,5 @@
 /** Gives a worker access to the blobs of the store, through the service's thread. */
-import type { AskService } from '@anneal/runtime/worker-thread.ts';
+import type { AskService } from '@anneal/runtime/work/worker-thread.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 
 type Request = { readonly get: string } | { readonly put: Uint8Array };

@@ -3,7 +3,7 @@
  * parameter, so every `{get_param: <name>}` comes from this file, and never from a user, a script or a host.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
 export function hideSecrets(template: JsonObject, secrets: Secrets): { template: JsonObject; parameters: JsonObject } {
   const names = new Map<string, string>();

@@ -13,9 +13,9 @@ import {
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/templating.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { templatingService } from './service.ts';
 

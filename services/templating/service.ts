@@ -13,8 +13,8 @@ import {
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/templating.ts';
-import { defineService } from '@anneal/runtime/service.ts';
-import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
+import { defineService } from '@anneal/runtime/service/service.ts';
+import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { Askers } from './askers.ts';
 import { createInline } from './inline.ts';
 import { serveBlobs } from './remote-blobs.ts';

@@ -1,4 +1,4 @@
-import { defineSettings } from '@anneal/runtime/settings.ts';
+import { defineSettings } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 
 export const templatingSettings = defineSettings({

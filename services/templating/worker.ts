@@ -1,7 +1,7 @@
 /** The program of a worker thread: runs one task after another. It reaches blobs through the service's thread. */
 import { workerData } from 'node:worker_threads';
-import { createSecrets } from '@anneal/runtime/secrets.ts';
-import { serveJobs } from '@anneal/runtime/worker-thread.ts';
+import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
+import { serveJobs } from '@anneal/runtime/work/worker-thread.ts';
 import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { remoteBlobs } from './remote-blobs.ts';
 import { createTasks, type Task } from './task.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { openBus } from '@anneal/bus/open.ts';
 import { registry } from '@anneal/contracts/registry.ts';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { v7 } from 'uuid';

@@ -16,10 +16,10 @@ import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
-import { busMetrics } from '@anneal/runtime/instrument.ts';
-import { clockMetrics } from '@anneal/runtime/machine-clock.ts';
-import { queueMetrics } from '@anneal/runtime/queue-metrics.ts';
-import { sharedSettings } from '@anneal/runtime/shared-settings.ts';
+import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
+import { clockMetrics } from '@anneal/runtime/time/machine-clock.ts';
+import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
+import { sharedSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
 import {

@@ -7,7 +7,7 @@ import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
 import type { YaqlRow } from '@anneal/hot/yaql/library/library.ts';
 import type { VersionRow } from '@anneal/cli/template/language.ts';
 import { stringify } from 'yaml';
-import type { SettingDefinitions } from '@anneal/runtime/settings.ts';
+import type { SettingDefinitions } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -4,8 +4,8 @@ import { hostCreate, hostDelete, hostTokenRenew } from '@anneal/contracts/config
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 

@@ -8,7 +8,7 @@ import { createMint } from '@anneal/contracts/envelope.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { Provider, type Decision, type WorkingDocument } from '@anneal/provider/provide.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { v7 } from 'uuid';

@@ -6,7 +6,7 @@ import { guarantees, type ProviderDeath, type Subject } from '@anneal/provider/c
 import { Probe } from '@anneal/provider/conformance/probe.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { afterAll, beforeAll, describe, it } from 'vitest';

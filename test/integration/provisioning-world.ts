@@ -34,8 +34,8 @@ import {
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
 import type { StartAgent } from '@anneal/lab/machine.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
 

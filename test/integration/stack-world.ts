@@ -22,8 +22,8 @@ import {
   type StackView,
 } from '@anneal/contracts/scheduling.ts';
 import { type CompileQuestion, templateCompile } from '@anneal/contracts/templating.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';

@@ -2,7 +2,7 @@
 import { hostCreate, hostShow, queueClaim, queuePost } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { stackExport } from '@anneal/contracts/scheduling.ts';
-import { portable } from '@anneal/gateway/heat/portable.ts';
+import { portable } from '@anneal/gateway/heat/stacks/portable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shapes } from './internal-shapes.ts';

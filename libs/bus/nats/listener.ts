@@ -1,7 +1,7 @@
 /** A listener without a group: the events that happen while it listens, in order per subject, from memory. */
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../broker.ts';
-import { subjectHeader } from './delivery.ts';
+import { subjectHeader } from './consume/delivery.ts';
 import type { JetStreamConnection } from './connection.ts';
 
 const mostWaiting = 20_000;

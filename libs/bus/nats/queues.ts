@@ -5,7 +5,7 @@ import type { BrokerQueues } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
 import { isAbsent, type JetStreamConnection } from './connection.ts';
 import { isGroupQueue, nameOfSubject, type Address } from './names.ts';
-import type { NatsRetries } from './retries.ts';
+import type { NatsRetries } from './consume/retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
 
 const deletesAtOnce = 64;

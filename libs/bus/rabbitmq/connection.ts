@@ -8,7 +8,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
 import { isUnproved } from '../certificate.ts';
 import type { BrokerEndpoint } from './url.ts';
-import { WriteBatch } from './write-batch.ts';
+import { WriteBatch } from './publish/write-batch.ts';
 import type { BusLog } from '../bus-log.ts';
 
 /** A part that has channels. It opens them again at every `up`. */

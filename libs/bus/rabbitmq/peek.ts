@@ -5,10 +5,10 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, GetMessage } from 'amqplib';
-import { arrivalOf, standingOf } from './delivery.ts';
+import { arrivalOf, standingOf } from './consume/delivery.ts';
 import type { RabbitConnection } from './connection.ts';
 import type { RabbitNames } from './names.ts';
-import type { Notes } from './attempt-log.ts';
+import type { Notes } from './consume/attempt-log.ts';
 
 /** Reads the first messages of a queue, which stay there. Counts as no attempt. */
 export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;

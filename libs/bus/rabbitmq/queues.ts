@@ -2,13 +2,13 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { BrokerQueues } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { arrivalOf } from './delivery.ts';
+import { arrivalOf } from './consume/delivery.ts';
 import { type QuestionChannel, isMissing } from './channel.ts';
 import type { Look } from './peek.ts';
 import type { RabbitNames } from './names.ts';
 import type { QueueRegistry } from './registry.ts';
-import type { RabbitRetries } from './retries.ts';
-import type { Taker } from './consumer.ts';
+import type { RabbitRetries } from './consume/retries.ts';
+import type { Taker } from './consume/consumer.ts';
 
 interface Parts {
   readonly names: RabbitNames;

@@ -18,7 +18,7 @@ import {
 } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 
 interface Queued {
   readonly id: string;

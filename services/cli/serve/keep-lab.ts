@@ -1,7 +1,7 @@
 /** Restarts the lab while the server runs. Its death is a power cut, from which its machines recover. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningLab } from './lab.ts';
-import { isRunning } from '@anneal/runtime/folder-lock.ts';
+import { isRunning } from '@anneal/runtime/service/folder-lock.ts';
 
 const lookMs = 500;
 

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { isRunning } from '@anneal/runtime/folder-lock.ts';
+import { isRunning } from '@anneal/runtime/service/folder-lock.ts';
 
 const labSchema = z.object({
   url: z.url(),

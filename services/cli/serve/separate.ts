@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
-import { misconfiguredExitCode } from '@anneal/runtime/main.ts';
+import { misconfiguredExitCode } from '@anneal/runtime/service/main.ts';
 import { freePort } from './port.ts';
 
 export type Replicas = Readonly<Partial<Record<ServiceName, number>>>;

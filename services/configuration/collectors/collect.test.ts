@@ -3,7 +3,7 @@ import * as contract from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { CollectTransport } from '@anneal/contracts/transports.ts';
-import { readSignalToken } from '@anneal/runtime/signal-grant.ts';
+import { readSignalToken } from '@anneal/runtime/secrets/signal-grant.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';

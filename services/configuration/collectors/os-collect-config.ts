@@ -5,7 +5,7 @@
 import type { HostCollector } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { CollectTransport } from '@anneal/contracts/transports.ts';
-import { ec2SecretOf, metadataObject, signTempUrl } from '@anneal/runtime/host-keys.ts';
+import { ec2SecretOf, metadataObject, signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';
 
 export interface CollectedHost {
   readonly id: string;

@@ -5,9 +5,9 @@
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import { deploymentSignalTransports, type DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
-import { signTempUrl } from '@anneal/runtime/host-keys.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { signalToken, signedSignalUrl, type SignalGrant } from '@anneal/runtime/signal-grant.ts';
+import { signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { signalToken, signedSignalUrl, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import { collectTransportOf, type CollectedHost } from './os-collect-config.ts';
 
 const following = {

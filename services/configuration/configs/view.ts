@@ -2,7 +2,7 @@
 import type { ConfigView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource } from '../collections.ts';
 
 interface Kept {

@@ -17,8 +17,8 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import { draftOf, responseMessage, type Received, type Request } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
-import { SingleFlight } from '@anneal/runtime/serial.ts';
+import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
+import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import type { NewRunContext } from '../deployments/new-run.ts';

@@ -2,7 +2,7 @@
 import type { ContextData, ContextFailure } from '@anneal/contracts/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkingDocument } from '@anneal/provider/provide.ts';
-import type { WithOutbox } from '@anneal/runtime/outbox.ts';
+import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { Requester } from '../collections.ts';
 import type { StoredConfig } from '../deployments/derive.ts';

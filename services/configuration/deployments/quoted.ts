@@ -1,8 +1,8 @@
 /** Keeps the secrets that a script was given out of what is stored and shown of its answer. */
 import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
-import { createRedactor, createWordRedactor } from '@anneal/runtime/redact.ts';
-import { contentsOf, type Secrets } from '@anneal/runtime/secrets.ts';
+import { createRedactor, createWordRedactor } from '@anneal/runtime/secrets/redact.ts';
+import { contentsOf, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { DeploymentState } from '../collections.ts';
 
 const givenTo = ({ request, input_values, config }: DeploymentState): Json =>

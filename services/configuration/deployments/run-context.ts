@@ -1,5 +1,5 @@
 /** The dependencies of runs. */
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ConfigurationCollections } from '../collections.ts';
 import type { QueueContext } from '../queues/queue.ts';
 import type { RunTimerContext } from './run-timer.ts';

@@ -18,7 +18,7 @@ import type { Draft } from '@anneal/store/port.ts';
 import { withoutSecrets } from './quoted.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
-import { flushOutbox } from '@anneal/runtime/outbox.ts';
+import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, putMessages } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';

@@ -2,7 +2,7 @@
 import type { DeploymentView, HostMetadata } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from '../configs/view.ts';
 import { findHost } from '../queues/names.ts';

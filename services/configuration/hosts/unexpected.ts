@@ -8,9 +8,9 @@
 import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
-import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
+import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { storedOutputs } from '../deployments/outcome.ts';
 import { withoutSecrets } from '../deployments/quoted.ts';
 import { hostQueue } from '../queues/names.ts';

@@ -11,7 +11,7 @@ import type { StoredSize } from '@anneal/contracts/output.ts';
 import { pieceLimit } from '@anneal/contracts/output.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { changeOrInsert, insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 

@@ -9,8 +9,8 @@
 import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import type { Serial } from '@anneal/runtime/serial.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';

@@ -14,7 +14,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext, type TestContextOptions } from '@anneal/runtime/testing.ts';
 import { configurationService } from '../service.ts';
 

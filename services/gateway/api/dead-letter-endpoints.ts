@@ -2,7 +2,7 @@
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import { endpoint, type Endpoint } from './endpoint.ts';
 

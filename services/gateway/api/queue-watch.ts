@@ -1,6 +1,6 @@
 /** Follows a queue: sends each message once when it appears, as server-sent events. */
 import type { Bus } from '@anneal/bus/port.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Ask } from '../ask.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
 import type { Stream } from './event-stream.ts';

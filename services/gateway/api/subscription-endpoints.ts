@@ -10,7 +10,7 @@ import {
   subscriptionShow,
   subscriptionViewSchema,
 } from '@anneal/contracts/notification.ts';
-import { sealText, type Secrets } from '@anneal/runtime/secrets.ts';
+import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';

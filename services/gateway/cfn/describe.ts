@@ -4,8 +4,8 @@
  */
 import { hostKeys } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { ec2SecretOf } from '@anneal/runtime/host-keys.ts';
-import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
+import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { collectFor, type CollectedMetadata } from '../collect/host-metadata.ts';

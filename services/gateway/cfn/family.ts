@@ -4,14 +4,14 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { readSignalToken, type SignalGrant } from '@anneal/runtime/signal-grant.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryValue, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { describeRoutes } from './describe.ts';
-import { signalByGrant } from '../heat/signal.ts';
+import { signalByGrant } from '../heat/resources/signal.ts';
 
 export const cfnPrefix = '/cfn/v1';
 

@@ -5,11 +5,11 @@
 import { hostKeys } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { isTempUrlSignature, metadataObject, type TempUrl } from '@anneal/runtime/host-keys.ts';
-import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
+import { isTempUrlSignature, metadataObject, type TempUrl } from '@anneal/runtime/secrets/host-keys.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { answerByGrant } from '../heat/signal.ts';
+import { answerByGrant } from '../heat/resources/signal.ts';
 import { queryValue, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { collectFor } from './host-metadata.ts';

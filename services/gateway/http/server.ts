@@ -4,18 +4,18 @@
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { isLargeJson } from '@anneal/contracts/json-slices.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { SettingsOf } from '@anneal/runtime/settings.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
 import { createStreams } from '../api/event-stream.ts';
 import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
-import { tempUrlPrefix } from '@anneal/runtime/host-keys.ts';
+import { tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
 import { tempUrlFamily } from '../collect/temp-url.ts';
 import { heatFamily, heatPrefix } from '../heat/family.ts';
-import { withPlainArn } from '../heat/find-stack.ts';
+import { withPlainArn } from '../heat/stacks/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';

@@ -12,8 +12,8 @@
 import { createHash } from 'node:crypto';
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { readSignalToken, type SignalGrant } from '@anneal/runtime/signal-grant.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { adminUser } from './principals.ts';

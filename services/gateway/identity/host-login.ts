@@ -5,8 +5,8 @@
  */
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { readSignalToken } from '@anneal/runtime/signal-grant.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { readSignalToken } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Ask } from '../ask.ts';
 
 export interface HostIdentity {

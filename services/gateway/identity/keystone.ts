@@ -1,6 +1,6 @@
 /** Tokens and the catalog in Keystone v3's form, as far as keystoneauth, the openstack command and curl need them. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -22,7 +22,7 @@ import {
   type NodePatch,
   type NodeView,
 } from '@anneal/contracts/provisioning.ts';
-import { sealText, type Secrets } from '@anneal/runtime/secrets.ts';
+import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

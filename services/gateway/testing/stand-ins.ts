@@ -56,7 +56,7 @@ import {
   templateValidate,
   type CompileQuestion,
 } from '@anneal/contracts/templating.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 const at = '2026-11-21T12:34:01.250Z';
 

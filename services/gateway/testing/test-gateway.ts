@@ -1,6 +1,6 @@
 /** For tests: a gateway that really listens, on the embedded bus and store, with test services behind it. */
-import { readSettings } from '@anneal/runtime/settings.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { gatewayService } from '../service.ts';
 import { standIn, type Behind } from './stand-ins.ts';

@@ -2,7 +2,7 @@
 import { queuePost } from '@anneal/contracts/configuration.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { answerOfSignal, signalByGrant } from '../heat/signal.ts';
+import { answerOfSignal, signalByGrant } from '../heat/resources/signal.ts';
 import { callerOf, ofHost } from '../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from './access.ts';
 import { bodiesOf, type PostedMessage } from './bodies.ts';

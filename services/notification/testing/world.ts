@@ -5,8 +5,8 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { subscriptionCreate } from '@anneal/contracts/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { notificationService } from '../service.ts';
 

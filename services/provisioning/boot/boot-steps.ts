@@ -9,7 +9,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
 import type { Boot, NodeDocument, Power, NodeChange } from '../nodes/document.ts';

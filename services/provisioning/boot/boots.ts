@@ -16,7 +16,7 @@ import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
 import { on, type Route } from '@anneal/bus/route.ts';
 import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/provisioning.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/driver.ts';

@@ -5,7 +5,7 @@
  * B2 `cut` ends the running task of a node at once, and starts the next one.
  * B3 A push of the power button toggles, so it is not repeated until the machine had time to follow the last one.
  */
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodeDocument, Power } from './document.ts';
 import { RedfishHttp, type HttpOptions } from '../redfish/http.ts';

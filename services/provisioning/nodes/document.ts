@@ -3,7 +3,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
-import type { WithOutbox } from '@anneal/runtime/outbox.ts';
+import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { type Claims, type Identity, identityFault } from './identity.ts';
 import type { ProvisionStep } from './states.ts';

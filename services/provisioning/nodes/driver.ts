@@ -9,7 +9,7 @@
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { Bmcs } from './bmcs.ts';
 import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from './document.ts';
@@ -19,7 +19,7 @@ import type { NodeRecords } from './records.ts';
 import { stepAfter, type Verb } from './states.ts';
 import { isHopeless, type createSteps } from './steps.ts';
 import type { StepOutcome, Settled } from './step-outcome.ts';
-import { SingleFlight } from '@anneal/runtime/serial.ts';
+import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 
 export interface NodeDriverOptions {
   readonly context: ServiceContext;

@@ -11,8 +11,8 @@ import type {
   NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { openText } from '@anneal/runtime/secrets.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { openText } from '@anneal/runtime/secrets/secrets.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from './identity.ts';
 import type { z } from 'zod';

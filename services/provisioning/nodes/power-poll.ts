@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { TaskLane } from './lane.ts';
 import type { NodeDocument, Power, NodeChange } from './document.ts';

@@ -2,13 +2,13 @@
  * The nodes in the store, and the events that report their changes.
  *
  * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
- * N2 The event of a change is in the outbox of the node until it is published (`libs/runtime/outbox.ts`).
+ * N2 The event of a change is in the outbox of the node until it is published (`libs/runtime/work/outbox.ts`).
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/outbox.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/work/outbox.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';

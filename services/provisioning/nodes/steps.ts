@@ -4,7 +4,7 @@
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { bootOf, BootSteps, type BootStepOptions } from '../boot/boot-steps.ts';
 import { inspectedProperties } from './declared-properties.ts';

@@ -8,7 +8,7 @@
  *    is idempotent (GET, PATCH of one version). A request that may have pushed a button is never retried here.
  * R4 The signal of a call ends it at once, whatever it waits for.
  */
-import { redactText } from '@anneal/runtime/redact.ts';
+import { redactText } from '@anneal/runtime/secrets/redact.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BmcError, Transport, type Access, type RedfishAnswer, type Method, type Repeat } from './transport.ts';

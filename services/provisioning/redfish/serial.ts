@@ -1,7 +1,7 @@
 /**
  * Runs one task at a time per key, because controllers are slow and crash under load. A dead one delays only itself.
  */
-import { Serial } from '@anneal/runtime/serial.ts';
+import { Serial } from '@anneal/runtime/work/serial.ts';
 
 /** Time for interrupted work to report its last step. */
 const graceMs = 1_000;

@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/driver.ts';
 import { move } from '../nodes/moves.ts';

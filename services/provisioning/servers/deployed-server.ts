@@ -2,7 +2,7 @@
  * OS::Heat::DeployedServer: a machine that already runs. It gets a queue and credentials; its power is not controlled.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
 import { isObject } from '@anneal/contracts/json.ts';

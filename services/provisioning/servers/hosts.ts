@@ -8,7 +8,7 @@ import { collectTransports } from '@anneal/contracts/transports.ts';
 import { textOf } from './document.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 export interface HostAccess {
   /** Differs from the id of the server that took a joined host. */

@@ -1,7 +1,7 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../nodes/bmcs.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';

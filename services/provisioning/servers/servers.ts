@@ -2,7 +2,7 @@
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { Received, Request } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import { serversDefinition, textOf, type ServerDocument } from './document.ts';

@@ -1,8 +1,8 @@
 /** The program of a worker thread for evaluations that take too long for the event loop. */
 import { workerData } from 'node:worker_threads';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import { createSecrets } from '@anneal/runtime/secrets.ts';
-import { serveJobs } from '@anneal/runtime/worker-thread.ts';
+import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
+import { serveJobs } from '@anneal/runtime/work/worker-thread.ts';
 import { createEvaluation } from './evaluation.ts';
 import type { HeavyTask } from './heavy.ts';
 

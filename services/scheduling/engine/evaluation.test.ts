@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
-import { createSecrets } from '@anneal/runtime/secrets.ts';
+import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
 
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);

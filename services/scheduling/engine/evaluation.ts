@@ -12,7 +12,7 @@ import type { Comparison, Tools } from '@anneal/convergence/protocol.ts';
 import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { findRead } from '../nested/reads.ts';
 import { answerAtOnce, type AnsweredAtOnce } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';

@@ -8,7 +8,7 @@ import { AnnealError, type Failure, toFailure } from '@anneal/contracts/errors.t
 import type { PlanResource, Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
-import type { WorkerPool } from '@anneal/runtime/worker-pool.ts';
+import type { WorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 /** The data that an evaluation reads, and no more, because it is copied to the worker. */

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Scope } from '@anneal/hot/evaluate.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Evaluated } from './bounds.ts';
 import { nestedReference } from '../nested/reference.ts';
 import { findRead, withoutReads } from '../nested/reads.ts';

@@ -8,7 +8,7 @@ import type { ResourceDocument, Typed } from '@anneal/convergence/documents.ts';
 import { holdsOpened, opened } from '@anneal/hot/groups/open.ts';
 import { keptReferences, readsHidden } from '@anneal/hot/resources/references.ts';
 import { unknown } from '@anneal/hot/evaluate/unknown.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readsOf } from '../nested/reads.ts';
 
 /** Returns the incarnation of a resource by its name. */

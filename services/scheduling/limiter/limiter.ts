@@ -22,7 +22,7 @@
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { Turns, type TurnLimits } from './turns.ts';
 import type { JournalRecord } from '../shard/journal.ts';

@@ -11,7 +11,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newSimulatedStack, simulatedTarget } from '@anneal/convergence/simulation/model.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
-import { createSecrets } from '@anneal/runtime/secrets.ts';
+import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from '../engine/evaluation.ts';
 import { type NestedAnswer, nestedResponse } from './answer.ts';
 

@@ -12,7 +12,7 @@ import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
 import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { fromKept, type StoredNestedRequest } from './kept.ts';
 import { readsKey, type NestedRead } from './reads.ts';

@@ -7,7 +7,7 @@ import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/tem
 import { type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { targetOf } from '../shard/target.ts';

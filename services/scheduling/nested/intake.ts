@@ -28,7 +28,7 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import { reply } from '@anneal/provider/accept.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { insertOnce } from '@anneal/store/change.ts';
 import { liveName } from '../shard/live-name.ts';
 import type { SchedulingCollections } from '../collections.ts';

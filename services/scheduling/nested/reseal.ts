@@ -1,7 +1,7 @@
 /** Seals secrets in members again. Members are computed from opened values of the group. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
 type Path = readonly string[];
 

@@ -6,7 +6,7 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import { responseTo } from '@anneal/provider/document.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 import { requestData } from '../shard/request-data.ts';
 

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Result } from '@anneal/provider/document.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { coerceValue } from './coerce.ts';
 import { randomString } from './random-string.ts';
 

@@ -2,8 +2,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { grantOf, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { grantOf, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 
 /** The URL, the token and the endpoint that send a signal to a handle, as its signal transport wants them; sealed. */
 export function handleAttributes(

@@ -7,8 +7,8 @@ import { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo, type Result } from '@anneal/provider/document.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { liveName } from '../shard/live-name.ts';
 

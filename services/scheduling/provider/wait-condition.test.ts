@@ -1,7 +1,7 @@
 import { stackAct, stackEvents, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { readSignalToken, grantOfUrl } from '@anneal/runtime/signal-grant.ts';
+import { readSignalToken, grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';

@@ -1,6 +1,6 @@
 /** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
-import { signalEndpoint } from '@anneal/runtime/signal-grant.ts';
+import { signalEndpoint } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { WorkDocument } from './document.ts';
 import { countOf } from './wait-condition.ts';

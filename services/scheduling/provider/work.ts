@@ -4,7 +4,7 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Received } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';

@@ -15,7 +15,7 @@ import {
   type Target,
 } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';

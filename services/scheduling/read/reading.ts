@@ -18,7 +18,7 @@ import type {
 } from '@anneal/contracts/scheduling.ts';
 import { goesToNothing, type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';

@@ -7,7 +7,7 @@ import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Limiter } from '../limiter/limiter.ts';

@@ -17,8 +17,8 @@ import {
 import { servedType } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { createRedactor } from '@anneal/runtime/redact.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { createRedactor } from '@anneal/runtime/secrets/redact.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import type { Died } from './death.ts';

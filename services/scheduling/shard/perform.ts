@@ -9,7 +9,7 @@ import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from '../collections.ts';

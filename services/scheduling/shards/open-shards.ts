@@ -1,5 +1,5 @@
 /** The shards that a replica has opened. It opens more when their number grows. */
-import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { OpenShard } from '../shard/shard.ts';
 import type { Shards } from './shards.ts';
 

@@ -4,7 +4,7 @@ import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate, type StackView } from '@anneal/contracts/scheduling.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { schedulingService } from '../service.ts';
 

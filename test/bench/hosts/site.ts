@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@anneal/client/connect.ts';
-import { createLog } from '@anneal/runtime/log.ts';
+import { createLog } from '@anneal/runtime/observe/log.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { freeLocalPort } from '../../backends/free-port.ts';

@@ -4,8 +4,8 @@ import { hostTokenRenew } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 
 export interface AgentWorld {

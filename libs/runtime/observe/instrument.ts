@@ -1,0 +1,91 @@
+/** Measures, traces and, while the store is away, holds back the messages of a bus, transparently to the services. */
+import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
+import type { Mint } from '@anneal/contracts/envelope.ts';
+import { kindOf } from '@anneal/contracts/errors.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { StoreGate } from '../service/store-gate.ts';
+import { activeTraceparent, traceHandling } from './trace.ts';
+
+/** Every host has its own queues; in metrics they are combined into two. */
+const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
+
+/** The metrics of the bus. */
+export const busMetrics = {
+  sent: {
+    name: 'anneal_messages_sent_total',
+    help: 'Messages handed to the broker, by queue and type; events have the queue "events".',
+    labelNames: ['queue', 'type'],
+  },
+  handled: {
+    name: 'anneal_message_handling_seconds',
+    help: 'Duration of handlers, by queue, type and outcome (done, or the kind of the error).',
+    labelNames: ['queue', 'type', 'outcome'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+  },
+  takenOver: {
+    name: 'anneal_queue_taken_over_total',
+    help: 'How often this process became the single active consumer of a queue. It grows only when processes start and stop.',
+    labelNames: ['queue'],
+  },
+};
+
+/** A bus that counts and traces what passes, and that takes no work while the store is away. */
+export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate, 'guard'>): Bus {
+  const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
+  const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });
+  const takenOver = new Counter({ ...busMetrics.takenOver, registers: [metrics] });
+
+  const measured =
+    (handler: Handler): Handler =>
+    async (delivery) => {
+      const labels = { queue: labelOf(delivery.queue), type: delivery.message.type };
+      const end = handled.startTimer(labels);
+      try {
+        await traceHandling(delivery, () => handler(delivery));
+        end({ outcome: 'done' });
+      } catch (error) {
+        end({ outcome: kindOf(error) });
+        throw error;
+      }
+    };
+  const counting = (queue: string, options?: ConsumeOptions & { group?: string }) => ({
+    ...options,
+    onActive(active: boolean): void {
+      if (active) takenOver.inc({ queue });
+      options?.onActive?.(active);
+    },
+  });
+  const count = (queue: string, messages: readonly { type: string }[]): void => {
+    for (const { type } of messages) sent.inc({ queue: labelOf(queue), type });
+  };
+
+  return {
+    queues: bus.queues,
+    deadLetters: bus.deadLetters,
+    async send(parameters) {
+      await bus.send(parameters);
+      count(parameters.queue, parameters.messages);
+    },
+    async publish(events) {
+      await bus.publish(events);
+      count('events', events);
+    },
+    request: (parameters) => {
+      count(parameters.queue, [parameters.message]);
+      return bus.request(parameters);
+    },
+    reply: (parameters) => bus.reply(parameters),
+    consume: (queue, handler, options) => bus.consume(queue, gate.guard(measured(handler)), counting(queue, options)),
+    subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
+      bus.subscribe(patterns, gate.guard(measured(handler)), counting(`events.${options?.group}`, options)),
+    hold: (name, onHeld) => bus.hold(name, onHeld),
+    check: () => bus.check(),
+    close: () => bus.close(),
+  };
+}
+
+/** Envelopes written while a traced message is handled continue its trace. */
+export const traceMint =
+  (mint: Mint): Mint =>
+  (definition, parameters) =>
+    mint(definition, { ...parameters, traceparent: activeTraceparent() ?? parameters.traceparent });

@@ -1,0 +1,46 @@
+/** Finds the resources that a path names. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/scheduling.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { stackAt } from '../stacks/find-stack.ts';
+import { heatError } from '../wording.ts';
+
+export interface ResourcePath {
+  Params: { name: string; resource: string };
+}
+
+const resourceMissing = (resource: string, stack: string): AnnealError =>
+  heatError('NotFound', 'ResourceNotFound', `The Resource (${resource}) could not be found in Stack ${stack}.`);
+
+/** Lists the resources of a stack, or the one with the name. */
+export async function resourcesOf(
+  ask: Ask,
+  stack: StackView,
+  { name, detail = true, depth = 0 }: { name?: string; detail?: boolean; depth?: number },
+): Promise<ResourceView[]> {
+  const { project, id } = stack;
+  const { resources } = await ask('scheduling', stackResources, {
+    project,
+    data: {
+      project,
+      stack: id,
+      detail,
+      ...(depth > 0 && { nested_depth: depth }),
+      ...(name !== undefined && { name }),
+    },
+  });
+  return resources;
+}
+
+/** The stack and the resource of a path. @throws AnnealError NotFound with Heat's message. */
+export async function resourceAt(ask: Ask, request: FastifyRequest<ResourcePath>): Promise<[StackView, ResourceView]> {
+  const stack = await stackAt(ask, request);
+  const name = request.params.resource;
+  const [resource] = await resourcesOf(ask, stack, { name }).catch((error: unknown) => {
+    if (error instanceof AnnealError && error.code === 'NotFound') return [];
+    throw error;
+  });
+  if (!resource) throw resourceMissing(name, stack.name);
+  return [stack, resource];
+}

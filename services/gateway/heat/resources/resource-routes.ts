@@ -1,0 +1,83 @@
+/** Reads the resources of a stack, and marks one as unhealthy. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { resourceAct, type ResourceView } from '@anneal/contracts/scheduling.ts';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';
+import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
+import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
+import { resourceBody } from '../representation.ts';
+
+const resourceFilters: Readonly<Record<string, (resource: ResourceView) => string>> = {
+  type: ({ type }) => type,
+  status: ({ status }) => status,
+  name: ({ name }) => name,
+  action: ({ action }) => action,
+  id: ({ id }) => id,
+  physical_resource_id: ({ physical_id }) => physical_id ?? '',
+};
+
+export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+  scope.get(`${stackPath}/resources`, async (request) => {
+    const detail = queryBoolean(request, 'with_detail') ?? false;
+    const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
+    const unknown = Object.keys(request.query as QueryValues).filter(
+      (key) => !(key in resourceFilters) && key !== 'with_detail' && key !== 'nested_depth',
+    );
+    if (unknown.length > 0) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `Invalid filter parameters ${unknown.join(', ')}; the parameters are ${Object.keys(resourceFilters).join(', ')}.`,
+      );
+    }
+    const stack = await stackAt(ask, request);
+    const resources = await resourcesOf(ask, stack, { detail, depth });
+    const fits = (resource: ResourceView): boolean =>
+      Object.entries(resourceFilters).every(([key, read]) => {
+        const wanted = queryValues(request, key);
+        if (wanted.length === 0) return true;
+        // Like Heat, match the type by substring and every other field exactly.
+        return wanted.some((value) => (key === 'type' ? read(resource).includes(value) : read(resource) === value));
+      });
+    const root = rootStackOf(request);
+    return {
+      resources: await mapInSlices(resources.filter(fits), (resource) =>
+        resourceBody(root, resource, { detail, shown: false }),
+      ),
+    };
+  });
+
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
+    const [, resource] = await resourceAt(ask, request);
+    return { resource: resourceBody(rootStackOf(request), resource, { detail: true, shown: true }) };
+  });
+
+  scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, async (request, reply) => {
+    const mark = markOf(request);
+    const { project, id } = await stackAt(ask, request);
+    await ask('scheduling', resourceAct, {
+      project,
+      data: { project, stack: id, resource: request.params.resource, action: { kind: 'mark', ...mark } },
+    });
+    return reply.type('application/json').send('null');
+  });
+}
+
+/** Reads the body of a mark. @throws AnnealError InvalidRequest with Heat's message. */
+function markOf(request: FastifyRequest): { unhealthy: boolean; reason: string } {
+  const { mark_unhealthy: unhealthy, resource_status_reason: reason = null, ...others } = objectBody(request);
+  const unknown = Object.keys(others);
+  if (unknown.length > 0) {
+    throw new AnnealError('InvalidRequest', `Unexpected parameters in body: ${unknown.join(', ')}`);
+  }
+  const flag = typeof unhealthy === 'string' ? unhealthy.toLowerCase() : unhealthy;
+  if (flag !== true && flag !== false && flag !== 'true' && flag !== 'false') {
+    const what = unhealthy === undefined ? 'is missing' : `must be true or false, not ${JSON.stringify(unhealthy)}`;
+    throw new AnnealError('InvalidRequest', `mark_unhealthy ${what}.`);
+  }
+  if (reason !== null && typeof reason !== 'string') {
+    throw new AnnealError('InvalidRequest', 'resource_status_reason must be a string.');
+  }
+  return { unhealthy: flag === true || flag === 'true', reason: (reason ?? '').slice(0, 4096) };
+}

@@ -1,0 +1,56 @@
+/** Sends a signal by a grant, from any API: to its resource and never to a replacement, or as the answer of its run. */
+import { outputLimit, queuePost } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
+import { stackSignal } from '@anneal/contracts/scheduling.ts';
+import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
+import type { Ask } from '../../ask.ts';
+
+/** @throws AnnealError NotFound when the resource or the host of the grant was deleted or replaced. */
+export async function signalByGrant(ask: Ask, grant: SignalGrant, signal: Json): Promise<void> {
+  const { project, stack_id: stack, resource_id, resource_name: resource, run } = grant;
+  if (run) return answerByGrant(ask, { project, hostId: run.host_id, runId: run.id }, signal);
+  await ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal } });
+}
+
+/**
+ * Posts a signal of heat-config-notify as the answer of a run to the host's responses. Every transport ends here, so a
+ * signal that arrives twice, late, or for a replaced run has the same effect as such an answer of Anneal's agent.
+ * @throws AnnealError InvalidRequest for a signal that is no object
+ */
+export async function answerByGrant(
+  ask: Ask,
+  { project, hostId, runId }: { project: string; hostId: string; runId: string },
+  signal: Json,
+): Promise<void> {
+  if (signal !== null && !isObject(signal)) {
+    throw new AnnealError('InvalidRequest', 'The signal of a deployment must be a JSON object.');
+  }
+  const queue = hostResponsesQueue(hostId);
+  const messages = [{ body: answerOfSignal(signal ?? {}, runId), ttl: 600 }];
+  await ask('configuration', queuePost, { project, data: { project, queue, client_id: hostId, messages } });
+}
+
+/** The answer with the id of its run. A hook without output sends an empty signal, which means success. */
+export function answerOfSignal(signal: JsonObject, runId: string): JsonObject {
+  const { deploy_stdout, deploy_stderr, deploy_status_code } = signal;
+  return {
+    ...signal,
+    id: runId,
+    deploy_stdout: endOf(deploy_stdout),
+    deploy_stderr: endOf(deploy_stderr),
+    deploy_status_code: deploy_status_code ?? 0,
+  };
+}
+
+/** The end of a stream, as far as an answer may hold it. Whole characters. */
+function endOf(stream: Json | undefined): Json {
+  if (stream === undefined || stream === null) return '';
+  if (typeof stream !== 'string') return stream;
+  const bytes = Buffer.from(stream);
+  if (bytes.length <= outputLimit) return stream;
+  let from = bytes.length - outputLimit;
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1;
+  return bytes.subarray(from).toString();
+}

@@ -1,0 +1,71 @@
+/** Compiles a client's request to create or update a stack. */
+import type { StackView } from '@anneal/contracts/scheduling.ts';
+import {
+  templateCompile,
+  templateValidate,
+  type CompileAnswer,
+  type CompileQuestion,
+} from '@anneal/contracts/templating.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { Ask } from '../../ask.ts';
+import { sealGiven, toQuestion, type StackRequest } from './stack-body.ts';
+
+export interface CompilerOptions {
+  ask: Ask;
+  secrets: Secrets;
+}
+
+interface Accepted {
+  readonly target: Omit<CompileAnswer, 'resource_count' | 'warnings'>;
+  /** Fields for the answer to the client. Empty without warnings. */
+  readonly said: Pick<CompileAnswer, 'warnings'>;
+}
+
+export interface Compiler {
+  /** @param about `gone`, here and below, is aborted when the client disconnects. */
+  fresh(
+    wanted: StackRequest,
+    about: { project: string; stackName: string; stackId: string; gone: AbortSignal },
+  ): Promise<Accepted>;
+  /** @param about `keeps` retains omitted fields (PATCH). Otherwise the request replaces everything (PUT). */
+  again(wanted: StackRequest, about: { stack: StackView; keeps: boolean; gone: AbortSignal }): Promise<Accepted>;
+  /** @param about `showNested` describes the parameters of the nested stacks, too. */
+  validate(
+    wanted: StackRequest,
+    about: { project: string; showNested: boolean; gone: AbortSignal },
+  ): Promise<JsonObject>;
+}
+
+export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
+  const about = <Q extends CompileQuestion>(question: Q, signal: AbortSignal) => ({
+    data: sealGiven(question, secrets),
+    project: question.project,
+    compiles: true as const,
+    signal,
+  });
+  const compile = async (question: CompileQuestion, gone: AbortSignal): Promise<Accepted> => {
+    const asked = about(question, gone);
+    const { resource_count: _, warnings, ...target } = await ask('templating', templateCompile, asked);
+    return { target, said: warnings ? { warnings } : {} };
+  };
+  return {
+    fresh: (wanted, where) => compile(toQuestion(wanted, where), where.gone),
+    again(wanted, { stack, keeps, gone }) {
+      const { template, environment, files } = stack;
+      const question = {
+        ...toQuestion(wanted, { project: stack.project, stackName: stack.name, stackId: stack.id }),
+        ...(keeps && { existing: { template, environment, files, clear_parameters: wanted.clearParameters } }),
+        previous_plan: stack.plan,
+      };
+      return compile(question, gone);
+    },
+    validate(wanted, { project, showNested, gone }) {
+      const question = {
+        ...toQuestion(wanted, { project, stackName: 'validated', stackId: '' }),
+        ...(showNested && { show_nested: true }),
+      };
+      return ask('templating', templateValidate, about(question, gone));
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
+import { randomUUID } from 'node:crypto';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { stackPreview, stackResources, type PlannedChange } from '@anneal/contracts/scheduling.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { objectBody, queryBoolean } from '../../http/body.ts';
+import { callerOf, projectOf } from '../../identity/caller.ts';
+import type { Compiler } from './compile.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
+import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+import { clientGone } from '../../http/client-gone.ts';
+import { stackHref } from '../representation.ts';
+import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
+
+/** Depth that includes every nested stack. */
+const deepest = 1_000_000;
+
+export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
+  scope.post('/:project/stacks/preview', async (request, reply) => {
+    const { name, wanted } = readNewStack(objectBody(request));
+    const project = projectOf(request);
+    const id = randomUUID();
+    const { target, said } = await compiler.fresh(wanted, {
+      project,
+      stackName: name,
+      stackId: id,
+      gone: clientGone(reply),
+    });
+    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true });
+    return {
+      stack: {
+        // Heat's text for a stack that does not exist.
+        id: 'None',
+        parent: null,
+        stack_name: name,
+        description: target.description,
+        template_description: target.description,
+        stack_owner: callerOf(request).name,
+        parameters: wanted.parameters,
+        disable_rollback: wanted.onFailure !== 'rollback',
+        timeout_mins: wanted.timeoutMinutes ?? null,
+        tags: wanted.tags ?? null,
+        capabilities: [],
+        notification_topics: [],
+        links: [{ href: stackHref(rootStackOf(request), { id, name }), rel: 'self' }],
+        resources: nestedRows(plan.changes, { id, name, project }),
+      },
+      plan,
+      ...said,
+    };
+  });
+
+  for (const method of ['PUT', 'PATCH'] as const) {
+    const keeps = method === 'PATCH';
+    scope.route({
+      method,
+      url: `${stackPath}/preview`,
+      handler: async (request, reply) => {
+        const nested = queryBoolean(request, 'show_nested') ?? false;
+        const wanted = readStackBody(objectBody(request));
+        if (!keeps) requireTemplate(wanted);
+        const stack = await stackAt(ask, request);
+        const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
+        const { project, id } = stack;
+        const plan = await ask('scheduling', stackPreview, {
+          project,
+          data: { project, id, ...target },
+          compiles: true,
+        });
+        const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.resources.'));
+        const { resources } = await ask('scheduling', stackResources, {
+          project,
+          data: { project, stack: id, detail: false, ...(nested && { nested_depth: deepest }) },
+        });
+        const there = byPath(stack, resources);
+        const listed = (...kinds: PlannedChange['change'][]): Promise<JsonObject[]> =>
+          mapInSlices(
+            shown.filter(({ change }) => kinds.includes(change)),
+            (change) => previewRow(change, { stack, there }),
+          );
+        return {
+          resource_changes: {
+            unchanged: await listed('unchanged'),
+            // A `maybe` change may turn out to change nothing, and only the run decides. Heat would not list it.
+            updated: await listed('update', 'maybe update'),
+            replaced: await listed('replace', 'maybe replace'),
+            added: await listed('create', 'maybe create'),
+            deleted: await listed('delete', 'maybe delete'),
+          },
+          plan,
+          ...said,
+        };
+      },
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
+import { heatTime } from '../representation.ts';
+
+export interface PreviewedStack {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+}
+
+/** The existing resources by path from the root: `a`, or `a.resources.b`. */
+export function byPath(stack: PreviewedStack, views: readonly ResourceView[]): ReadonlyMap<string, ResourceView> {
+  const pathOfStack = new Map([[stack.id, '']]);
+  const found = new Map<string, ResourceView>();
+  // Enclosing stacks come before nested ones.
+  for (const view of views) {
+    const around = pathOfStack.get(view.stack_id);
+    if (around === undefined) continue;
+    const path = `${around}${view.name}`;
+    found.set(path, view);
+    if (view.nested_stack) pathOfStack.set(view.nested_stack.id, `${path}.resources.`);
+  }
+  return found;
+}
+
+export function previewRow(
+  { resource: path, type, change }: PlannedChange,
+  { stack, there }: { stack: PreviewedStack; there: ReadonlyMap<string, ResourceView> },
+): JsonObject {
+  const names = path.split('.resources.');
+  const name = names.at(-1) ?? path;
+  const parent = names.at(-2);
+  const around = parent === undefined ? stack : there.get(names.slice(0, -1).join('.resources.'))?.nested_stack;
+  const inside = { tenant: stack.project, stack_name: around?.name ?? parent ?? '', stack_id: around?.id ?? 'None' };
+  const view = there.get(path);
+  return {
+    resource_name: name,
+    resource_type: type,
+    resource_action: view?.action ?? 'INIT',
+    resource_status: view?.status ?? 'COMPLETE',
+    resource_status_reason: view?.reason ?? '',
+    physical_resource_id: view?.physical_id ?? '',
+    creation_time: view ? heatTime(view.created_at) : null,
+    updated_time: view ? heatTime(view.updated_at) : null,
+    resource_identity: { ...inside, path: `/resources/${name}` },
+    stack_identity: { ...inside, path: '' },
+    stack_name: inside.stack_name,
+    ...(view?.nested_stack && {
+      nested_stack_id: {
+        tenant: stack.project,
+        stack_name: view.nested_stack.name,
+        stack_id: view.nested_stack.id,
+        path: '',
+      },
+    }),
+    ...(parent !== undefined && { parent_resource: parent }),
+    required_by: view?.required_by ?? [],
+    description: '',
+    metadata: {},
+    attributes: {},
+    change,
+  };
+}
+
+/** The rows of a new stack in Heat's form: a nested stack is replaced by the list of its resources. */
+export function nestedRows(changes: readonly PlannedChange[], stack: PreviewedStack): Json[] {
+  const inside = Map.groupBy(changes, ({ resource }) => resource.split('.resources.').slice(0, -1).join('.resources.'));
+  const rowsIn = (path: string): Json[] =>
+    (inside.get(path) ?? []).map((change) => {
+      if (inside.has(change.resource)) return rowsIn(change.resource);
+      const properties = change.properties.map(({ property, after }) => [property, after ?? null] as const);
+      return { ...previewRow(change, { stack, there: new Map() }), properties: Object.fromEntries(properties) };
+    });
+  return rowsIn('');
+}

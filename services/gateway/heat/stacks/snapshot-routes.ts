@@ -1,0 +1,82 @@
+/** Snapshots of a stack: take, list, show, delete and restore. */
+import { randomUUID } from 'node:crypto';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import {
+  snapshotDelete,
+  snapshotList,
+  snapshotShow,
+  type Snapshot,
+  type StackView,
+} from '@anneal/contracts/scheduling.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { objectBody } from '../../http/body.ts';
+import { act } from './action-routes.ts';
+import { stackAt, stackPath } from './find-stack.ts';
+import { heatTime } from '../representation.ts';
+import { heatError, plainBody } from '../wording.ts';
+
+const one = `${stackPath}/snapshots/:snapshot`;
+interface SnapshotPath {
+  Params: { snapshot: string };
+}
+const snapshotMissing = (id: string): AnnealError =>
+  heatError('NotFound', 'EntityNotFound', `The Snapshot (${id}) could not be found.`);
+const which = ({ project, id }: StackView, snapshot: string) => ({
+  project,
+  data: { project, stack: id, snapshot },
+});
+const found = <T>(question: Promise<T>, id: string): Promise<T> =>
+  question.catch((error: unknown) => {
+    throw error instanceof AnnealError && error.code === 'NotFound' ? snapshotMissing(id) : error;
+  });
+
+export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+  scope.get(`${stackPath}/snapshots`, async (request) => {
+    const { project, id } = await stackAt(ask, request);
+    const { snapshots } = await ask('scheduling', snapshotList, { project, data: { project, stack: id } });
+    return { snapshots: snapshots.map(snapshotBody) };
+  });
+
+  scope.post(`${stackPath}/snapshots`, async (request) => {
+    const { name = null } = objectBody(request);
+    if (name !== null && typeof name !== 'string') {
+      throw new AnnealError('InvalidRequest', 'name must be a string.');
+    }
+    const stack = await stackAt(ask, request);
+    const id = randomUUID();
+    await act(ask, stack, { kind: 'snapshot', id, name: name ?? '' });
+    return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
+  });
+
+  scope.get<SnapshotPath>(one, async (request) => {
+    const { snapshot } = request.params;
+    const stack = await stackAt(ask, request);
+    return { snapshot: snapshotBody(await found(ask('scheduling', snapshotShow, which(stack, snapshot)), snapshot)) };
+  });
+
+  scope.delete<SnapshotPath>(one, async (request, reply) => {
+    const { snapshot } = request.params;
+    const stack = await stackAt(ask, request);
+    await found(ask('scheduling', snapshotDelete, which(stack, snapshot)), snapshot);
+    return reply.code(204).send();
+  });
+
+  scope.post<SnapshotPath>(`${one}/restore`, async (request, reply) => {
+    const { snapshot } = request.params;
+    await found(act(ask, await stackAt(ask, request), { kind: 'restore', snapshot }), snapshot);
+    return reply.code(202).send(plainBody(202, 'Accepted', 'The request is accepted for processing.'));
+  });
+}
+
+const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): JsonObject => ({
+  id,
+  name: name === '' ? null : name,
+  // Heat's reason for the snapshot. Clients request all of ours.
+  action: 'CREATE',
+  status,
+  status_reason: reason,
+  creation_time: heatTime(created_at),
+  data: data ?? null,
+});

@@ -1,0 +1,90 @@
+/** Reads one stack: its state, template, environment, files and outputs. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { readJson } from '@anneal/contracts/json-slices.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { StackView } from '@anneal/contracts/scheduling.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { queryBoolean } from '../../http/body.ts';
+import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
+import { outputBody, sortedOutputs, stackBody } from '../representation.ts';
+import { heatError } from '../wording.ts';
+
+export interface StackReadOptions {
+  ask: Ask;
+  blobs: Blobs;
+  secrets: Secrets;
+}
+
+export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }: StackReadOptions): void {
+  /** Opens the outputs. They are sealed when they could show a secret, but the template's author chose to show them. */
+  const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
+    const { outputs = [], ...stack } = await stackAt(ask, request, { outputs: true });
+    return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
+  };
+
+  scope.get(stackPath, async (request) => {
+    const outputs = queryBoolean(request, 'resolve_outputs') ?? true;
+    const stack = await (outputs ? withOutputs(request) : stackAt(ask, request));
+    return { stack: stackBody(rootStackOf(request), stack) };
+  });
+
+  scope.get(`${stackPath}/outputs`, async (request) => {
+    const stack = await withOutputs(request);
+    return {
+      outputs: sortedOutputs(stack).map((output) => {
+        const { output_key, description } = outputBody(output);
+        return { output_key, description };
+      }),
+    };
+  });
+
+  scope.get<{ Params: { key: string } }>(`${stackPath}/outputs/:key`, async (request) => {
+    const { key } = request.params;
+    const stack = await withOutputs(request);
+    const output = stack.outputs?.find((each) => each.key === key);
+    if (!output) throw heatError('NotFound', 'NotFound', `Specified output key ${key} not found.`);
+    return { output: outputBody(output) };
+  });
+
+  scope.get(`${stackPath}/template`, async (request) =>
+    document(blobs, (await stackAt(ask, request)).template, 'template'),
+  );
+  scope.get(`${stackPath}/files`, async (request) => document(blobs, (await stackAt(ask, request)).files, 'files'));
+
+  scope.get(`${stackPath}/environment`, async (request) => {
+    const stack = await stackAt(ask, request);
+    const environment = await document(blobs, stack.environment, 'environment');
+    const hidden = Object.entries(stack.parameters).flatMap(([name, value]) => (value === '******' ? [name] : []));
+    return {
+      resource_registry: { resources: {} },
+      parameter_defaults: {},
+      event_sinks: [],
+      encrypted_param_names: [],
+      ...secrets.mask(environment),
+      parameters: maskNamed(secrets, environment['parameters'], hidden),
+      ...(environment['parameter_defaults'] !== undefined && {
+        parameter_defaults: maskNamed(secrets, environment['parameter_defaults'], hidden),
+      }),
+    };
+  });
+}
+
+async function document(blobs: Blobs, hash: string, what: string): Promise<JsonObject> {
+  const text = await blobs.getText(hash);
+  if (text === undefined) {
+    throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is missing in the store.`);
+  }
+  return (await readJson(text)) as JsonObject;
+}
+
+function maskNamed(secrets: Secrets, values: Json | undefined, hidden: readonly string[]): JsonObject {
+  if (!isObject(values)) return {};
+  const shown = Object.entries(secrets.mask(values)).map(([name, value]) => [
+    name,
+    hidden.includes(name) ? '******' : value,
+  ]);
+  return Object.fromEntries(shown) as JsonObject;
+}
