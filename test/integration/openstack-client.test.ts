@@ -16,7 +16,6 @@ const packages = [
   'python-heatclient==5.3.0',
   'python-zaqarclient==4.7.0',
   'python-ironicclient==6.3.0',
-  'os-collect-config==14.1.0',
 ];
 
 /** Stays between runs, because the installation takes longer than the tests. */
@@ -302,38 +301,5 @@ outputs: {id: {value: {get_resource: host}}}
     expect(wrong.stderr).toContain('Cannot apply "provide"');
     // A final refusal: the client must not retry for seconds.
     expect(wrong.stderr).not.toContain('Attempt');
-  });
-
-  it('collect the configs of a host: os-collect-config logs in as the host and reads its queue', async (context) => {
-    const bin = binOr(context);
-    const file = join(directory, 'host.yaml');
-    await writeFile(
-      file,
-      `heat_template_version: 2016-10-14
-resources:
-  host: {type: OS::Heat::DeployedServer, properties: {name: bare}}
-  one: {type: OS::Heat::OrderedConfig, properties: {hosted_on: {get_resource: host}, script: echo collected}}
-`,
-    );
-    await ok(context, 'stack', 'create', '-t', file, 'bare');
-    const shown = await ok(context, 'stack', 'resource', 'show', 'bare', 'host', '-f', 'json');
-    const { attributes } = JSON.parse(shown) as {
-      attributes: { os_collect_config: { zaqar: Record<string, string> } };
-    };
-    const { zaqar } = attributes.os_collect_config;
-    expect(zaqar['password']).toBe('******');
-    const token = JSON.parse(
-      (await server!.anneal('host', 'token', String(zaqar['user_id']), '-o', 'json')).stdout,
-    ) as {
-      token: string;
-    };
-    const settings = Object.entries({ ...zaqar, password: token.token }).filter(([, value]) => value !== '');
-    const config = join(directory, 'os-collect-config.conf');
-    await writeFile(config, `[zaqar]\n${settings.map(([name, value]) => `${name} = ${value}`).join('\n')}\n`);
-    const words = ['--config-file', config, '--cachedir', directory, '--print', '--one-time', 'zaqar'];
-    const collected = await execute(join(bin, 'os-collect-config'), words);
-    expect(collected.stdout, collected.stderr).toContain('echo collected');
-    expect(await ok(context, 'messaging', 'queue', 'list')).toMatch(/host-[0-9a-f-]+-requests/);
-    await ok(context, 'stack', 'delete', '--yes', '--wait', 'bare');
   });
 });

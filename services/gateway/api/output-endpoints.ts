@@ -56,7 +56,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
     summary:
       'Stream the output of a deployment as it arrives, as server-sent events: `state`, `output` with base64 bytes, and `end`.',
     stream: true,
-    query: z.object({
+    query: z.strictObject({
       follow: z.enum(['true', 'false']).default('true').meta({
         description: '`false` ends the stream after what is stored now.',
       }),

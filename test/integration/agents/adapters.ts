@@ -116,18 +116,16 @@ function writeAtomically(file: string, text: string, mode: number): void {
   renameSync(`${file}.new`, file);
 }
 
-const agentMain = join(import.meta.dirname, '../../../services/agent/main.ts');
-
-/** The agent with a journal in SQLite: `command` starts it. */
-const seedAgent = (name: string, command: () => Promise<readonly string[]>): AgentKind => ({
-  name,
+/** The full agent. */
+const fullAgent: AgentKind = {
+  name: 'the agent as one file',
   missing: undefined,
   async host(seed, directory) {
     const seedFile = join(directory, 'seed.json');
     const program = join(directory, 'agent');
-    const words = (await command()).map((word) => `'${word}'`).join(' ');
+    const executableFile = await builtExecutable();
     const version = (marker?: string): string =>
-      `#!/bin/sh\n${marker === undefined ? '' : `: >'${marker}'\n`}exec ${words} "$@"\n`;
+      `#!/bin/sh\n${marker === undefined ? '' : `: >'${marker}'\n`}exec '${executableFile}' "$@"\n`;
     writeAtomically(seedFile, JSON.stringify(seed), 0o600);
     writeAtomically(program, version(), 0o700);
     const supervised = new Supervised(
@@ -150,7 +148,7 @@ done
 :`,
     };
   },
-});
+};
 
 /** The agent as one file, built once for this run of the tests. */
 let executable: Promise<string> | undefined;
@@ -229,8 +227,7 @@ chmod 755 "$ANNEAL_AGENT.next" && mv "$ANNEAL_AGENT.next" "$ANNEAL_AGENT"`,
 };
 
 export const agentKinds: readonly AgentKind[] = [
-  seedAgent('the agent on Node', async () => [process.execPath, agentMain]),
-  seedAgent('the agent as one file', async () => [await builtExecutable()]),
+  fullAgent,
   shellAgent({ shell: 'dash', transport: 'curl' }),
   shellAgent({ shell: 'bash', transport: 'wget' }),
   shellAgent({ shell: 'busybox sh', transport: 'busybox wget' }),
