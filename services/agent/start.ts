@@ -116,6 +116,9 @@ const notRun = (id: string, at: Date, error: string): HostResponse => ({
   finished_at: at.toISOString(),
 });
 
+const answersOf = (entries: readonly JournalEntry[]): Json[] =>
+  entries.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
+
 class Loop {
   readonly #options: AgentOptions;
   readonly #journal: Journal;
@@ -212,7 +215,7 @@ class Loop {
     const wait = this.#options.waitSeconds ?? 30;
     const asked = performance.now();
     const sent = [...this.#finished];
-    const answers = sent.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
+    const answers = answersOf(sent);
     try {
       const { offers, answered, takesAnswers } = await untilDone(
         () => this.#connection.claim({ wait, ttl: this.#claimSeconds, batch, answers, signal: this.#signal }),
@@ -264,9 +267,11 @@ class Loop {
   /** Reports the start of a config after the answers to the configs before it. A lost report costs nothing. */
   async #reportStart(id: string, at: string): Promise<void> {
     const before = [...this.#finished];
-    const answers = before.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
     try {
-      await this.#connection.post({ bodies: [...answers, { id, progress: 'started', at }], signal: this.#signal });
+      await this.#connection.post({
+        bodies: [...answersOf(before), { id, progress: 'started', at }],
+        signal: this.#signal,
+      });
       await this.#noteAnswered(before);
     } catch (error) {
       this.#options.log.debug({ err: error }, 'progress not posted');

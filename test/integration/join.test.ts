@@ -7,7 +7,7 @@ import { createServer as createTlsServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildExecutable, writeChecksums } from '@anneal/agent/executable/executable.ts';
+import { buildExecutable, thisMachine, writeChecksums } from '@anneal/agent/executable/executable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificates, type Certificates } from '../backends/certificates.ts';
@@ -18,7 +18,7 @@ let directory: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'anneal-join-'));
   const agents = join(directory, 'agents');
-  await buildExecutable({ machine: process.arch === 'arm64' ? 'arm64' : 'amd64', folder: agents });
+  await buildExecutable({ machine: thisMachine() ?? 'amd64', folder: agents });
   await writeChecksums(agents);
   server = await startServer({
     lab: 0,

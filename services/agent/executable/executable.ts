@@ -21,6 +21,10 @@ const run = promisify(execFile);
 export const machineKinds = ['amd64', 'arm64'] as const;
 export type MachineKind = (typeof machineKinds)[number];
 
+/** The kind of this machine. Undefined when no agent runs on it. */
+export const thisMachine = (): MachineKind | undefined =>
+  process.platform === 'linux' ? machineKinds[['x64', 'arm64'].indexOf(process.arch)] : undefined;
+
 /** The folder that the gateway serves unless its setting names another one. */
 export const defaultFolder = join(import.meta.dirname, 'dist');
 
@@ -57,7 +61,7 @@ export async function buildExecutable({
     const program = join(work, 'program');
     await copyFile(await nodeFor(machine, work), program);
     await chmod(program, 0o755);
-    // As a program: what the package reports on standard error about the sections of Node's program is without effect.
+    // In a process of its own, because it prints harmless warnings about the sections of Node's program.
     const postject = fileURLToPath(new URL('cli.js', import.meta.resolve('postject')));
     const section = ['NODE_SEA_BLOB', await bundledAgent(work), '--sentinel-fuse', fuse];
     await run(process.execPath, [postject, program, ...section]);
@@ -90,8 +94,7 @@ export async function writeChecksums(folder: string): Promise<string> {
 
 /** Node's program: the one that runs this, when it is the right one, else from the npm registry. */
 async function nodeFor(machine: MachineKind, work: string): Promise<string> {
-  const here = process.platform === 'linux' ? { x64: 'amd64', arm64: 'arm64' }[process.arch as string] : undefined;
-  if (here === machine && process.versions.node === runtimes.version) return process.execPath;
+  if (thisMachine() === machine && process.versions.node === runtimes.version) return process.execPath;
   const { name, integrity } = runtimes[machine];
   const { stdout } = await run('npm', ['pack', `${name}@${runtimes.version}`, '--json', '--pack-destination', work]);
   const [packed] = JSON.parse(stdout) as [{ filename: string }];

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildExecutable } from '@anneal/agent/executable/executable.ts';
+import { buildExecutable, thisMachine } from '@anneal/agent/executable/executable.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 
@@ -156,7 +156,7 @@ function builtExecutable(): Promise<string> {
   executable ??= (async () => {
     const folder = mkdtempSync(join(tmpdir(), 'anneal-executable-'));
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    return (await buildExecutable({ machine: process.arch === 'arm64' ? 'arm64' : 'amd64', folder })).file;
+    return (await buildExecutable({ machine: thisMachine() ?? 'amd64', folder })).file;
   })();
   return executable;
 }
