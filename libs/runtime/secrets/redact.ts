@@ -19,6 +19,27 @@ export function createRedactor(secrets: Pick<Secrets, 'replaceSeals'>, sources: 
   return forms.length === 0 ? (value) => value : (value) => redactValue(value as Json, forms) as typeof value;
 }
 
+/**
+ * Seals each text and number of a value that quotes a secret, and each object whole that has a secret as a name. So
+ * templates still read the value, and everybody else sees that it is hidden. A value without quotes is equal.
+ */
+export function sealQuotes(
+  secrets: Pick<Secrets, 'seal' | 'isSealed'>,
+  value: Json,
+  quotes: { readonly isSecret: (text: string) => boolean; readonly isSecretName: (name: string) => boolean },
+): Json {
+  const visit = (each: Json): Json => {
+    if (typeof each === 'string' || typeof each === 'number') {
+      return quotes.isSecret(String(each)) ? secrets.seal(each) : each;
+    }
+    if (Array.isArray(each)) return each.map(visit);
+    if (!isObject(each) || secrets.isSealed(each)) return each;
+    if (Object.keys(each).some(quotes.isSecretName)) return secrets.seal(each);
+    return Object.fromEntries(Object.entries(each).map(([name, item]) => [name, visit(item)]));
+  };
+  return visit(value);
+}
+
 /** Removes these secrets from a text. */
 export const redactText = (text: string, secrets: readonly string[]): string => replaceAll(text, formsOf(secrets));
 

@@ -1,7 +1,7 @@
 /** Keeps the secrets that a script was given out of what is stored and shown of its answer. */
 import type { HostResponse } from '@anneal/contracts/configuration.ts';
-import { isObject, type Json } from '@anneal/contracts/json.ts';
-import { createRedactor, createWordRedactor } from '@anneal/runtime/secrets/redact.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { createRedactor, createWordRedactor, sealQuotes } from '@anneal/runtime/secrets/redact.ts';
 import { contentsOf, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { DeploymentState } from '../collections.ts';
 
@@ -58,18 +58,10 @@ export function sealTexts(secrets: Secrets, deployments: readonly DeploymentStat
   const redact = createWordRedactor(secrets, deployments.map(givenTo));
   // Words of a sealed script stay, because most of them are ordinary names.
   const redactNames = createRedactor(secrets, deployments.map(givenTo));
-  const isSecret = (text: string): boolean => redact(text) !== text;
-  const isSecretName = (name: string): boolean => redactNames(name) !== name;
-  const visit = (value: Json): Json => {
-    if (typeof value === 'string' || typeof value === 'number') {
-      return isSecret(String(value)) ? secrets.seal(value) : value;
-    }
-    if (Array.isArray(value)) return value.map(visit);
-    if (!isObject(value) || secrets.isSealed(value)) return value;
-    if (Object.keys(value).some(isSecretName)) return secrets.seal(value);
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, visit(item)]));
-  };
-  return visit(body);
+  return sealQuotes(secrets, body, {
+    isSecret: (text) => redact(text) !== text,
+    isSecretName: (name) => redactNames(name) !== name,
+  });
 }
 
 /** Opens the sealed parts. A copy of a seal that the host wrote stays closed. */

@@ -1,8 +1,7 @@
 /** Converts messages of a shard's queue to inputs of the core. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
-import { resourceResponse, type ResourceRequest, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import { resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import {
   groupAdjust,
   resourceAct,
@@ -14,11 +13,9 @@ import {
   timerFired,
   type StackAct,
 } from '@anneal/contracts/scheduling.ts';
-import { servedType } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { createRedactor } from '@anneal/runtime/secrets/redact.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import type { Died } from './death.ts';
@@ -26,6 +23,7 @@ import type { Held } from '../limiter/limiter.ts';
 import type { Plans } from '../engine/plans.ts';
 import { planHash } from '../read/preview.ts';
 import type { ProviderDirectory } from './providers.ts';
+import { storableResponse } from './storable-response.ts';
 import { targetOf } from './target.ts';
 import { findSnapshot, refuseTooMany, type Snapshots } from '../read/snapshots.ts';
 
@@ -72,7 +70,7 @@ export interface ToInput {
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
   readonly providers: Pick<ProviderDirectory, 'isForeign'>;
-  readonly secrets: Pick<Secrets, 'fromOutside' | 'replaceSeals'>;
+  readonly secrets: Secrets;
 }
 
 export async function toInput(parameters: ToInput): Promise<Input | undefined> {
@@ -110,7 +108,7 @@ export async function toInput(parameters: ToInput): Promise<Input | undefined> {
     case groupAdjust.type:
       return parameters.adjust(message, state);
     case resourceResponse.type:
-      return { kind: 'response', id, response: responseOf(parameters) };
+      return { kind: 'response', id, response: storableResponse(parameters) };
     case timerFired.type: {
       const { timer, traversal } = message.data as Fired;
       return { kind: 'timer', id, timer, traversal };
@@ -118,36 +116,6 @@ export async function toInput(parameters: ToInput): Promise<Input | undefined> {
     default:
       return parameters.intake.toInput(message, state);
   }
-}
-
-/**
- * The response in the form that may be stored. Our services seal secrets. A seal from any other provider is either one
- * that its resource already holds, or a copy. A copy must not open (S2 of `secrets.ts`), whether it is in the
- * attributes, the error, the drift or the snapshot.
- */
-function responseOf(parameters: ToInput): ResourceResponse {
-  return withoutQuotes(parameters, trustedResponse(parameters));
-}
-
-/** An error may quote what the provider was given: hidden parameters, sealed properties. */
-function withoutQuotes({ state, secrets }: ToInput, response: ResourceResponse): ResourceResponse {
-  const { error, message } = response;
-  if (error === undefined && message === undefined) return response;
-  const properties = state.resources.get(response.resource_id)?.properties ?? {};
-  const redact = createRedactor(secrets, [state.plan.parameters, properties] as unknown as Json);
-  return {
-    ...response,
-    ...(error !== undefined && { error: redact(error) }),
-    ...(message !== undefined && { message: redact(message) }),
-  };
-}
-
-function trustedResponse({ message, state, providers, secrets }: ToInput): ResourceResponse {
-  const response = message.data as ResourceResponse;
-  const resource = state.resources.get(response.resource_id);
-  const type = resource && servedType(resource);
-  if (type === undefined || !providers.isForeign(type)) return response;
-  return secrets.fromOutside(response as unknown as Json, resource as unknown as Json) as unknown as ResourceResponse;
 }
 
 /** Refuses an update whose plan was made for another state of the stack. A repeat of the same update is not refused. */
