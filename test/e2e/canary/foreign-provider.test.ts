@@ -25,7 +25,7 @@ import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest';
 import type { BackendServer } from '../../backends/backend.ts';
 import { findNats } from '../../backends/nats.ts';
 import { settled, startServer, type TestServer } from '../server.ts';
-import { contentsOf, createApiReader, heat, leaksIn, startListener, type ApiReader } from './search.ts';
+import { contentsOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
 
 const secretOf = (way: string): string => `canary-${way}-4712-in-the-clear`;
 const ways = ['made', 'changed', 'derived', 'failed'];
@@ -52,7 +52,7 @@ resources: {thing: {type: Echo::Open, properties: {value: {get_param: secret}, f
 let missing: string | undefined;
 let server: TestServer;
 let reader: ApiReader;
-let listener: Awaited<ReturnType<typeof startListener>>;
+let listener: Awaited<ReturnType<typeof listenForWebhooks>>;
 const closers: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ beforeAll(async () => {
     return;
   }
   closers.push(() => broker.stop());
-  listener = await startListener();
+  listener = await listenForWebhooks();
   closers.push(() => Promise.resolve(listener.close()));
   const url = `${broker.url}${broker.url.includes('?') ? '&' : '?'}prefix=echo${v7().slice(-8)}`;
   server = await startServer({ lab: 0, flags: ['--bus', url], env: { ANNEAL_LOG_LEVEL: 'trace' } });

@@ -140,7 +140,7 @@ export function contentsOf(folder: string): [string, string][] {
 }
 
 /** A listener that keeps the headers and bodies of all webhooks in `delivered`. */
-export async function startListener(): Promise<{ url: string; delivered: string[]; close: () => void }> {
+export async function listenForWebhooks(): Promise<{ url: string; delivered: string[]; close: () => void }> {
   const delivered: string[] = [];
   const listener = createServer((request, response) => {
     delivered.push(JSON.stringify(request.headers));

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { settled, startServer, type TestServer } from '../server.ts';
-import { contentsOf, createApiReader, heat, leaksIn, startListener, type ApiReader } from './search.ts';
+import { contentsOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
 
 const secretOf = (way: string): string => `canary-${way}-4711-in-the-clear`;
 const ways = [
@@ -141,12 +141,12 @@ resources:
 `;
 
 let server: TestServer;
-let listener: Awaited<ReturnType<typeof startListener>>;
+let listener: Awaited<ReturnType<typeof listenForWebhooks>>;
 let reader: ApiReader;
 /** A BMC that quotes the credentials that it was given. */
 let bmc: Server;
 beforeAll(async () => {
-  listener = await startListener();
+  listener = await listenForWebhooks();
   bmc = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
