@@ -25,7 +25,7 @@ import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest';
 import type { BackendServer } from '../../backends/backend.ts';
 import { findNats } from '../../backends/nats.ts';
 import { settled, startServer, type TestServer } from '../server.ts';
-import { contentsOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
+import { filesOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
 
 const secretOf = (way: string): string => `canary-${way}-4712-in-the-clear`;
 const ways = ['made', 'changed', 'derived', 'failed'];
@@ -206,7 +206,7 @@ it('no client can read a hidden value that a foreign provider echoes', async (co
   expect.soft(leaksIn(listener.delivered.join('\n'), secrets), 'webhooks').toEqual([]);
   expect.soft(leaksIn(server.log(), secrets), 'the log').toEqual([]);
   // The broker's own files hold the messages as the provider sent them.
-  const contents = contentsOf(server.data);
+  const contents = filesOf(server.data);
   expect(contents.some(([, text]) => text.includes('"broken"'))).toBe(true);
   for (const [path, text] of contents) expect.soft(leaksIn(text, secrets), path).toEqual([]);
 }, 240_000);

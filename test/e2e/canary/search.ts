@@ -128,7 +128,7 @@ export const leaksIn = (text: string, secrets: ReadonlyMap<string, string>): str
   [...secrets].flatMap(([way, secret]) => (forms(secret).some((form) => text.includes(form)) ? [way] : []));
 
 /** Every file with its content, except the files of the machines. A running server may remove a file during the search. */
-export function contentsOf(folder: string): [string, string][] {
+export function filesOf(folder: string): [string, string][] {
   return globSync('**/*', { cwd: folder, exclude: ['lab/machines/**'] }).flatMap((name): [string, string][] => {
     const path = join(folder, name);
     try {

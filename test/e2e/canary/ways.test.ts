@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { settled, startServer, type TestServer } from '../server.ts';
-import { contentsOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
+import { filesOf, createApiReader, heat, leaksIn, listenForWebhooks, type ApiReader } from './search.ts';
 
 const secretOf = (way: string): string => `canary-${way}-4711-in-the-clear`;
 const ways = [
@@ -281,7 +281,7 @@ it('no client can read a secret, in whatever way it was passed', async () => {
   expect(hidden.get('random string')).toHaveLength(32);
   expect(leaksIn(listener.delivered.join('\n'), hidden), 'webhooks').toEqual([]);
   expect(leaksIn(server.log(), hidden), 'the log').toEqual([]);
-  const contents = [server.data, ...server.backends].flatMap(contentsOf);
+  const contents = [server.data, ...server.backends].flatMap(filesOf);
   // The search works: it finds the name of the stack, which is not secret.
   expect(contents.some(([, text]) => text.includes('"canary"'))).toBe(true);
   for (const [path, text] of contents) {
