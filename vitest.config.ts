@@ -19,6 +19,8 @@ export default defineConfig({
       project('integration', ['test/integration/**/*.test.ts'], 300_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
+      // Programs that others wrote, from PyPI and Debian: `npm run test:programs`.
+      project('programs', ['test/programs/**/*.test.ts'], 300_000, backends),
       // On request: the product on real brokers and databases, which are killed. `short` takes minutes, `true` an hour.
       ...(soak === 'true' ? [project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends)] : []),
       ...(soak === 'short'

@@ -1,7 +1,25 @@
-/** `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. It runs all checks, then lists the failed ones. */
+/**
+ * `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. It runs all checks, then lists
+ * the failed ones. `--without-tests` leaves the unit tests out, for a run after `npm test`.
+ */
 import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
 
-const steps: readonly { name: string; command: string; args: readonly string[]; remedy: string }[] = [
+const { values } = parseArgs({ options: { 'without-tests': { type: 'boolean' } } });
+
+interface Check {
+  name: string;
+  command: string;
+  args: readonly string[];
+  remedy: string;
+}
+const unitTests: Check = {
+  name: 'unit tests',
+  command: 'vitest',
+  args: ['run', '--project', 'unit'],
+  remedy: 'fix the errors listed above',
+};
+const steps: readonly Check[] = [
   {
     name: 'lock file (complete for every platform)',
     command: 'npm',
@@ -19,7 +37,7 @@ const steps: readonly { name: string; command: string; args: readonly string[]; 
   },
   { name: 'reference pages', command: 'node', args: ['test/docs/generate.ts', '--check'], remedy: 'npm run docs' },
   { name: 'dead code', command: 'knip', args: [], remedy: 'remove unused code' },
-  { name: 'unit tests', command: 'vitest', args: ['run', '--project', 'unit'], remedy: 'fix the errors listed above' },
+  ...(values['without-tests'] ? [] : [unitTests]),
 ];
 
 const failed: string[] = [];

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import type { NoPython } from '../../backends/pypi.ts';
 import { bundle, settled, startServer, type TestServer } from '../../e2e/server.ts';
 import { HeatHost, type CollectSettings } from './heat-host.ts';
 import { installHeatPrograms, type HeatPrograms } from './programs.ts';
 
-let programs: HeatPrograms | { missing: string };
+let programs: HeatPrograms | NoPython;
 let server: TestServer | undefined;
 const hosts: HeatHost[] = [];
 beforeAll(async () => {
@@ -27,11 +28,7 @@ afterAll(async () => {
 
 /** Skips the test, with the reason, when the programs are absent. */
 function needed(context: TestContext): { server: TestServer; programs: HeatPrograms } {
-  if ('missing' in programs) {
-    context.skip(
-      `the programs of Heat's hosts could not be installed (python3 and PyPI are needed): ${programs.missing}`,
-    );
-  }
+  if ('missing' in programs) context.skip(programs.missing);
   if (!server || 'missing' in programs) throw new Error('there is no server');
   return { server, programs };
 }

@@ -1,44 +1,22 @@
 /** The example listeners on real brokers: they receive events, also those that were published while they did not run. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { happened, mintTestMessage } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { installFromPypi, requirementsOf } from '../backends/pypi.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { repository } from '../e2e/server.ts';
 
-const run = promisify(execFile);
 const examples = join(repository, 'examples', 'listeners');
-const folder = await mkdtemp(join(tmpdir(), 'anneal-listeners-'));
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-const python = join(folder, 'venv', 'bin', 'python');
-const missing = await (async (): Promise<string | undefined> => {
-  try {
-    await run('python3', ['-m', 'venv', join(folder, 'venv')]);
-    const pip = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      '-r',
-      join(examples, 'requirements.txt'),
-    ];
-    await run(python, pip, { timeout: 120_000 });
-    return undefined;
-  } catch (error) {
-    return `Skipped: the listeners. ${(error instanceof Error ? error.message : String(error)).split('\n')[0]}`;
-  }
-})();
-if (missing !== undefined) process.stderr.write(`${missing}\n`);
+const installed = await installFromPypi(await requirementsOf(examples));
+const missing = 'missing' in installed ? installed.missing : undefined;
+const python = 'missing' in installed ? '' : join(installed.bin, 'python');
+if (missing !== undefined) process.stderr.write(`Skipped: the listeners. ${missing}\n`);
 
 const name = `test-${randomBytes(4).toString('hex')}`;
 const cases = [

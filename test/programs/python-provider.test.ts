@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { installFromPypi, requirementsOf } from '../backends/pypi.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
-import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
-import { example, installPython } from './python.ts';
+import { bundle, deleted, settled, startServer, type TestServer, repository } from '../e2e/server.ts';
+
+const example = join(repository, 'examples', 'python-provider');
 
 describe('the example provider in Python', () => {
   let folder: string;
@@ -21,7 +23,7 @@ describe('the example provider in Python', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-python-'));
     closers.push(() => rm(folder, { recursive: true, force: true }));
-    const installed = await installPython(join(folder, 'venv'));
+    const installed = await installFromPypi(await requirementsOf(example));
     const broker = await findRabbitmq();
     if ('missing' in broker) missing = broker.missing;
     else closers.push(() => broker.stop());
@@ -33,7 +35,7 @@ describe('the example provider in Python', () => {
     closers.push(() => server.dispose());
     start = async () => {
       const child = spawn(
-        installed.python,
+        join(installed.bin, 'python'),
         [join(example, 'provider.py'), '--bus', broker.url, '--prefix', prefix, '--folder', join(folder, 'files')],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );

@@ -6,11 +6,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import type { NoPython } from '../../backends/pypi.ts';
 import { bundle, settled, startServer, type TestServer } from '../../e2e/server.ts';
 import { HeatHost, type CollectSettings } from './heat-host.ts';
 import { installHeatPrograms, type HeatPrograms } from './programs.ts';
 
-let programs: HeatPrograms | { missing: string };
+let programs: HeatPrograms | NoPython;
 let server: TestServer | undefined;
 let host: HeatHost | undefined;
 beforeAll(async () => {
@@ -59,11 +60,7 @@ interface Running {
 
 /** A host that runs the first config. */
 async function running(context: TestContext, collector: string, signal: string): Promise<Running> {
-  if ('missing' in programs) {
-    context.skip(
-      `the programs of Heat's hosts could not be installed (python3 and PyPI are needed): ${programs.missing}`,
-    );
-  }
+  if ('missing' in programs) context.skip(programs.missing);
   if (!server || 'missing' in programs) throw new Error('there is no server');
   const { client } = server;
   const output = (): string => server?.output() ?? '';

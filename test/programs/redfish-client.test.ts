@@ -7,32 +7,18 @@ import { promisify } from 'node:util';
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi, type TestContext } from 'vitest';
+import { installFromPypi, type NoPython, type PythonEnvironment } from '../backends/pypi.ts';
 
 const run = promisify(execFile);
-/** The Python with the clients; undefined with a reason when it cannot be installed. */
-async function install(directory: string): Promise<{ bin: string } | { missing: string }> {
-  const bin = join(directory, 'venv/bin');
-  try {
-    await run('python3', ['-m', 'venv', join(directory, 'venv')]);
-    await run(
-      join(bin, 'pip'),
-      ['install', '--quiet', '--disable-pip-version-check', 'sushy==5.14.0', 'redfishtool==1.1.8'],
-      { timeout: 90_000 },
-    );
-    return { bin };
-  } catch (error) {
-    return { missing: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' };
-  }
-}
 
 describe('independent Redfish clients', () => {
   let directory: string;
   let lab: Lab;
-  let clients: Awaited<ReturnType<typeof install>>;
+  let clients: PythonEnvironment | NoPython;
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'anneal-redfish-'));
-    clients = await install(directory);
+    clients = await installFromPypi(['sushy==5.14.0', 'redfishtool==1.1.8']);
     lab = await startLab({
       machines: 3,
       directory: join(directory, 'lab'),
@@ -52,7 +38,7 @@ describe('independent Redfish clients', () => {
   /** Skips the test, with the reason, when there is no client. */
   const clientsOr = (context: TestContext): string => {
     if ('bin' in clients) return clients.bin;
-    return context.skip(`no Redfish client could be installed (python3 and PyPI are needed): ${clients.missing}`);
+    return context.skip(clients.missing);
   };
 
   // The third machine answers resets with 202 and a task, the others with 204.

@@ -1,15 +1,15 @@
 /** Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet, Podman and podman-compose. */
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { installFromPypi } from '../backends/pypi.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'anneal-host-tools-'));
-const bin = join(directory, 'venv/bin');
+let bin = '';
 let missing: string | undefined;
 
 /** Salt does not name what it needs, so its imports are listed here. */
@@ -30,23 +30,16 @@ const importedBySalt = [
 ];
 
 beforeAll(async () => {
-  const run = promisify(execFile);
-  try {
-    await run('python3', ['-m', 'venv', join(directory, 'venv')]);
-    await run(join(bin, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages, ...importedBySalt], {
-      timeout: 200_000,
-    });
-  } catch (error) {
-    missing = (error instanceof Error ? error.message : String(error)).split('\n')[0];
-  }
+  const installed = await installFromPypi([...packages, ...importedBySalt]);
+  if ('missing' in installed) missing = installed.missing;
+  else bin = installed.bin;
 }, 300_000);
 afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
 const needPython = (context: TestContext): void => {
-  if (missing !== undefined)
-    context.skip(`no Python programs could be installed (python3 and PyPI are needed): ${missing}`);
+  if (missing !== undefined) context.skip(missing);
 };
 const need = (context: TestContext, program: string): void => {
   const found = spawnSync('/bin/sh', ['-c', `command -v ${program}`]).status === 0;

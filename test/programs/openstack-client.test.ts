@@ -3,50 +3,19 @@
  * PyPI.
  */
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { installFromPypi, type NoPython, type PythonEnvironment } from '../backends/pypi.ts';
 import { repository, startServer, type TestServer } from '../e2e/server.ts';
 
-const run = promisify(execFile);
 const packages = [
   'python-openstackclient==10.5.0',
   'python-heatclient==5.3.0',
   'python-zaqarclient==4.7.0',
   'python-ironicclient==6.3.0',
 ];
-
-/** Stays between runs, because the installation takes longer than the tests. */
-async function install(): Promise<{ bin: string } | { missing: string }> {
-  const directory = join(
-    repository,
-    'node_modules',
-    '.cache',
-    'anneal',
-    `openstack-${packages.join('_').replaceAll(/[^0-9.]+/g, '-')}`,
-  );
-  const bin = join(directory, 'bin');
-  const ready = join(directory, 'ready');
-  try {
-    await access(ready);
-    return { bin };
-  } catch {
-    // Missing or incomplete: install from scratch.
-  }
-  try {
-    await rm(directory, { recursive: true, force: true });
-    await mkdir(directory, { recursive: true });
-    await run('python3', ['-m', 'venv', directory]);
-    const pip = ['install', '--quiet', '--disable-pip-version-check', ...packages];
-    await run(join(bin, 'pip'), pip, { timeout: 240_000 });
-    await writeFile(ready, '');
-    return { bin };
-  } catch (error) {
-    return { missing: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' };
-  }
-}
 
 interface Said {
   status: number;
@@ -57,14 +26,14 @@ type Row = Record<string, unknown>;
 
 describe('unmodified clients', () => {
   const password = 'a password for the test';
-  let clients: Awaited<ReturnType<typeof install>>;
+  let clients: PythonEnvironment | NoPython;
   let server: TestServer | undefined;
   let directory: string;
   let environment: Record<string, string>;
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'anneal-openstack-'));
-    clients = await install();
+    clients = await installFromPypi(packages);
     if ('missing' in clients) return;
     server = await startServer({ lab: 2, env: { ANNEAL_GATEWAY_ADMIN_PASSWORD: password } });
     environment = {
@@ -86,12 +55,7 @@ describe('unmodified clients', () => {
   });
 
   /** Skips the test, with the reason, when there are no clients. */
-  const binOr = (context: TestContext): string =>
-    'bin' in clients
-      ? clients.bin
-      : context.skip(
-          `the clients of OpenStack could not be installed (python3 and PyPI are needed): ${clients.missing}`,
-        );
+  const binOr = (context: TestContext): string => ('bin' in clients ? clients.bin : context.skip(clients.missing));
 
   /** Runs a command. Kills it when it hangs; the test then fails. */
   const execute = (file: string, words: string[]): Promise<Said> =>

@@ -12,9 +12,9 @@ import type { Verdict } from '@anneal/provider/conformance/check.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import type { BackendServer, MissingBackend } from '../backends/backend.ts';
 import { findNats } from '../backends/nats.ts';
+import { installFromPypi, requirementsOf } from '../backends/pypi.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { repository } from '../e2e/server.ts';
-import { example, installPython } from './python.ts';
 
 interface Checked {
   readonly status: number;
@@ -50,6 +50,8 @@ function runCheck({
 const brokenIn = (verdicts: readonly Verdict[]): string[] =>
   verdicts.filter(({ verdict }) => verdict === 'broken').map(({ id, reason }) => `${id}: ${reason}`);
 
+const example = join(repository, 'examples', 'python-provider');
+
 describe('anneal provider check', () => {
   let folder: string;
   let python = '';
@@ -60,9 +62,9 @@ describe('anneal provider check', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-check-'));
     closers.push(() => rm(folder, { recursive: true, force: true }));
-    const installed = await installPython(join(folder, 'venv'));
+    const installed = await installFromPypi(await requirementsOf(example));
     if ('missing' in installed) missing = installed.missing;
-    else python = installed.python;
+    else python = join(installed.bin, 'python');
     const broker = await findRabbitmq();
     if ('missing' in broker) missing = broker.missing;
     else {
