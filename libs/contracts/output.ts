@@ -8,6 +8,9 @@ import { call } from './define.ts';
 /** The most bytes in one piece. */
 export const pieceLimit = 64 * 1024;
 
+/** Before the name of an output, in the names of what a host stores. */
+export const outputPrefix = 'outputs.';
+
 /** `stdout`, `stderr`, or `outputs.<name>` for an output that is long or no text. */
 export const storedNameSchema = z.string().regex(/^(?:stdout|stderr|outputs\.[^\p{Cc}/]{1,200})$/u);
 

@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outputLimit } from '@anneal/contracts/configuration.ts';
-import { pieceLimit } from '@anneal/contracts/output.ts';
+import { outputPrefix, pieceLimit } from '@anneal/contracts/output.ts';
 import { RefusedError, type AgentConnection, type ReportAnswer, type ReportedPiece } from './connection.ts';
 import type { Log } from './log.ts';
 import { readPiece, sizeOfFile } from './output.ts';
@@ -111,7 +111,7 @@ export class FollowedRun {
     try {
       const worthwhile = (error: unknown): boolean => error instanceof TypeError || !isFinal(error);
       const size = await sizeOfFile(file);
-      const target = `outputs.${name}`;
+      const target = outputPrefix + name;
       const stored = await untilDone(() => this.#sendFile(file, target, signal), { signal, log, what, worthwhile });
       if (stored >= size) return undefined;
       return `it is longer than the server stores (ANNEAL_CONFIGURATION_OUTPUT_BYTES)${keptIn(file)}`;

@@ -8,7 +8,7 @@
  * O4 Pieces of a run that was given hidden values are sealed.
  */
 import type { StoredSize } from '@anneal/contracts/output.ts';
-import { pieceLimit } from '@anneal/contracts/output.ts';
+import { outputPrefix, pieceLimit } from '@anneal/contracts/output.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -60,11 +60,11 @@ export async function openOutputs(store: Store): Promise<OutputCollections> {
   return { runs, pieces };
 }
 
-export const isOutput = (name: string): boolean => name.startsWith('outputs.');
+export const isOutput = (name: string): boolean => name.startsWith(outputPrefix);
 
 /** Where a client reads an output that is stored as bytes. It is the value of the output in templates. */
 export const outputAddress = (of: { gatewayUrl: string; deployment: string; name: string }): string =>
-  `${of.gatewayUrl}/api/v1/deployments/${of.deployment}/output/${encodeURIComponent(`outputs.${of.name}`)}`;
+  `${of.gatewayUrl}/api/v1/deployments/${of.deployment}/output/${encodeURIComponent(outputPrefix + of.name)}`;
 
 /** How many more bytes of this name the limit allows (O3). */
 function roomFor(name: string, sizes: RunOutput['sizes'], most: number): number {

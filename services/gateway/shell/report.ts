@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { runReport, type RunReport } from '@anneal/contracts/output.ts';
+import { outputPrefix, runReport, type RunReport } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';
 import type { HostCaller } from '../identity/caller.ts';
 import type { ClaimOptions } from '../zaqar/claim.ts';
@@ -14,8 +14,6 @@ import type { FormPart } from '../zaqar/response-form.ts';
 import { queueKey } from '../wakeups.ts';
 
 type ReportOptions = Pick<ClaimOptions, 'ask' | 'wakeups' | 'maxWaitSeconds' | 'stopping'>;
-
-const outputPrefix = 'outputs.';
 
 /**
  * Stores the pieces of a report and waits, when the request allows it, until the run must stop. The answer is lines of

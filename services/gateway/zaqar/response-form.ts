@@ -5,6 +5,7 @@
 import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { outputPrefix } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';
 import { bodyTooLarge } from '../http/problem.ts';
 
@@ -82,7 +83,9 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
     );
   }
   const outputs = [...fields].flatMap(([name, value]) =>
-    name.startsWith('outputs.') && name.length > 8 ? [[name.slice(8), value] as const] : [],
+    name.startsWith(outputPrefix) && name.length > outputPrefix.length
+      ? [[name.slice(outputPrefix.length), value] as const]
+      : [],
   );
   const stdout = tail(fields.get('stdout'));
   const stderr = tail(fields.get('stderr'));
