@@ -4,7 +4,7 @@ import { embedded, mintBenchMessage, nats, rabbitmq, type Backend, type MessageS
 import { atRate, oneWay, roundTrips, type LoadSample, type Side, type Window } from './load.ts';
 import { pair, type BenchSide } from './pair.ts';
 import { RawSqlite } from './raw-sqlite.ts';
-import type { Bench, Row } from './report.ts';
+import { isChosen, type Bench, type Row } from './report.ts';
 
 const oneWayQueue = 'bench.one-way.requests';
 const hosts = Array.from({ length: 100 }, (_, n) => ({
@@ -108,9 +108,11 @@ export const busBench: Bench = {
     'Closed loops have a fixed number in flight: their latencies are those at that concurrency. The open loop counts from the',
     '  moment a message was due, so waiting to be sent is in it, and so is the timer’s step of 1 ms.',
   ],
-  async run({ quick, say }) {
+  backends: ['embedded', 'rabbitmq', 'nats'],
+  async run(options) {
+    const { quick, say } = options;
     const rows: Row[] = [];
-    for (const source of sources) {
+    for (const source of sources.filter(({ name }) => isChosen(name, options))) {
       const backend = await source.open([
         oneWayQueue,
         ...hosts.flatMap(({ requests, responses }) => [requests, responses]),

@@ -9,7 +9,7 @@ import { v7 } from 'uuid';
 import type { Counts } from './counted.ts';
 import { embeddedEngine, natsEngine, project, rabbitmqEngine, type Engine, type EngineSource } from './engine-sides.ts';
 import { cpuMicros } from './load.ts';
-import { percentiles, type Bench, type Row } from './report.ts';
+import { isChosen, percentiles, type Bench, type Row } from './report.ts';
 
 type Shape = 'independent' | 'chain' | 'fan-in' | 'fan-out' | 'layered';
 
@@ -204,10 +204,12 @@ export const engineBench: Bench = {
     'Plans are compiled beforehand; the time is from the request to the published event of the end, in one process.',
     'One stack of 100 goes through its life before anything counts. For scale: Heat needs 31 s for 500 independent resources.',
   ],
-  async run({ quick, say }) {
+  backends: ['embedded', 'rabbitmq', 'nats'],
+  async run(options) {
+    const { quick, say } = options;
     const rows: Row[] = [];
     const sources: readonly EngineSource[] = [embeddedEngine, rabbitmqEngine, natsEngine];
-    for (const source of sources) {
+    for (const source of sources.filter(({ name }) => isChosen(name, options))) {
       const engine = await source.open();
       if ('missing' in engine) {
         say(`${source.name}: left out: ${engine.missing}`);

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bundle, ownEnvironment, repository } from '../e2e/server.ts';
-import { brokerHosts, embeddedHosts, openSite, type HostSite } from './hosts/site.ts';
+import { brokerHosts, embeddedHosts, openSite, type HostBackend, type HostSite } from './hosts/site.ts';
 import { floorRows } from './hosts/floor.ts';
 import type { ServerUse } from './hosts/server-process.ts';
 import { peerRows } from './hosts/peers.ts';
-import { percentiles, type Bench, type Row } from './report.ts';
+import { isChosen, percentiles, rowLine, type Bench, type BenchOptions, type Row } from './report.ts';
 
 const atOnce = 100;
 const stepsPerHost = 10;
@@ -166,24 +166,23 @@ function runCommand(place: Place): Promise<Row[]> {
 async function casesOf(place: Place, say: (text: string) => void): Promise<Row[]> {
   const { site, n, backend } = place;
   const rows: Row[] = [];
-  const add = async (name: string, cost: Promise<Row[]>): Promise<void> => {
-    rows.push(...(await cost));
+  const add = async (name: string, cost: () => Promise<Row[]>): Promise<void> => {
     say(`${backend}, ${n} hosts: ${name}`);
+    const found = await cost();
+    for (const row of found) say(`  ${rowLine(row)}`);
+    rows.push(...found);
   };
-  await add('cold start', coldStart(place));
-  await add('idle', idle(place));
-  await add('one config at a time', oneAtATime(place));
-  await add(
-    'one config to every host',
-    measured(place, 'one config to each', n, () => queueSteps(site, 1)),
-  );
+  await add('cold start', () => coldStart(place));
+  await add('idle', () => idle(place));
+  await add('one config at a time', () => oneAtATime(place));
+  await add('one config to every host', () => measured(place, 'one config to each', n, () => queueSteps(site, 1)));
   // A hundred thousand configs would only repeat the figure of ten thousand.
   if (n <= 1_000) {
     const steps = () => queueSteps(site, stepsPerHost);
-    await add('ten configs', measured(place, `${stepsPerHost} configs to each`, n * stepsPerHost, steps));
+    await add('ten configs', () => measured(place, `${stepsPerHost} configs to each`, n * stepsPerHost, steps));
   }
-  if (n <= 100) await add('stack', ofStack(place));
-  await add('anneal run', runCommand(place));
+  if (n <= 100) await add('stack', () => ofStack(place));
+  await add('anneal run', () => runCommand(place));
   return rows;
 }
 
@@ -194,18 +193,21 @@ export const hostsBench: Bench = {
     'The server is one process with all services; `cpu µs` is its processor time per config (cold start: per host), without broker and database.',
     'The bare HTTP server answers the same calls and does nothing else: the floor on this machine with this client.',
   ],
-  async run({ quick, say }) {
+  backends: ['embedded', 'rabbitmq', 'nats'],
+  async run(options) {
+    const { quick, say } = options;
     const rows: Row[] = await floorRows({ quick });
-    for (const backend of [embeddedHosts, ...brokerHosts]) {
+    for (const row of rows) say(`  ${rowLine(row)}`);
+    // Brokers take minutes to start and to fill, so the quick form measures one only if it is chosen.
+    const backends = quick && options.backend === undefined ? [embeddedHosts] : [embeddedHosts, ...brokerHosts];
+    for (const backend of backends.filter(({ name }) => isChosen(name, options))) {
       const opened = await backend.open();
       if ('missing' in opened) {
         say(`${backend.name}: left out: ${opened.missing}`);
         continue;
       }
-      const isEmbedded = backend === embeddedHosts;
-      const sizes = quick ? [1, 10, 100] : isEmbedded ? [1, 10, 100, 1_000, 10_000] : [1, 10, 100, 1_000];
       try {
-        for (const n of sizes) {
+        for (const n of sizesOf(backend, options)) {
           const site = await openSite(opened, n);
           try {
             rows.push(...(await casesOf({ site, backend: backend.name, n, quick }, say)));
@@ -220,3 +222,10 @@ export const hostsBench: Bench = {
     return [...rows, ...(await peerRows({ quick, say }))];
   },
 };
+
+/** The numbers of hosts. Ten thousand idle hosts say nothing about a broker. */
+function sizesOf(backend: HostBackend, { quick, hosts }: BenchOptions): number[] {
+  if (hosts !== undefined) return [hosts];
+  if (quick) return backend === embeddedHosts ? [1, 100] : [10];
+  return [1, 10, 100, 1_000, ...(backend === embeddedHosts ? [10_000] : [])];
+}

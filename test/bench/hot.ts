@@ -155,6 +155,7 @@ export const hotBench: Bench = {
     'value: processor time of the one thread in the best round; p50 to p99: by the clock on the wall, over the rounds. An item is a resource, an instance or a call.',
     'floor: JSON.parse of the same document as JSON, and the package `yaml` on the same text, to plain values.',
   ],
+  backends: [],
   run: ({ quick, say }) => {
     const rounds = quick ? 2 : 7;
     const rows: Row[] = [];

@@ -1,4 +1,4 @@
-/** `npm run bench -- <name> [--quick] [--json]` */
+/** `npm run bench -- <name> [--quick] [--json] [--backend NAME] [--hosts NUMBER]` */
 import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
 import { engineBench } from './engine.ts';
@@ -9,18 +9,30 @@ import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
 const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench];
-const usage = `usage: npm run bench -- <name>… [--quick] [--json]\nnames: ${benches.map(({ name }) => name).join(', ')}, all\n`;
+const usage = [
+  'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
+  'names:',
+  ...benches.map(({ name, backends }) => `  ${name} (backends: ${backends.join(', ')})`),
+  '  all',
+  '',
+].join('\n');
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    backend: { type: 'string' },
+    hosts: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 const chosen = benches.filter(({ name }) => positionals.includes(name) || positionals.includes('all'));
-if (values.help || chosen.length === 0) {
+const hosts = values.hosts === undefined ? undefined : Number(values.hosts);
+const { backend } = values;
+const isUnknown = backend !== undefined && !chosen.some(({ backends }) => backends.includes(backend));
+const isWrong = chosen.length === 0 || isUnknown || (hosts !== undefined && !(Number.isInteger(hosts) && hosts > 0));
+if (values.help || isWrong) {
   process.stdout.write(usage);
   process.exitCode = values.help ? 0 : 2;
 } else {
@@ -29,7 +41,7 @@ if (values.help || chosen.length === 0) {
   const rows = [];
   for (const bench of chosen) {
     print(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
-    const measured = await bench.run({ quick: values.quick, say: print });
+    const measured = await bench.run({ quick: values.quick, say: print, backend, hosts });
     rows.push(...measured);
     if (!values.json) print(`\n${reportTable(measured)}`);
   }

@@ -24,9 +24,24 @@ export interface Bench {
   readonly name: string;
   /** Text above the table: the measured values, the settings and the precautions. */
   readonly notes: readonly string[];
-  /** `say` prints facts of this run, such as a missing backend or its version. */
-  run(options: { quick: boolean; say: (text: string) => void }): Promise<Row[]>;
+  /** The backends that it can measure, for `--backend`. */
+  readonly backends: readonly string[];
+  run(options: BenchOptions): Promise<Row[]>;
 }
+
+export interface BenchOptions {
+  readonly quick: boolean;
+  /** Prints facts of this run, such as a missing backend or its version. */
+  readonly say: (text: string) => void;
+  /** Measures only this one. Absent: all. */
+  readonly backend: string | undefined;
+  /** The number of hosts, for the bench of hosts. Absent: several sizes. */
+  readonly hosts: number | undefined;
+}
+
+/** True when the name of a backend, such as `rabbitmq + mongodb`, begins with the one that `--backend` names. */
+export const isChosen = (name: string, { backend }: Pick<BenchOptions, 'backend'>): boolean =>
+  backend === undefined || name.startsWith(backend);
 
 /** Nearest-rank percentiles of a sample; sorts a copy. */
 export function percentiles(samples: readonly number[]): { p50: number; p95: number; p99: number; samples: number } {
@@ -53,6 +68,15 @@ const number = (value: number | undefined): string =>
     : value >= 100
       ? Math.round(value).toLocaleString('en')
       : value.toPrecision(3);
+
+/** One row as a line, for rows that are printed as they come. */
+export function rowLine({ backend, n, metric, value, unit, p99, cpu, ...row }: Row): string {
+  const more = [
+    ...(p99 === undefined ? [] : [`p99 ${number(p99)}`]),
+    ...(cpu === undefined ? [] : [`cpu ${number(cpu)} µs`]),
+  ];
+  return `${[backend, n, row.case, metric].join(', ')}: ${[number(value), unit, ...more].join(' ')}`;
+}
 
 export function reportTable(rows: readonly Row[]): string {
   const cells = [

@@ -19,6 +19,7 @@ export const stackBench: Bench = {
     'The server is a process of its own on the embedded backends; times are from the client’s request to the settled stack, read every 10 ms.',
     'fleet: simulated machines of the lab, power-on and boot included, every script a real process.',
   ],
+  backends: ['embedded'],
   async run({ quick }) {
     const hosts = quick ? 5 : 50;
     const server = await startServer({ lab: hosts });

@@ -3,7 +3,7 @@ import type { RawDocument, RawStore } from '@anneal/store/raw/mongodb.ts';
 import { cheapId } from './id.ts';
 import { closedLoop, type LoadSample, type Window } from './load.ts';
 import { pair } from './pair.ts';
-import type { Bench, Row } from './report.ts';
+import { isChosen, type Bench, type Row } from './report.ts';
 import { mongodb, sqlite, type StoreBackend } from './store-sides.ts';
 
 const owners = 100;
@@ -113,9 +113,12 @@ export const storeBench: Bench = {
     'Latency is per call (of a bulk: the whole call), at that many calls in flight (closed loop). A ratio is of two runs right',
     '  after each other; value is the median of the rounds. The warm-up before each window is not counted. cpu is of this process.',
   ],
-  async run({ quick, say }) {
+  backends: ['sqlite', 'mongodb'],
+  async run(options) {
+    const { quick, say } = options;
     const rows: Row[] = [];
-    for (const source of [sqlite('normal'), sqlite('full'), mongodb]) {
+    const sources = [sqlite('normal'), sqlite('full'), mongodb];
+    for (const source of sources.filter(({ name }) => isChosen(name, options))) {
       const backend = await source.open();
       if ('missing' in backend) {
         say(`Not measured: ${source.name}. ${backend.missing}`);
