@@ -13,6 +13,24 @@ const isRange = (condition: FieldCondition): boolean =>
  * @throws AnnealError Defect when a scan would be needed, naming the existing indexes.
  */
 export function assertServed(definition: CollectionDefinition, query: Query): void {
+  const shape = shapeOf(query);
+  const known = servedShapes.get(definition) ?? new Set();
+  if (known.has(shape)) return;
+  assertShape(definition, query);
+  // Queries have few shapes, because code writes them and users only give values.
+  servedShapes.set(definition, known.add(shape));
+}
+
+const servedShapes = new WeakMap<CollectionDefinition, Set<string>>();
+
+/** Equal for queries that the same index serves. */
+function shapeOf({ where, orderBy = [] }: Query): string {
+  let shape = '';
+  for (const field in where) shape += `${field}${isRange(where[field] ?? null) ? '<' : '='}`;
+  return `${shape}/${orderBy.join(',')}`;
+}
+
+function assertShape(definition: CollectionDefinition, query: Query): void {
   const ranges = Object.entries(query.where).filter(([, condition]) => isRange(condition));
   const equal = Object.keys(query.where).filter((field) => !ranges.some(([name]) => name === field));
   const range = ranges.map(([field]) => field);

@@ -5,6 +5,7 @@
  *    the timer fires again later.
  * T2 Setting a timer with an existing id moves it. Cancelling a timer that is firing does not stop its handler.
  * T3 Any replica may fire any timer: it takes a lease in the document, which expires when the replica dies.
+ * T4 `setAtLatest` writes nothing for a timer that this process has set to an earlier time and that has not fired.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { DueTimes } from './due-times.ts';
@@ -21,6 +22,11 @@ export interface Timer {
 /** The timers of one service. Both writes are durable on return, and repeats are harmless. */
 export interface Timers {
   set(timers: readonly Timer[]): Promise<void>;
+  /**
+   * Sets those that this process does not know to fire by their time. Only for timers whose handler looks again: it may
+   * run earlier, and then sets the timer to the right time.
+   */
+  setAtLatest(timers: readonly Timer[]): Promise<void>;
   cancel(ids: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
@@ -51,6 +57,8 @@ interface TimerDocument {
 
 const batch = 200;
 const slowestRetryMs = 30_000;
+/** A forgotten time costs one more write. */
+const mostKnown = 50_000;
 
 /** Opens the timers of a collection and begins to fire those that are due (T1 to T3). */
 export async function createTimers(options: TimerOptions): Promise<Timers> {
@@ -71,6 +79,8 @@ class StoreTimers implements Timers {
   readonly #leaseMs: number;
   readonly #pollMs: number;
   readonly #near = new DueTimes();
+  /** When timers that this process set come due. */
+  readonly #known = new Map<string, number>();
   readonly #firing = new Map<string, Promise<void>>();
   #wake: NodeJS.Timeout | undefined;
   #wakeAt = Infinity;
@@ -89,11 +99,32 @@ class StoreTimers implements Timers {
   async set(timers: readonly Timer[]): Promise<void> {
     await this.#put(timers.map(({ id, dueAt, data }) => ({ id, dueAt, readyAt: dueAt, failures: 0, data })));
     const horizon = this.#options.now() + this.#pollMs;
-    for (const { dueAt } of timers) if (dueAt <= horizon) this.#near.push(dueAt);
+    for (const { id, dueAt } of timers) {
+      if (dueAt <= horizon) this.#near.push(dueAt);
+      this.#know(id, dueAt);
+    }
     this.#arm();
   }
 
+  async setAtLatest(timers: readonly Timer[]): Promise<void> {
+    const now = this.#options.now();
+    const later = timers.filter(({ id, dueAt }) => {
+      const known = this.#known.get(id);
+      return known === undefined || known <= now || known > dueAt;
+    });
+    if (later.length > 0) await this.set(later);
+  }
+
+  #know(id: string, dueAt: number): void {
+    this.#known.delete(id);
+    this.#known.set(id, dueAt);
+    if (this.#known.size <= mostKnown) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+
   async cancel(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#known.delete(id);
     await this.#collection.bulk(ids.map((id) => ({ kind: 'remove', id })));
   }
 
@@ -156,6 +187,7 @@ class StoreTimers implements Timers {
       leased.map((document) => ({ kind: 'replace', document, version: document.version })),
     );
     leased.forEach((timer, index) => {
+      this.#known.delete(timer.id);
       if (outcomes[index] !== 'done') return;
       const firing = this.#fire({ ...timer, version: timer.version + 1 }).finally(() => {
         this.#firing.delete(timer.id);

@@ -6,7 +6,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
-import { accept } from '@anneal/provider/accept.ts';
+import { accept, reply } from '@anneal/provider/accept.ts';
 import type { Received } from '@anneal/provider/document.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
@@ -65,6 +65,11 @@ export async function handleRequest(context: ProviderContext, action: Action, me
         collection: context.collections.resources,
         decide: ({ known }) => decide(context, action, message, known),
         carryOut: async (document, { known }) => {
+          const { response } = document;
+          // P2: the response was sent, and is still in the document.
+          if (known === document && response && context.outbox.rest(document).length === 0) {
+            return reply(context.service, message, { response });
+          }
           await withdrawSuperseded(context, document, known);
           await carryOut(context, document);
         },

@@ -21,7 +21,7 @@ export async function recover(context: HostMessageContext): Promise<void> {
   await context.timers().set(up.map(({ id }) => ({ id: `silence:${id}`, dueAt, data: { host: id } })));
   await resumeRuns(context);
   const unsent = await collections.resources.find({ where: { unsent: true } });
-  for (const document of unsent) await flushOutbox(service, collections.resources, document);
+  for (const document of unsent) await context.outbox.flush(document);
   await armSweep(context);
 }
 

@@ -25,6 +25,7 @@ import { contextType } from '@anneal/hot/types/context.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { sealText } from '@anneal/runtime/secrets/secrets.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
@@ -56,12 +57,16 @@ import { queueCallRoutes } from './queues/calls.ts';
 import { limitFirst } from './queues/hand-out.ts';
 import { findHost, type ResolvedQueue } from './queues/names.ts';
 import { keepSending } from '@anneal/runtime/work/outbox.ts';
+import { SharedOutbox } from '@anneal/runtime/work/shared-outbox.ts';
 import { openOutputs, type StoredOutputContext } from './output/stored-output.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './deployments/run.ts';
 import type { SetAsideContext } from './queues/set-aside.ts';
 import { configurationSettings } from './settings.ts';
 import { handleSignal } from './deployments/signal.ts';
+
+/** Each costs some hundred bytes of memory. */
+const hostQueuesKept = 20_000;
 
 type Context = HostMessageContext & ProviderContext & SetAsideContext & StoredOutputContext;
 
@@ -78,6 +83,7 @@ export const configurationService = defineService({
       collections,
       secrets: service.secrets,
       serial: new Serial(),
+      hostQueues: new Recent(hostQueuesKept),
       now: () => service.now().getTime(),
       wake: (queue) => wake(service, queue),
       onFirst: (message) => limitFirst(context, message),
@@ -93,8 +99,10 @@ export const configurationService = defineService({
       },
     };
     let timers: Timers | undefined;
+    const outbox = new SharedOutbox({ service, collection: collections.resources });
     const context: Context = {
       service,
+      outbox,
       collections,
       queues,
       timers: () => {
@@ -170,9 +178,9 @@ export const configurationService = defineService({
       queue: requestsQueue('configuration'),
       types: configurationTypes,
     });
+    outbox.keepSending();
     const sending = [
       keepSending({ service, collection: collections.hosts }),
-      keepSending({ service, collection: collections.resources }),
       keepSending({ service, collection: stored.contexts }),
     ];
     return {
@@ -180,6 +188,7 @@ export const configurationService = defineService({
         await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
         await running.stop();
         await contexts.stop();
+        await outbox.stop();
       },
     };
   },

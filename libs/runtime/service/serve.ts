@@ -9,7 +9,7 @@ import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { v7 } from 'uuid';
+import { createIds } from '../new-id.ts';
 import { openDataFolder } from './data-folder.ts';
 import { createDependencies } from './dependencies.ts';
 import { armFromText } from '../fault.ts';
@@ -114,7 +114,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
   }
 }
 
-const newId = (): string => v7();
+const newId = createIds(Date.now);
 
 type SharedValues = SettingsOf<typeof sharedSettings>;
 

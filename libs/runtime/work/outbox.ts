@@ -98,7 +98,11 @@ export function keepSending<T extends WithOutbox>(parameters: {
   };
 }
 
-async function sendAll(bus: Bus, outbox: readonly Outgoing[]): Promise<void> {
+/**
+ * Sends messages, those of each queue in their order. Durable on return.
+ * @throws AnnealError Unavailable when the broker does not accept them
+ */
+export async function sendAll(bus: Bus, outbox: readonly Outgoing[]): Promise<void> {
   const events = outbox.filter((entry) => entry.queue === null).map((entry) => entry.message);
   const byQueue = Map.groupBy(
     outbox.filter((entry): entry is Outgoing & { queue: string } => entry.queue !== null),

@@ -61,6 +61,24 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       expect(fired).toHaveLength(2);
     });
 
+    it('T4: setAtLatest leaves an earlier timer that this process set, and brings a later one forward', async () => {
+      const { fired, fire } = recorder();
+      const timers = await start({ fire });
+      const at = (id: string, ms: number): Timer => ({ id, dueAt: 1_000_000 + ms, data: ms });
+      await timers.set([at('early', 200), at('late', 900), at('cancelled', 100)]);
+      await timers.cancel(['cancelled']);
+      await timers.setAtLatest([at('early', 500), at('late', 400), at('new', 300), at('cancelled', 350)]);
+      for (const step of [200, 300, 350, 400]) {
+        clock = 1_000_000 + step;
+        await soon(() => expect(fired.at(-1)?.data).toBe(step));
+      }
+      // Fired, so it is set again.
+      await timers.setAtLatest([at('early', 1_000)]);
+      clock = 1_001_000;
+      await soon(() => expect(fired.at(-1)?.data).toBe(1_000));
+      expect(fired.map(({ id }) => id)).toEqual(['early', 'new', 'cancelled', 'late', 'early']);
+    });
+
     it('T1: a timer on the real clock fires long before the next poll', async () => {
       const { promise, resolve } = Promise.withResolvers<number>();
       const timers = await start({

@@ -113,16 +113,22 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   async find(query: Query): Promise<T[]> {
     assertServed(this.#definition, query);
     const { name } = this.#definition;
-    const first = await this.#connection.read(() => this.#firstOf(findSql(name, query)));
+    const first = await this.#connection.read(() => this.#firstOf(findSql(name, query), query.limit));
     const documents = first.isAll ? first.rows.map((row) => read(row) as T) : await this.#findAll(query, first.rows);
     return isSortedByCaller(query) ? inOrderOfIds(documents) : documents;
   }
 
   /** The first rows, as many as one turn of the event loop should read. */
-  #firstOf({ text, values }: Sql): { rows: NumberedRow[]; isAll: boolean } {
+  #firstOf({ text, values }: Sql, limit?: number): { rows: NumberedRow[]; isAll: boolean } {
+    const statement = this.#connection.prepare(text);
+    // One call for one row: it costs half as much as an iterator.
+    if (limit !== undefined && limit <= 1) {
+      const row = limit < 1 ? undefined : (statement.get(...values) as unknown as NumberedRow | undefined);
+      return { rows: row ? [row] : [], isAll: true };
+    }
     const rows: NumberedRow[] = [];
     let characters = 0;
-    for (const row of this.#connection.prepare(text).iterate(...values) as unknown as Iterable<NumberedRow>) {
+    for (const row of statement.iterate(...values) as unknown as Iterable<NumberedRow>) {
       if (rows.length >= rowsPerTurn || characters >= bytesPerTurn) return { rows, isAll: false };
       rows.push(row);
       characters += row.body.length;

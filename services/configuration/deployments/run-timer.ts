@@ -19,12 +19,18 @@ export function requestIn(message: MessageDocument): HostRequest | undefined {
   return request.id === message.id ? request : undefined;
 }
 
+/** When a request that its host can take now fails because the host does not take it. */
+export const waitDueAt = (
+  { queueTimeoutMs }: RunTimerContext,
+  request: Pick<HostRequest, 'deadline' | 'options'>,
+  now: number,
+): number => Math.min(Date.parse(request.deadline), now + queueMs(request.options, queueTimeoutMs));
+
 /** Starts the limit on waiting, because from now on the host can take the request. */
 export async function limitWait(context: RunTimerContext, message: MessageDocument, now: number): Promise<void> {
   const request = requestIn(message);
   if (!request || message.taken_at !== undefined) return;
-  const dueAt = Math.min(Date.parse(request.deadline), now + queueMs(request.options, context.queueTimeoutMs));
-  await context.timers().set([timerOf(message.id, dueAt)]);
+  await context.timers().set([timerOf(message.id, waitDueAt(context, request, now))]);
 }
 
 /** The time limit of a request that its host took. Empty for a message that a user posted. */

@@ -16,13 +16,12 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { withoutSecrets } from './quoted.ts';
-import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
+import type { DeploymentState, HostDocument, MessageDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
-import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, putMessages } from '../queues/queue.ts';
-import { hostQueue } from '../queues/names.ts';
-import { deadlineTimer, limitAnswer, limitWait, timerOf } from './run-timer.ts';
+import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
+import { deadlineTimer, limitAnswer, limitWait, timerOf, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../respond.ts';
 import { judge, noteUnexpected } from '../hosts/unexpected.ts';
 import { outputAddress } from '../output/stored-output.ts';
@@ -36,40 +35,57 @@ const messageGraceSeconds = 120;
 export async function carryOut(context: RunContext, document: ConfigurationResource): Promise<void> {
   const { deployment, run_id } = document;
   if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
-    const deadline = Date.parse(deployment.deadline ?? '');
-    await context.timers().set([timerOf(run_id, deadline)]);
     await faultPoint('configuration.run.recorded');
-    if (deployment.waiting_for.length === 0) await offer(context, deployment);
+    if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew: document.version === 1 });
+    else await context.timers().set([timerOf(run_id, Date.parse(deployment.deadline ?? ''))]);
   }
-  await flushOutbox(context.service, context.collections.resources, document);
+  await context.outbox.flush(document);
 }
 
-/** Puts the request of a run into the queue of its host, unless the queue already holds it. */
-export async function offer(context: RunContext, deployment: DeploymentState): Promise<void> {
+/**
+ * Puts the request of a run into the queue of its host, unless the queue already holds it, and sets the timer of the run.
+ * @param options.isNew true when no earlier call can have put it
+ */
+export async function offer(
+  context: RunContext,
+  deployment: DeploymentState,
+  { isNew = false }: { isNew?: boolean } = {},
+): Promise<void> {
+  const { request, started_at } = deployment;
   const host = await context.collections.hosts.get(deployment.host_id);
-  if (!host || !deployment.request) return;
+  if (!host || !request) return;
   const queue = hostQueue(host, 'requests');
-  const latest = Date.parse(deployment.request.deadline);
-  const seconds = Math.max(1, Math.ceil((latest - context.queues.now()) / 1000));
-  const [message] = await putMessages(context.queues, {
-    queue,
-    client_id: 'anneal',
-    messages: [
-      {
-        id: deployment.request.id,
-        body: deployment.request as unknown as Json,
-        ttl: seconds + messageGraceSeconds,
-      },
-    ],
-  });
-  if (message && deployment.started_at === null) {
-    const [answer] = limitAnswer(message);
-    if (answer) await context.timers().set([answer]);
-    else if ((await firstMessage(context.queues, queue))?.id === message.id) {
-      await limitWait(context, message, context.queues.now());
-    }
-  }
+  const now = context.queues.now();
+  const first = await firstMessage(context.queues, queue);
+  const isFirst = first === undefined || first.id === request.id;
+  const waits = started_at === null && isFirst;
+  const dueAt = waits ? waitDueAt(context, request, now) : Date.parse(deployment.deadline ?? request.deadline);
+  const seconds = Math.max(1, Math.ceil((Date.parse(request.deadline) - now) / 1000));
+  const ttl = seconds + messageGraceSeconds;
+  // The timer is durable before the message, so that no host takes a request without a limit.
+  const [[message]] = await Promise.all([
+    putMessages(context.queues, {
+      queue,
+      client_id: 'anneal',
+      messages: [{ id: request.id, body: request as unknown as Json, ttl }],
+      isNew,
+    }),
+    context.timers().set([timerOf(request.id, dueAt)]),
+  ]);
+  if (message && started_at === null) await limitOffered(context, { queue, message, isFirst });
   await context.queues.wake(queue);
+}
+
+/** Sets the timer of a request that its host has taken already, or that became the first while it was put. */
+async function limitOffered(
+  context: RunContext,
+  { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
+): Promise<void> {
+  const [answer] = limitAnswer(message);
+  if (answer) await context.timers().set([answer]);
+  else if (!isFirst && (await firstMessage(context.queues, queue))?.id === message.id) {
+    await limitWait(context, message, context.queues.now());
+  }
 }
 
 /**
@@ -79,20 +95,16 @@ export async function offer(context: RunContext, deployment: DeploymentState): P
  */
 export async function withdraw(
   context: RunContext,
-  options: { run_id: string; host_id: string; even_claimed: boolean },
+  options: { run_id: string; host_id: string; even_claimed: boolean; host?: HostDocument | undefined },
 ): Promise<void> {
   const { run_id, host_id, even_claimed } = options;
-  const [host, message] = await Promise.all([
-    context.collections.hosts.get(host_id),
-    context.collections.messages.get(run_id),
-    context.timers().cancel([deadlineTimer(run_id)]),
-  ]);
-  if (!host || !message) return;
-  if (!even_claimed && isClaimed(message, context.queues.now())) {
-    await context.queues.wake(hostQueue(host, 'requests'));
-    return;
-  }
-  await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
+  const cancelled = context.timers().cancel([deadlineTimer(run_id)]);
+  const host = options.host?.id === host_id ? options.host : await context.collections.hosts.get(host_id);
+  const queue = host && hostQueue(host, 'requests');
+  const message = even_claimed || !queue ? undefined : await context.collections.messages.get(run_id);
+  if (queue && message && isClaimed(message, context.queues.now())) await context.queues.wake(queue);
+  else if (queue) await dropMessage(context.queues, queue, run_id);
+  await cancelled;
 }
 
 export async function byRun(context: RunContext, runId: string): Promise<ConfigurationResource | undefined> {
@@ -109,6 +121,12 @@ export interface Ending {
   readonly startedAt?: string;
 }
 
+/** What the caller of {@link finishRun} has read already, which saves reading it again. */
+interface KnownOfRun {
+  readonly document?: ConfigurationResource | undefined;
+  readonly host?: HostDocument;
+}
+
 /** Ends a run, once. False when it had ended before, or was superseded. */
 export async function finishRun(
   context: RunContext,
@@ -117,11 +135,17 @@ export async function finishRun(
     deployment: DeploymentState,
     document: ConfigurationResource,
   ) => Ending | undefined | Promise<Ending | undefined>,
+  known: KnownOfRun = {},
 ): Promise<boolean> {
   const { resources } = context.collections;
+  let inHand = known.document?.run_id === runId ? known.document : undefined;
   const { document, changed } = await change(
     resources,
-    () => byRun(context, runId),
+    async () => {
+      const found = inHand ?? (await byRun(context, runId));
+      inHand = undefined;
+      return found;
+    },
     async (current) => {
       const before = current.deployment;
       if (before?.status !== 'IN_PROGRESS') return undefined;
@@ -133,14 +157,19 @@ export async function finishRun(
   if (!changed) {
     if (document.deployment?.status === 'IN_PROGRESS') return false;
     // A repeat: complete the steps that the first attempt may have missed.
-    await flushOutbox(context.service, resources, document);
+    await context.outbox.flush(document);
     await settleDependents(context, document);
     return false;
   }
   await faultPoint('configuration.run.ended');
   await Promise.all([
-    flushOutbox(context.service, resources, document),
-    withdraw(context, { run_id: runId, host_id: document.deployment?.host_id ?? '', even_claimed: true }),
+    context.outbox.flush(document),
+    withdraw(context, {
+      run_id: runId,
+      host_id: document.deployment?.host_id ?? '',
+      even_claimed: true,
+      host: known.host,
+    }),
   ]);
   await settleDependents(context, document);
   return true;
@@ -150,10 +179,11 @@ const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } a
 
 function endedDocument(
   context: RunContext,
-  document: ConfigurationResource,
+  current: ConfigurationResource,
   before: DeploymentState,
   ending: Ending,
 ): Draft<ConfigurationResource> {
+  const document = { ...current, outbox: context.outbox.rest(current) };
   const now = context.service.now().toISOString();
   const { startedAt } = ending;
   const { outbox } =
@@ -205,9 +235,16 @@ const withLinks = (
   return { ...response, outputs: { ...response.outputs, ...(Object.fromEntries(links) as JsonObject) } };
 };
 
-/** Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing. */
-export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
-  const ended = await finishRun(context, response.id, (deployment, document) => {
+/**
+ * Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing.
+ * @param by.found the document of the run, if the caller has read it
+ */
+export async function answerRun(
+  context: RunContext,
+  { host, found }: { host: HostDocument; found?: ConfigurationResource | undefined },
+  response: HostResponse,
+): Promise<boolean> {
+  const decide = (deployment: DeploymentState, document: ConfigurationResource): Ending | undefined => {
     if (deployment.host_id !== host.id) return undefined;
     const { secrets } = context.service;
     const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, withLinks(context, document, response));
@@ -229,12 +266,13 @@ export async function answerRun(context: RunContext, host: HostDocument, respons
         ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
       },
     };
-  });
+  };
+  const ended = await finishRun(context, response.id, decide, { document: found, host });
   // Also remove the request of an obsolete run from the head of the queue, because the host is done with it.
   if (!ended) {
     const document = await byRun(context, response.id);
-    const found = await judge(context, host, { id: response.id, response, document });
-    if (found) await noteUnexpected(context, host, { id: response.id, found });
+    const judged = await judge(context, host, { id: response.id, response, document });
+    if (judged) await noteUnexpected(context, host, { id: response.id, found: judged });
     await dropOwn(context, host, response.id);
   }
   return ended;
@@ -268,7 +306,8 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
         deadline: new Date(dueAt).toISOString(),
         reason: `Runs on ${host.name}`,
       };
-      const started = withEvent(context, { ...current, deployment: running }, 'started', current.version + 1);
+      const rest = { ...current, outbox: context.outbox.rest(current), deployment: running };
+      const started = withEvent(context, rest, 'started', current.version + 1);
       return current.response
         ? started
         : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
@@ -279,8 +318,8 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
     if (found) await noteUnexpected(context, host, { id: progress.id, found });
   }
   if (!changed || !document) return;
-  await context.timers().set([timerOf(progress.id, dueAt)]);
-  await flushOutbox(context.service, resources, document);
+  await context.timers().setAtLatest([timerOf(progress.id, dueAt)]);
+  await context.outbox.flush(document);
 }
 
 /**
@@ -353,7 +392,8 @@ async function waitNoMore(context: RunContext, id: string, done: string): Promis
   const { document, changed } = await change(context.collections.resources, id, ({ deployment, ...current }) => {
     if (!deployment?.waiting_for.includes(done)) return undefined;
     const waiting_for = deployment.waiting_for.filter((other) => other !== done);
-    return { ...current, deployment: { ...deployment, waiting_for } };
+    const outbox = context.outbox.rest(current);
+    return { ...current, outbox, unsent: outbox.length > 0, deployment: { ...deployment, waiting_for } };
   });
   if (changed && document) await carryOut(context, document);
 }

@@ -35,6 +35,6 @@ async function take(context: RunContext, { data }: Signal): Promise<Pick<Resourc
     return { status: 'failed', error: toFailure(error) };
   }
   const host = await context.collections.hosts.get(deployment.host_id);
-  if (host) await answerRun(context, host, { ...read.message.response, id: run_id });
+  if (host) await answerRun(context, { host }, { ...read.message.response, id: run_id });
   return { status: 'complete' };
 }

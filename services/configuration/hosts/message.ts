@@ -11,7 +11,7 @@ import { hostMessageRefused, type HostRequest, type HostResponse } from '@anneal
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
-import type { DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
+import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
 import { factsIn } from './facts.ts';
 import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
@@ -92,7 +92,7 @@ export async function handleRefused(
     });
   }
   const host = await context.collections.hosts.get(refused.host_id);
-  if (host) await act(context, host, read.message);
+  if (host) await act(context, host, { message: read.message });
 }
 
 /**
@@ -110,22 +110,29 @@ export async function failNamed(context: HostMessageContext, { message, failure 
   );
 }
 
-/** Seals each text of an answer that quotes a secret of its run, because the answer stays in the queue. */
-export async function sealQuoted<M extends { readonly body: Json }>(
+/**
+ * Seals each text of an answer that quotes a secret of its run, because the answer stays in the queue. Also returns the
+ * runs that it read, by the ids of the messages.
+ */
+export async function sealQuoted<M extends { readonly id: string; readonly body: Json }>(
   context: HostMessageContext,
   host: HostDocument,
   posted: readonly M[],
-): Promise<M[]> {
-  return Promise.all(
+): Promise<{ sealed: M[]; runs: ReadonlyMap<string, ConfigurationResource> }> {
+  const runs = new Map<string, ConfigurationResource>();
+  const sealed = await Promise.all(
     posted.map(async (message) => {
       const read = readHostMessage(message.body);
       if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) return message;
       const id = 'id' in read.message.response ? read.message.response.id : await outstanding(context, host);
-      const deployment = id === undefined ? undefined : (await byRun(context, id))?.deployment;
+      const run = id === undefined ? undefined : await byRun(context, id);
+      if (run) runs.set(message.id, run);
+      const deployment = run?.deployment;
       if (deployment?.host_id !== host.id) return message;
       return { ...message, body: sealTexts(context.service.secrets, [deployment], message.body) };
     }),
   );
+  return { sealed, runs };
 }
 
 /** Processes the unhandled messages of a host in order. */
@@ -136,19 +143,30 @@ export async function handlePosted(
 ): Promise<void> {
   for (const message of posted) {
     if (message.handled !== false) continue;
-    await handleMessage(context, host, openQuoted(context.service.secrets, message.body));
+    await handleMessage(context, host, { body: openQuoted(context.service.secrets, message.body) });
     const { messages } = context.collections;
     await messages.replace({ ...message, handled: true }, message.version);
   }
 }
 
-/** Processes one message as the host sent it. A message that is not valid changes nothing. */
-export async function handleMessage(context: HostMessageContext, host: HostDocument, body: Json): Promise<void> {
+/**
+ * Processes one message as the host sent it. A message that is not valid changes nothing.
+ * @param posted.run the run that it answers, if the caller has read it
+ */
+export async function handleMessage(
+  context: HostMessageContext,
+  host: HostDocument,
+  { body, run }: { body: Json; run?: ConfigurationResource | undefined },
+): Promise<void> {
   const read = readHostMessage(body);
-  if (read.ok) await act(context, host, read.message);
+  if (read.ok) await act(context, host, { message: read.message, run });
 }
 
-async function act(context: HostMessageContext, host: HostDocument, message: HostMessage): Promise<void> {
+async function act(
+  context: HostMessageContext,
+  host: HostDocument,
+  { message, run }: { message: HostMessage; run?: ConfigurationResource | undefined },
+): Promise<void> {
   switch (message.kind) {
     case 'hello':
       return hearOf(context, host, message.hello.facts);
@@ -156,12 +174,12 @@ async function act(context: HostMessageContext, host: HostDocument, message: Hos
       return noteProgress(context, host, message.progress);
     case 'response':
       await hearFacts(context, host, message.response);
-      await answerRun(context, host, message.response);
+      await answerRun(context, { host, found: run }, message.response);
       return;
     case 'anonymous response': {
       await hearFacts(context, host, message.response);
       const id = await outstanding(context, host);
-      if (id !== undefined) await answerRun(context, host, { ...message.response, id });
+      if (id !== undefined) await answerRun(context, { host }, { ...message.response, id });
     }
   }
 }

@@ -161,7 +161,7 @@ async function claim(
   const queue = await resolveQueue(collections, { ...data, use: 'read' });
   requireCurrent(queue.host, data.caller);
   const { answers } = data;
-  if (answers) await takeAnswers(context, queue, { id, data: { ...data, answers } });
+  if (answers) await takeAnswers(context, queue, { id, isNew: attempt === 1, data: { ...data, answers } });
   else if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
   const claim_id = repeatableId('claim', id);
   const claimed = await claimMessages(queues, {
@@ -186,11 +186,13 @@ async function claim(
   return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)), ...answered };
 }
 
+type NewAnswer = Pick<NewMessage, 'ttl'> & { readonly body: Json };
+
 /** @throws AnnealError InvalidRequest when the queue is not the requests queue of a host, or for an invalid answer */
 async function takeAnswers(
   context: CallContext,
   queue: ResolvedQueue,
-  { id, data }: { id: string; data: contract.QueueClaim & { answers: readonly { body: Json; ttl: number }[] } },
+  { id, isNew, data }: { id: string; isNew: boolean; data: contract.QueueClaim & { answers: readonly NewAnswer[] } },
 ): Promise<void> {
   if (!queue.host || queue.role !== 'requests') {
     throw new AnnealError(
@@ -202,7 +204,7 @@ async function takeAnswers(
   await postAnswers(context, hostQueue(queue.host, 'responses'), {
     client_id: data.client_id ?? queue.host.id,
     messages,
-    claimedNext: queue.id,
+    claimed: { queue: queue.id, isNew },
   });
 }
 
@@ -227,21 +229,21 @@ async function post(
 async function postAnswers(
   context: HostMessageContext,
   queue: ResolvedQueue,
-  posted: { client_id: string; messages: readonly NewMessage[]; claimedNext?: string },
+  posted: { client_id: string; messages: readonly NewMessage[]; claimed?: { queue: string; isNew: boolean } },
 ): Promise<void> {
   const { host } = queue;
   if (!host) return;
-  const { client_id, messages, claimedNext } = posted;
+  const { client_id, messages, claimed } = posted;
   await refuseInvalid(context, host, messages);
   const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
-  const sealed = await sealQuoted(context, host, kept);
-  if (claimedNext === undefined) {
+  const { sealed, runs } = await sealQuoted(context, host, kept);
+  if (claimed === undefined) {
     // Process a hello first, because the `up` event of a host carries its facts.
     await handlePosted(context, host, await putMessages(context.queues, { queue, client_id, messages: sealed }));
   } else {
-    const quiet = { ...context, queues: { ...context.queues, claimedNext } };
-    for (const { body } of messages) await handleMessage(quiet, host, body);
-    await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true });
+    const quiet = { ...context, queues: { ...context.queues, claimedNext: claimed.queue } };
+    for (const { id, body } of messages) await handleMessage(quiet, host, { body, run: runs.get(id) });
+    await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true, isNew: claimed.isNew });
   }
   await hearOf(context, host);
   await context.queues.wake(queue);

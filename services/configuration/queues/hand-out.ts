@@ -49,5 +49,6 @@ export async function watchClaimed(context: RunContext, queue: ResolvedQueue, me
     data: { host: queue.host?.id ?? '' },
   };
   const isNew = message.taken_at === message.claimed_at;
-  await context.timers().set([claim, ...(isNew ? limitAnswer(message) : [])]);
+  // Both timers look again when they fire, so an earlier one is enough.
+  await context.timers().setAtLatest([claim, ...(isNew ? limitAnswer(message) : [])]);
 }

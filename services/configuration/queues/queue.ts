@@ -10,6 +10,7 @@ import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
@@ -23,6 +24,8 @@ export interface QueueContext {
   readonly secrets: Secrets;
   /** Avoids collisions between the requests of one process. */
   readonly serial: Serial;
+  /** The queues of hosts as this process last wrote them. The version says whether one is still current. */
+  readonly hostQueues: Recent<QueueDocument>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Wakes the clients that wait at the queue, because there may be a message to claim. */
@@ -64,12 +67,14 @@ export function putMessages(
     limits?: QueueLimits | undefined;
     /** True for answers of a host that were processed already. */
     handled?: boolean;
+    /** True when no earlier call can have added them. Then Q2 is left to the ids alone, which saves a read. */
+    isNew?: boolean;
   },
 ): Promise<MessageDocument[]> {
   const { queue, client_id, messages, limits } = options;
   const { collections, serial, now } = context;
   return serial.run(`put ${queue.id}`, async () => {
-    const there = await collections.messages.getMany(messages.map((message) => message.id));
+    const there = options.isNew ? [] : await collections.messages.getMany(messages.map((message) => message.id));
     const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
     if (missing.length === 0) return there;
     const sizes = missing.map(({ body }) => Buffer.byteLength(JSON.stringify(body)));
@@ -106,12 +111,18 @@ async function reserve(
   { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
 ): Promise<{ next: number; bytes: number; delay: number }> {
   const { queues } = context.collections;
+  let inHand = queue.host ? context.hostQueues.get(queue.id) : undefined;
   const read = async (): Promise<QueueDocument> => {
+    if (inHand) {
+      const known = inHand;
+      inHand = undefined;
+      return known;
+    }
     if (limits) await refuseQueue(context.collections, limits, queue);
     return (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
   };
   let before = { next: 0, bytes: 0, delay: 0 };
-  await change(queues, read, async (known) => {
+  const { document } = await change(queues, read, async (known) => {
     before = { next: known.next, bytes: known.bytes ?? 0, delay: queue.host ? 0 : defaultDelay(known.metadata) };
     if (limits) {
       const oldest = await firstMessage(context, queue);
@@ -119,6 +130,7 @@ async function reserve(
     }
     return { ...known, next: known.next + added.messages, bytes: before.bytes + added.bytes };
   });
+  if (document && queue.host) context.hostQueues.set(queue.id, document);
   return before;
 }
 
