@@ -96,10 +96,10 @@ it('S2: keeps the messages that the broker did not accept, and does not count th
 
 it('S3: a stop empties every document with few writes', async () => {
   let writes = 0;
-  const { bulk } = collection;
+  const bulk = collection.bulk.bind(collection);
   collection.bulk = (operations) => {
     writes += 1;
-    return bulk.call(collection, operations);
+    return bulk(operations);
   };
   const outbox = open(60_000);
   const ids = Array.from({ length: 300 }, (_, index) => `d${index}`);
