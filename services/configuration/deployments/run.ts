@@ -121,7 +121,7 @@ export interface Ending {
   readonly startedAt?: string;
 }
 
-/** What the caller of {@link finishRun} has read already, which saves reading it again. */
+/** Documents that the caller of {@link finishRun} has read, so that it need not read them again. */
 interface KnownOfRun {
   readonly document?: ConfigurationResource | undefined;
   readonly host?: HostDocument;
