@@ -1,12 +1,13 @@
 /** A node in Ironic's form. Pure. */
 import type { NodeView } from '@anneal/contracts/provisioning.ts';
 
+export const ironicPrefix = '/baremetal';
 const part = encodeURIComponent;
 
 export function nodeLinks(base: string, id: string): object[] {
   return [
-    { href: `${base}/baremetal/v1/nodes/${part(id)}`, rel: 'self' },
-    { href: `${base}/baremetal/nodes/${part(id)}`, rel: 'bookmark' },
+    { href: `${base}${ironicPrefix}/v1/nodes/${part(id)}`, rel: 'self' },
+    { href: `${base}${ironicPrefix}/nodes/${part(id)}`, rel: 'bookmark' },
   ];
 }
 

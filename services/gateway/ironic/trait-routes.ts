@@ -1,0 +1,44 @@
+/** The traits of nodes in Ironic's API. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { parseField } from '../http/body.ts';
+import { showNode, type NodePath } from './node-path.ts';
+
+interface TraitPath {
+  Params: { node: string; trait: string };
+}
+
+/** Registers the routes of traits. */
+export function traitRoutes(scope: FastifyInstance, ask: Ask): void {
+  const changeTraits = async (request: FastifyRequest<NodePath>, reply: FastifyReply, traits: string[]) => {
+    const patch: NodePatch = [{ op: 'add', path: '/traits', value: traits }];
+    await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } });
+    return reply.code(204).send();
+  };
+  scope.get<NodePath>('/v1/nodes/:node/traits', async (request) => ({ traits: (await showNode(ask, request)).traits }));
+  scope.put<NodePath>('/v1/nodes/:node/traits', (request, reply) =>
+    changeTraits(
+      request,
+      reply,
+      parseField(z.strictObject({ traits: traitsSchema }), request.body, 'The traits').traits,
+    ),
+  );
+  scope.delete<NodePath>('/v1/nodes/:node/traits', (request, reply) => changeTraits(request, reply, []));
+  scope.put<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
+    const { traits } = await showNode(ask, request);
+    return changeTraits(request, reply, [...traits, request.params.trait]);
+  });
+  scope.delete<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
+    const { traits } = await showNode(ask, request);
+    const { node: named, trait } = request.params;
+    if (!traits.includes(trait)) throw new AnnealError('NotFound', `Node ${named} doesn't have a trait '${trait}'`);
+    return changeTraits(
+      request,
+      reply,
+      traits.filter((each) => each !== trait),
+    );
+  });
+}
