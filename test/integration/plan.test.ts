@@ -66,6 +66,19 @@ resources:
     expect((await world.plan(id, group(1))).rows).toContain('1 delete g.resources.1');
   });
 
+  it('shows what is deleted with a nested stack that another resource replaces', async () => {
+    const of = (name: string, type: string) =>
+      `heat_template_version: 2018-08-31\nresources: {${name}: {type: ${type}}}`;
+    const files = { 'outer.yaml': of('m', 'middle.yaml'), 'middle.yaml': of('r', 'OS::Heat::RandomString') };
+    const { id } = await world.createAndWait('s', { template: of('n', 'outer.yaml'), files });
+    const { rows } = await world.plan(id, { template: of('n', 'OS::Heat::None'), files });
+    expect(rows.map((row) => row.slice(2)).toSorted()).toEqual([
+      'delete n.resources.m',
+      'delete n.resources.m.resources.r',
+      'replace n',
+    ]);
+  });
+
   it('applies only to the same input and the same state of the stack', async () => {
     const { id } = await world.createAndWait('s', input());
     const { hash } = await world.plan(id, input({ a: 'y' }));

@@ -91,4 +91,15 @@ describe('properties', () => {
       replace: ['b'],
     });
   });
+
+  it('replace the test resource when they ask for it, and not when they take it back', () => {
+    const type = {
+      ...typeOf({ update_replace: { type: 'Boolean', update_allowed: true } }),
+      type: 'OS::Heat::TestResource',
+    };
+    const set = { update_replace: true };
+    const unset = { update_replace: false };
+    expect(compareProperties({ type, before: unset, after: set }).replace).toEqual(['update_replace']);
+    expect(compareProperties({ type, before: set, after: unset }).replace).toEqual([]);
+  });
 });

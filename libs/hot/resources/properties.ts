@@ -309,6 +309,10 @@ function convertNumber(value: PartialValue, bad: Bad): Json | undefined {
   return isEndless ? bad(`Value '${text(value)}' is not a finite number`) : converted.value;
 }
 
+/** As in Heat, setting this property of the test resource asks for a replacement. Taking it back asks for nothing. */
+const replacesOn = (type: string, name: string, value: Json | undefined): boolean =>
+  type === 'OS::Heat::TestResource' && name === 'update_replace' && value === true;
+
 /** Reports which resolved properties differ, and which of those cannot change without replacing the object. */
 export function compareProperties({
   type,
@@ -326,7 +330,10 @@ export function compareProperties({
   const changed = names.filter((name) => !sameJson(own(before, name), own(after, name)));
   const replace = type.open_properties
     ? []
-    : changed.filter((name) => !(Object.hasOwn(type.properties, name) && type.properties[name]?.update_allowed));
+    : changed.filter((name) => {
+        const property = Object.hasOwn(type.properties, name) ? type.properties[name] : undefined;
+        return !property?.update_allowed || replacesOn(type.type, name, own(after, name));
+      });
   return { changed, replace };
 }
 

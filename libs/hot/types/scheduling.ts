@@ -98,7 +98,7 @@ const testResource: ResourceType = {
       type: 'Boolean',
       default: false,
       update_allowed: true,
-      description: 'A change of `value` replaces the resource.',
+      description: 'Setting it, and a change of `value` while it is set, replaces the resource.',
     },
     update_replace_value: { type: 'String', description: 'A change replaces the resource.' },
     fail: { type: 'Boolean', default: false, update_allowed: true, description: 'Fail after the wait.' },

@@ -122,7 +122,8 @@ export class StackPreview {
     const child = existing && isNested(existing) ? await this.#collections.stacks.get(existing.id) : undefined;
     if (child && change === 'unchanged') return { inner: await this.#asItIs(child.id, prefix) };
     const held = child ? await this.#collections.resources.find({ where: { stack_id: child.id } }) : [];
-    if (child && change === 'delete') {
+    // A nested stack is deleted with its contents, also when a resource without any takes its place.
+    if (child && (change === 'delete' || (change === 'replace' && !planned?.nested))) {
       const nothing = { stack: child, plan: emptyPlan(), target: child.target, resources: held, prefix };
       return { inner: await this.#visit(nothing) };
     }

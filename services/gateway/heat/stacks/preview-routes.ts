@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackPreview, stackResources, type PlannedChange } from '@anneal/contracts/scheduling.ts';
+import { stackPreview, stackResources } from '@anneal/contracts/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
-import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+import { byPath, nestedRows, previewList, previewRow, type PreviewList } from './preview-rows.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { stackHref } from '../representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
@@ -75,19 +75,18 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
           data: { project, stack: id, detail: false, ...(nested && { nested_depth: deepest }) },
         });
         const there = byPath(stack, resources);
-        const listed = (...kinds: PlannedChange['change'][]): Promise<JsonObject[]> =>
+        const listed = (list: PreviewList): Promise<JsonObject[]> =>
           mapInSlices(
-            shown.filter(({ change }) => kinds.includes(change)),
+            shown.filter((change) => previewList(change, there) === list),
             (change) => previewRow(change, { stack, there }),
           );
         return {
           resource_changes: {
             unchanged: await listed('unchanged'),
-            // A `maybe` change may turn out to change nothing, and only the run decides. Heat would not list it.
-            updated: await listed('update', 'maybe update'),
-            replaced: await listed('replace', 'maybe replace'),
-            added: await listed('create', 'maybe create'),
-            deleted: await listed('delete', 'maybe delete'),
+            updated: await listed('updated'),
+            replaced: await listed('replaced'),
+            added: await listed('added'),
+            deleted: await listed('deleted'),
           },
           plan,
           ...said,

@@ -1,6 +1,6 @@
 import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
 import { describe, expect, it } from 'vitest';
-import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+import { byPath, nestedRows, previewList, previewRow } from './preview-rows.ts';
 
 const stack = { id: 's1', name: 'shop', project: 'p' };
 const change = (resource: string, more: Partial<PlannedChange> = {}): PlannedChange => ({
@@ -67,5 +67,13 @@ describe('a row of a preview', () => {
     const after = [{ property: 'value', after: 1, known: true, replaces: false }];
     const rows = nestedRows([change('a', { properties: after }), change('g'), change('g.resources.0')], stack);
     expect(rows).toMatchObject([{ resource_name: 'a', properties: { value: 1 } }, [{ resource_name: '0' }]]);
+  });
+
+  it('is in the list of updated ones for a nested stack, which every update reaches', () => {
+    const there = byPath(stack, [view('g', { nested_stack: { id: 's2', name: 'shop-g' } }), view('a')]);
+    const unchanged = (name: string) => change(name, { change: 'unchanged' });
+    expect(previewList(unchanged('g'), there)).toBe('updated');
+    expect(previewList(unchanged('a'), there)).toBe('unchanged');
+    expect(previewList(change('g', { change: 'maybe replace' }), there)).toBe('replaced');
   });
 });

@@ -63,6 +63,28 @@ export function previewRow(
   };
 }
 
+/** The list of a preview in Heat's form that a change is in. */
+export type PreviewList = 'unchanged' | 'updated' | 'replaced' | 'added' | 'deleted';
+
+const lists: Readonly<Record<PlannedChange['change'], PreviewList>> = {
+  unchanged: 'unchanged',
+  update: 'updated',
+  // A `maybe` change may turn out to change nothing, and only the run decides. Heat would not list it.
+  'maybe update': 'updated',
+  replace: 'replaced',
+  'maybe replace': 'replaced',
+  create: 'added',
+  'maybe create': 'added',
+  delete: 'deleted',
+  'maybe delete': 'deleted',
+};
+
+/** Heat updates every nested stack of a stack that it updates, so it never lists one as unchanged. */
+export const previewList = (
+  { change, resource }: PlannedChange,
+  there: ReadonlyMap<string, ResourceView>,
+): PreviewList => (change === 'unchanged' && there.get(resource)?.nested_stack ? 'updated' : lists[change]);
+
 /** The rows of a new stack in Heat's form: a nested stack is replaced by the list of its resources. */
 export function nestedRows(changes: readonly PlannedChange[], stack: PreviewedStack): Json[] {
   const inside = Map.groupBy(changes, ({ resource }) => resource.split('.resources.').slice(0, -1).join('.resources.'));
