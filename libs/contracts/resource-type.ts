@@ -97,6 +97,10 @@ export const resourceTypeSchema = z.object({
     .literal(true)
     .optional()
     .meta({ description: 'Every update of its stack replaces it, even without a difference.' }),
+  follows: z.array(z.string()).optional().meta({
+    description:
+      'Properties that follow the attributes which they read between updates, too: the provider gets a `resource.signal` with `{follows: {property: value}, sequence}`. Of two such signals under one fence the one with the higher sequence is the newer.',
+  }),
   failed_update: z.literal('repair').optional().meta({
     description:
       'The next update repairs a resource whose update failed. Absent: it replaces the resource, because the effect of the failed update is unknown.',

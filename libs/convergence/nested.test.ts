@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FromParent, Input } from './protocol.ts';
 import { Driver, desiredResource as wishOf } from './simulation/driver.ts';
-import { newSimulatedStack, simulatedPlan, toolsAt, type DesiredResource } from './simulation/model.ts';
+import {
+  newSimulatedStack,
+  simulatedPlan,
+  successResponse,
+  toolsAt,
+  type DesiredResource,
+} from './simulation/model.ts';
 import type { ParentLink } from './documents.ts';
 import { responseOf } from './nested.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
@@ -120,6 +126,29 @@ describe('a report of a nested stack without a request', () => {
     says(stack, { sequence: 7, fence: 99, attributes: { output: 'of another' } });
     expect(stack.find('n')).toMatchObject({ attributes: { output: 'new' }, sequence: 6, status: 'COMPLETE' });
     expect(stack.update(same)).toEqual([]);
+  });
+
+  it('is passed on as a signal to a property that follows, which the next update does not change again', () => {
+    const wishes = { n: wishOf({ type: 'Nested' }), c: wishOf({ type: 'Test', requires: ['n'] }) };
+    const stack = new Driver({}, { replaceFailed: false, follows: ['from'] });
+    stack.create(wishes);
+    stack.answer('n', { sequence: 5, attributes: { output: 'old' } });
+    const asked = stack.find('c');
+    const signals = ({ changes }: ReturnType<Driver['step']>) =>
+      changes.effects.flatMap((effect) => (effect.kind === 'signal' ? [effect] : []));
+    // A change while its creation is in flight is sent when that is complete.
+    says(stack, { sequence: 6, attributes: { output: 'new' } });
+    const [first] = signals(
+      stack.step({ kind: 'response', id: stack.id('answer'), response: successResponse(stack.find('c')) }),
+    );
+    expect(first).toMatchObject({ resource: asked.id, signal: { follows: { from: ['new'] } } });
+    const [second] = signals(says(stack, { sequence: 7, attributes: { output: 'newer' } }));
+    expect(second).toMatchObject({ resource: asked.id, signal: { follows: { from: ['newer'] } } });
+    const order = [first, second].map((each) => (each?.signal as { sequence: number }).sequence);
+    expect(order[0]).toBeLessThan(order[1] ?? 0);
+    expect(signals(says(stack, { sequence: 8, attributes: { output: 'newer' } }))).toEqual([]);
+    expect(stack.find('c').properties['from']).toEqual(['newer']);
+    expect(stack.update(wishes)).toEqual([]);
   });
 
   it('of an unhealthy resource makes the next update enter the nested stack, and reaches the parent', () => {

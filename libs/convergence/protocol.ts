@@ -178,6 +178,8 @@ export interface Tools {
     resource: Typed,
     action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal',
   ) => boolean;
+  /** Names of the properties that follow the attributes which they read, between updates too; absent: none. */
+  readonly follows?: (resource: Typed) => readonly string[];
   /** The mistake in such a signal to such a type, if it is known before the provider is asked. */
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The immediate response to a pending request, if the shell can give one: then nothing is sent. */

@@ -164,7 +164,8 @@ export const configurationService = defineService({
             message.data.resource.type === contextType.type
               ? contexts.take(action, message)
               : handleRequest(context, action, message),
-          signal: (message) => handleSignal(context, message),
+          signal: (message) =>
+            message.data.resource.type === contextType.type ? contexts.follow(message) : handleSignal(context, message),
         }),
         ...hostRoutes(context),
         ...queueCallRoutes(context),

@@ -5,7 +5,7 @@ import { triesAgain } from './backoff.ts';
 import { attemptOf, bounded, failLeaf } from '../traversal/failure.ts';
 import { revisit } from '../graph/node.ts';
 import { holdAt } from '../hooks/wait.ts';
-import { followAttributes } from './follow.ts';
+import { followAttributes, followCompleted } from './follow.ts';
 import { withinLimits } from './size.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from '../transaction.ts';
@@ -85,6 +85,7 @@ function complete(
     ...(action === 'check' && transaction.state.stack.observe && asFound(resource, reported)),
   });
   announceResource(transaction, done);
+  if (applied) followCompleted(transaction, done);
   if (action === 'create' && (holdAt(transaction, done, 'launching') || holdAt(transaction, done, 'post-create')))
     return;
   if (action === 'update' && holdAt(transaction, done, 'post-update')) return;

@@ -126,6 +126,7 @@ export interface ToolOptions {
   readonly limit?: number;
   readonly most?: number;
   readonly atOnce?: Tools['atOnce'];
+  readonly follows?: readonly string[];
 }
 
 /** The tools of a step at this time, in milliseconds. Only types named `Test` serve every action. */
@@ -137,6 +138,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     limit: options.limit ?? 1000,
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),
+    follows: () => options.follows ?? [],
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
     nameLimit: () => 255,
     replaceFailed: () => options.replaceFailed ?? true,

@@ -54,5 +54,6 @@ export const contextType: ResourceType = {
     failures: { type: 'List', description: 'Members on which a config failed for this version, with the reasons.' },
     show: { type: 'Map', description: 'All data of the resource.' },
   },
+  follows: ['members'],
   failed_update: 'repair',
 };

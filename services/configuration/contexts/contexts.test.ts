@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { contextShow, deploymentList, hostDelete } from '@anneal/contracts/configuration.ts';
 import { contextDataSchema, type ContextData } from '@anneal/contracts/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { resourceSignal } from '@anneal/contracts/resource.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -186,6 +188,42 @@ describe('a context', () => {
     await rig.ask(hostDelete, { id: c });
     expect(dataIn(await run(a)).names).toEqual({ all: ['a'] });
     await settledAt('ctx', 3);
+  });
+
+  it('G5: follows signals with other members at once, each newer one once, and none of an older request', async () => {
+    rig = await createRig({ environment: { ...environment, ANNEAL_CONFIGURATION_CONTEXT_SETTLE_SECONDS: '60' } });
+    const [a = '', b = '', c = ''] = await hosts('a', 'b', 'c');
+    const properties = { members: { all: [a] }, configs: [{ config: await config() }] };
+    const { resource, ...asked } = await rig.request('create', { type, name: 'ctx', fence: 5, properties });
+    await run(a);
+    await rig.final(resource.id, 5);
+    const signal = (members: string[], sequence: number, fence = 5) => {
+      const data = { ...asked, resource, fence, signal: { follows: { members: { all: members } }, sequence } };
+      return rig.context.bus.send({
+        queue: requestsQueue('configuration'),
+        messages: [rig.context.mint(resourceSignal, { project, data })],
+      });
+    };
+    let faults = 0;
+    const failing = (): void => {
+      faults += 1;
+      if (faults === 1) throw new Error('the first delivery fails');
+    };
+    disarm.push(armFault('configuration.context.followed', failing));
+    await signal([a, b], 2);
+    expect([await run(a), await run(b)].map(versionIn)).toEqual([2, 2]);
+    await settledAt('ctx', 2);
+    await signal([a], 1);
+    await signal([a, b], 2);
+    await signal([a, b, c], 9, 4);
+    await signal([a, b, c], 3);
+    expect([await run(a), await run(b), await run(c)].map((one) => dataIn(one).names)).toEqual(
+      Array.from({ length: 3 }, () => ({ all: ['a', 'b', 'c'] })),
+    );
+    expect((await settledAt('ctx', 3)).data.version).toBe(3);
+    // A change of a host that a signal brought in is a change of the context.
+    await rig.ask(hostDelete, { id: c });
+    expect(dataIn(await run(a)).names).toEqual({ all: ['a', 'b'] });
   });
 
   it('runs again on the others when a member falls silent, and on all when it returns', async () => {

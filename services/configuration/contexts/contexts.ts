@@ -9,21 +9,24 @@
  * G2 The first change of a host sets the time of the next reading and later changes do not move it. A deleted host waits
  *    longer, because the stack that deleted it sends the new list of members soon.
  * G3 Every wake-up is harmless to repeat, and a durable timer repeats it while work is left, so a crash loses nothing.
+ * G5 Between requests the engine sends other members as a signal. The newest signal of the newest request counts.
  * G4 While a member has never asked for work, there is no version: the first phase is not complete.
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import { json } from '@anneal/contracts/json.ts';
+import type { ResourceAction, ResourceRequest, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import { draftOf, responseMessage, type Received, type Request } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { z } from 'zod';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import type { NewRunContext } from '../deployments/new-run.ts';
 import { contextAttributes, changedEvent, settledEvent } from './announce.ts';
-import { contextContent, nextData, noData } from './data.ts';
+import { contextContent, nextData, noData, readMembers } from './data.ts';
 import type { ContextCollections, ContextDocument, ContextSpec } from './document.ts';
 import { cancelMemberRun, knownRuns, memberRunId, removeMemberRun, startMemberRun } from './member-run.ts';
 import { planRound, type Round } from './round.ts';
@@ -37,6 +40,9 @@ export interface ContextsOptions {
   /** The same after the deletion of a host. */
   readonly deletedMs: number;
 }
+
+/** What the engine sends when a property that follows has changed. */
+const followSignalSchema = z.object({ follows: z.object({ members: json }), sequence: z.number() });
 
 const requestTimer = (id: string): string => `context:${id}`;
 const refreshTimer = (id: string): string => `refresh:${id}`;
@@ -72,6 +78,34 @@ export class Contexts {
   /** Takes a request of the engine. Safe under redelivery. */
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void> {
     return this.#provider.take(action, message);
+  }
+
+  /**
+   * Takes other members between the updates of the stack, for example of a group that a policy scales. A repeat, and a
+   * signal that is older than the newest request or signal, change nothing.
+   * @throws AnnealError InvalidMessage for a signal that has no members
+   */
+  async follow({ data }: Envelope<z.infer<typeof resourceSignalSchema>>): Promise<void> {
+    const { stored } = this.#options;
+    const parsed = followSignalSchema.safeParse(data.signal);
+    if (!parsed.success) throw new AnnealError('InvalidMessage', `The signal to ${data.resource.name} has no members.`);
+    const { follows, sequence } = parsed.data;
+    const { id } = data.resource;
+    for (;;) {
+      const document = await stored.contexts.get(id);
+      if (!document || document.action === 'delete' || document.fence !== data.fence) return;
+      const followed = document.followed ?? 0;
+      if (sequence < followed) return;
+      const members = readMembers(follows.members);
+      const spec = { ...document.spec, members };
+      const draft = { ...draftOf(document), spec, followed: sequence, refresh_at: this.#now() };
+      // A repeat completes what a crash interrupted.
+      if (sequence > followed && !(await stored.contexts.replace(draft, document.version))) continue;
+      await faultPoint('configuration.context.followed');
+      await this.#enrol({ id, spec });
+      await this.#refreshBy(id, this.#now());
+      return;
+    }
   }
 
   /** Continues the work on a context, because a run ended or a timer came due. */

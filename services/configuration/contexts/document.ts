@@ -29,6 +29,8 @@ export interface ContextDocument extends WorkingDocument, WithOutbox {
   readonly stack_name: string;
   readonly name: string;
   readonly spec: ContextSpec;
+  /** The sequence of the last signal with other members, under this fence. Absent: none. */
+  readonly followed?: number;
   readonly data: ContextData;
   readonly changed_at: string | null;
   /** The version whose configs have run on every member that is up. 0 before the first one. */

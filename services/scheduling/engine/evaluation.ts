@@ -85,6 +85,7 @@ export function createEvaluation(parameters: {
       sizes,
       wrongSignal,
       serves: (resource, action) => types.servedBy(resource)?.actions?.includes(action) ?? false,
+      follows: (resource) => types.servedBy(resource)?.follows ?? [],
       // A repeated step of the same input gives the same ids.
       newId: (input, count) => derivedId(`${input}\n${count}`),
       ...resolving(),
