@@ -50,11 +50,16 @@ export const contextViewSchema = z.object({
 });
 export type ContextView = z.infer<typeof contextViewSchema>;
 
+const askingHost = z.string().optional().meta({
+  description:
+    'The id of a host that asks: it may read only the contexts that it is a member of, without the failures.',
+});
+
 export const contextList = call('context.list', 'List the contexts of a project.', {
-  question: z.object({ project: z.string(), stack_id: z.string().optional() }),
+  question: z.object({ project: z.string(), stack_id: z.string().optional(), member: askingHost }),
   answer: z.object({ contexts: z.array(contextViewSchema) }),
 });
 export const contextShow = call('context.show', 'Read a context by id, or by name where the name is unique.', {
-  question: z.object({ project: z.string(), context: z.string() }),
+  question: z.object({ project: z.string(), context: z.string(), member: askingHost }),
   answer: contextViewSchema,
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FromParent, Input } from './protocol.ts';
 import { Driver, desiredResource as wishOf } from './simulation/driver.ts';
@@ -144,8 +145,8 @@ describe('a report of a nested stack without a request', () => {
     expect(first).toMatchObject({ resource: asked.id, signal: { follows: { from: ['new'] } } });
     const [second] = signals(says(stack, { sequence: 7, attributes: { output: 'newer' } }));
     expect(second).toMatchObject({ resource: asked.id, signal: { follows: { from: ['newer'] } } });
-    const order = [first, second].map((each) => (each?.signal as { sequence: number }).sequence);
-    expect(order[0]).toBeLessThan(order[1] ?? 0);
+    const sequenceOf = (each: typeof first): number => Number(isObject(each?.signal) ? each.signal['sequence'] : 0);
+    expect(sequenceOf(first)).toBeLessThan(sequenceOf(second));
     expect(signals(says(stack, { sequence: 8, attributes: { output: 'newer' } }))).toEqual([]);
     expect(stack.find('c').properties['from']).toEqual(['newer']);
     expect(stack.update(wishes)).toEqual([]);

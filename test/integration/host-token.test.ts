@@ -1,8 +1,9 @@
 /** Every gateway of an installation refuses a host's token at once when it was renewed or the host was deleted. */
 import { configurationService } from '@anneal/configuration/service.ts';
-import { hostCreate, hostDelete, hostTokenRenew } from '@anneal/contracts/configuration.ts';
+import { hostCreate, hostDelete, hostTokenRenew, queuePost } from '@anneal/contracts/configuration.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { resourceCreate } from '@anneal/contracts/resource.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
@@ -85,4 +86,55 @@ it('a waiting claim ends without a message when its token is renewed', async () 
   await context.bus.request({ queue, call: hostTokenRenew, message });
   expect(await eventually(() => ended, { what: 'the end of the wait' })).toBe(401);
   await waiting;
+});
+
+const readContext = async (token: string, path = ''): Promise<{ status: number; text: string }> => {
+  const response = await fetch(`${urls[0]}/api/v1/contexts${path}`, { headers: { 'x-auth-token': token } });
+  return { status: response.status, text: await response.text() };
+};
+
+it('a host token reads the contexts that its own host is a member of, and no other', async () => {
+  const [member, stranger] = [await hostWith('m1'), await hostWith('m2')];
+  for (const id of ['m1', 'm2']) {
+    const messages = [{ body: { hello: true, facts: { address: `address-of-${id}` } }, ttl: 60 }];
+    const data = { project: adminProject.id, queue: `host.${id}.responses`, client_id: id, messages };
+    await context.bus.request({ queue, call: queuePost, message: context.mint(queuePost, { data }) });
+  }
+  const made = ['m1', 'm2'].map((host) => ({ host, id: context.newId() }));
+  for (const { host, id } of made) {
+    const data = {
+      resource: { id, name: 'circle', type: 'Anneal::Context', physical_name: 'circle' },
+      stack: { id: context.newId(), name: `stack-of-${host}` },
+      traversal: 't',
+      fence: 1,
+      deadline: new Date(Date.now() + 600_000).toISOString(),
+      physical_id: null,
+      properties: { members: { all: [host] }, facts: [], configs: [] },
+      attributes: {},
+    };
+    const message = context.mint(resourceCreate, { project: adminProject.id, replyto: 'answers', data });
+    await context.bus.send({ queue, messages: [message] });
+  }
+  const [own, other] = made.map(({ id }) => id);
+  const shown = await eventually(async () => {
+    const read = await readContext(member, `/${own}`);
+    return read.text.includes('address-of-m1') ? read : undefined;
+  });
+  expect(shown.status).toBe(200);
+  // Both contexts have this name; each host finds its own.
+  expect((await readContext(member, '/circle')).text).toContain('address-of-m1');
+  expect((await readContext(stranger, `/${own}`)).status).toBe(404);
+  expect((await readContext(member, `/${other}`)).status).toBe(404);
+  const listed = JSON.parse((await readContext(member)).text) as { contexts: { id: string }[] };
+  expect(listed.contexts.map(({ id }) => id)).toEqual([own]);
+
+  // Nothing else of the API is open to it.
+  for (const path of ['hosts', 'deployments', 'events', 'queues']) {
+    const response = await fetch(`${urls[0]}/api/v1/${path}`, { headers: { 'x-auth-token': member } });
+    expect([path, response.status]).toEqual([path, 403]);
+  }
+  const message = context.mint(hostTokenRenew, { data: { host: 'm1' } });
+  const { token } = await context.bus.request({ queue, call: hostTokenRenew, message });
+  expect((await readContext(member, `/${own}`)).status).toBe(401);
+  expect((await readContext(token, `/${own}`)).status).toBe(200);
 });

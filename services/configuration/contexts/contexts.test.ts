@@ -254,6 +254,10 @@ describe('a context', () => {
     expect(status).toBe('failed');
     expect(error?.message).toContain('second-phase failed on a: deploy_status_code');
     expect(await show('ctx')).toMatchObject({ status: 'FAILED', failures: [{ member: 'a', config: 'second-phase' }] });
+    // A member sees the data, and not what another host printed.
+    const toMember = await rig.ask(contextShow, { project, context: 'ctx', member: b });
+    expect(toMember).toMatchObject({ status: 'FAILED', failures: [], data: { version: 1 } });
+    expect(JSON.stringify(toMember)).not.toContain('deploy_status_code');
     await rig.event('context.failed', resource.id);
     await rig.request('update', { type, name: 'ctx', id: resource.id, fence: 2, properties });
     await run(a);

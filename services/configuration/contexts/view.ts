@@ -28,26 +28,54 @@ function viewContext(document: ContextDocument): ContextView {
   };
 }
 
+interface Asked {
+  readonly project: string;
+  /** The host that asks. Undefined: a person. */
+  readonly member?: string | undefined;
+}
+
+/** Keeps the contexts of which the asking host is a member. */
+async function readable(
+  { memberships }: ContextCollections,
+  found: readonly ContextDocument[],
+  { member }: Asked,
+): Promise<readonly ContextDocument[]> {
+  if (member === undefined) return found;
+  const own = new Set((await memberships.find({ where: { host: member } })).map(({ context }) => context));
+  return found.filter(({ id }) => own.has(id));
+}
+
+/** A member sees the data that its configs get. Failures quote what other hosts printed. */
+const viewFor = (document: ContextDocument, { member }: Asked): ContextView => {
+  const view = viewContext(document);
+  return member === undefined || view.failures.length === 0
+    ? view
+    : { ...view, failures: [], reason: 'A config failed; the reason is for people' };
+};
+
 export async function listContexts(
-  { contexts }: ContextCollections,
-  { project, stack_id }: { project: string; stack_id?: string | undefined },
+  stored: ContextCollections,
+  { stack_id, ...asked }: Asked & { stack_id?: string | undefined },
 ): Promise<ContextView[]> {
-  const found = await contexts.find({ where: stack_id === undefined ? { project } : { project, stack_id } });
-  return found
-    .map(viewContext)
+  const { project } = asked;
+  const found = await stored.contexts.find({ where: stack_id === undefined ? { project } : { project, stack_id } });
+  return (await readable(stored, found, asked))
+    .map((document) => viewFor(document, asked))
     .toSorted((a, b) => (`${a.stack_name}/${a.name}` < `${b.stack_name}/${b.name}` ? -1 : 1));
 }
 
-/** @throws AnnealError NotFound, or Conflict when several contexts have the name */
+/** @throws AnnealError NotFound, also for a context of which the asking host is no member; Conflict for a shared name. */
 export async function showContext(
-  { contexts }: ContextCollections,
-  { project, context }: { project: string; context: string },
+  stored: ContextCollections,
+  { context, ...asked }: Asked & { context: string },
 ): Promise<ContextView> {
-  const byId = await contexts.get(context);
-  if (byId?.project === project) return viewContext(byId);
-  const [found, second] = await contexts.find({ where: { project, name: context }, limit: 2 });
+  const { project } = asked;
+  const byId = await stored.contexts.get(context);
+  const named =
+    byId?.project === project ? [byId] : await stored.contexts.find({ where: { project, name: context }, limit: 100 });
+  const [found, second] = await readable(stored, named, asked);
   if (!found) throw new AnnealError('NotFound', `There is no context ${context} in this project.`);
-  if (!second) return viewContext(found);
+  if (!second) return viewFor(found, asked);
   throw new AnnealError(
     'Conflict',
     `Several contexts have the name ${context}: use the id of one (anneal context list).`,

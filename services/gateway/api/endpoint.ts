@@ -19,6 +19,8 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly answer?: Schema;
   readonly status?: number;
   readonly public?: boolean;
+  /** Hosts may use it too. The handler limits what they see. */
+  readonly hosts?: boolean;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: boolean;
   handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
@@ -45,7 +47,7 @@ export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoi
     scope.route({
       method: each.method,
       url: each.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { public: each.public === true },
+      config: { public: each.public === true, hosts: each.hosts === true },
       handler: async (request, reply) => {
         const result = await each.handle({
           params: request.params as Record<string, string>,

@@ -149,7 +149,7 @@ export function requireToken(
     if (caller.kind === 'host' && config.hosts !== true) {
       throw new AnnealError(
         'Forbidden',
-        `The token of host ${caller.name} may only claim from its own requests queue and post to its own responses queue.`,
+        `The token of host ${caller.name} may only claim from its own requests queue, post to its own responses queue, and read the contexts of its host.`,
       );
     }
     if (caller.kind === 'signaller' && config.signallers !== true) {
