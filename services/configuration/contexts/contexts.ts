@@ -41,7 +41,7 @@ export interface ContextsOptions {
   readonly deletedMs: number;
 }
 
-/** What the engine sends when a property that follows has changed. */
+/** The signal of the engine when a property that follows has changed. */
 const followSignalSchema = z.object({ follows: z.object({ members: json }), sequence: z.number() });
 
 const requestTimer = (id: string): string => `context:${id}`;
