@@ -64,6 +64,8 @@ export interface BrokerIntake {
   readonly offer: (offer: BrokerOffer) => void;
   /** The open offers no longer belong to this consumer; another consumer may repeat them. */
   readonly onLost?: () => void;
+  /** The consumer takes offers again after its connection was lost. */
+  readonly onAgain?: () => void;
 }
 
 /** A consumer at the broker, as its owner stops it. Repeated calls are harmless. */

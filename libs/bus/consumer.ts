@@ -85,6 +85,7 @@ export class BusConsumer {
       concurrency: positive('concurrency', options.concurrency ?? defaultConcurrency),
       offer: (offer) => this.#take(offer),
       onLost: () => this.#abandon(),
+      ...(options.onGap && { onAgain: options.onGap }),
     };
   }
 

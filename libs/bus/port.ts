@@ -57,6 +57,11 @@ export interface ConsumeOptions {
   readonly singleActive?: boolean;
   /** Called when this consumer becomes the active one, or ceases to be. Only with `singleActive`. */
   readonly onActive?: (active: boolean) => void;
+  /**
+   * Called when a listener without a group listens again after the connection to the broker was lost: events that were
+   * published meanwhile never arrive, later ones do. The embedded bus never calls it.
+   */
+  readonly onGap?: () => void;
   /** Deliveries before the message becomes a dead letter. Default 8. */
   readonly maxAttempts?: number;
   /**

@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly now: () => Date;
   /** Seconds that a claim is held without a heartbeat. Default 60. */
   readonly claimSeconds?: number;
-  /** Seconds that one claim call may wait at the server for a request. Default 30. */
+  /** Seconds that one claim call may wait at the server for a request. Default 45. */
   readonly waitSeconds?: number;
 }
 
@@ -212,7 +212,7 @@ class Loop {
   }
 
   async #nextOffers(): Promise<readonly OfferedRequest[]> {
-    const wait = this.#options.waitSeconds ?? 30;
+    const wait = this.#options.waitSeconds ?? 45;
     const asked = performance.now();
     const sent = [...this.#finished];
     const answers = answersOf(sent);

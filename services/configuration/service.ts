@@ -49,6 +49,7 @@ import {
   viewHost,
 } from './hosts/host.ts';
 import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHost } from './hosts/join.ts';
+import { Contacts } from './hosts/contacts.ts';
 import { compileSelection } from './hosts/select.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
@@ -100,9 +101,15 @@ export const configurationService = defineService({
     };
     let timers: Timers | undefined;
     const outbox = new SharedOutbox({ service, collection: collections.resources });
+    const contacts = new Contacts({
+      hosts: collections.hosts,
+      onError: (error) =>
+        service.log.warn({ err: error }, 'contacts of hosts not written; waiting for their next ones'),
+    });
     const context: Context = {
       service,
       outbox,
+      contacts,
       collections,
       queues,
       timers: () => {
@@ -189,7 +196,7 @@ export const configurationService = defineService({
         await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
         await running.stop();
         await contexts.stop();
-        await outbox.stop();
+        await Promise.all([outbox.stop(), contacts.stop()]);
       },
     };
   },

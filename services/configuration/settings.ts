@@ -9,7 +9,7 @@ export const configurationSettings = defineSettings({
     env: 'ANNEAL_CONFIGURATION_SILENT_SECONDS',
     schema: seconds(90),
     meaning: 'Seconds without a request from a host until it is marked as silent.',
-    cost: 'A lower value finds dead hosts sooner; below 60 s (twice the long poll) healthy hosts are marked as silent.',
+    cost: 'A lower value finds dead hosts sooner; below 60 s (the long poll and a margin) healthy hosts are marked as silent.',
   },
   joinSeconds: {
     env: 'ANNEAL_CONFIGURATION_JOIN_SECONDS',

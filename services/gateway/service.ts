@@ -49,6 +49,7 @@ export const gatewayService = defineService({
         }),
         on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
       ]),
+      { onGap: () => wakeups.wakeInTurn() },
     );
 
     const app = buildServer({

@@ -62,9 +62,9 @@ export const gatewaySettings = defineSettings({
   },
   maxWaitSeconds: {
     env: 'ANNEAL_GATEWAY_MAX_WAIT_SECONDS',
-    schema: whole(30, 0, 300),
+    schema: whole(45, 0, 300),
     meaning: 'Maximum time that a claim may wait for a message.',
-    cost: 'Each waiting host keeps a connection open; proxies often close connections that are silent for a minute.',
+    cost: 'Each waiting host keeps a connection open; proxies often close connections that are silent for a minute. A lower value costs more requests of idle hosts.',
   },
   queuePage: {
     env: 'ANNEAL_GATEWAY_QUEUE_PAGE',

@@ -1,18 +1,21 @@
 /**
- * Clients that wait for an event, by key. In memory only: an event on the bus wakes them in every replica. A waiting
- * client also polls after a while, so a lost event costs only time.
+ * Clients that wait for an event, by key. In memory only: an event on the bus wakes them in every replica. The bus loses
+ * events only while its connection is lost, so all clients look again when it is back. A waiting client also polls after
+ * a while.
  */
 export interface Wakeups {
   /** Wakes all clients that now wait for the key. */
   wake(key: string): void;
   wakeAll(): void;
+  /** Wakes all clients that now wait, some at a time, so that not all ask for work at the same moment. */
+  wakeInTurn(): void;
   /** Listens from now on, so that an event before `next` is called is not missed. */
   listen(key: string): WakeupListener;
 }
 
 export interface WakeupListener {
-  /** Resolves at the next wake-up, after `ms`, or when the signal aborts. Resolves at once after an earlier wake-up. */
-  next(ms: number, signal: AbortSignal): Promise<void>;
+  /** Resolves at the next wake-up, after `ms`, or when the signal aborts; at once after an earlier wake-up. */
+  next(ms: number, signal: AbortSignal): Promise<{ isWoken: boolean }>;
   close(): void;
 }
 
@@ -20,6 +23,10 @@ interface Ear {
   woken: boolean;
   resolve: (() => void) | undefined;
 }
+
+/** Ten thousand waiting hosts are woken within 2.5 s. */
+const inTurn = 200;
+const turnMs = 50;
 
 export function createWakeups(): Wakeups {
   const ears = new Map<string, Set<Ear>>();
@@ -33,6 +40,14 @@ export function createWakeups(): Wakeups {
     },
     wakeAll() {
       for (const set of ears.values()) for (const ear of set) wakeEar(ear);
+    },
+    wakeInTurn() {
+      const waiting = [...ears.values()].flatMap((set) => [...set]);
+      const wakeSome = (): void => {
+        for (const ear of waiting.splice(0, inTurn)) wakeEar(ear);
+        if (waiting.length > 0) setTimeout(wakeSome, turnMs).unref();
+      };
+      wakeSome();
     },
     listen(key) {
       const ear: Ear = { woken: false, resolve: undefined };
@@ -52,7 +67,9 @@ export function createWakeups(): Wakeups {
             if (ear.resolve) signal.removeEventListener('abort', ear.resolve);
             ear.resolve = undefined;
           }
+          const isWoken = ear.woken;
           ear.woken = false;
+          return { isWoken };
         },
         close() {
           set.delete(ear);

@@ -64,6 +64,20 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
     const empty = (queue: string): Promise<void> =>
       vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }), soon);
 
+    it('reports the gap to a listener without a group, and gives it every later event', limit, async () => {
+      const heard: number[] = [];
+      let gaps = 0;
+      const record = async (delivery: Delivery): Promise<void> => void heard.push(nOf(delivery));
+      await bus.subscribe([happened.type], record, { onGap: () => (gaps += 1) });
+      await publish(1);
+      await vi.waitFor(() => expect(heard).toEqual([1]), soon);
+      expect(gaps).toBe(0);
+      await restart();
+      await vi.waitFor(() => expect(gaps).toBe(1), soon);
+      await insist(() => publish(2));
+      await vi.waitFor(() => expect(heard).toContain(2), soon);
+    });
+
     it(
       'B1: keeps messages sent to a queue that was created a moment before, and the queue continues',
       limit,

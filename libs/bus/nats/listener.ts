@@ -24,6 +24,7 @@ export class NatsListener implements BrokerConsumer {
   #waiting = 0;
   #running = 0;
   #ended = false;
+  readonly #onChange = (connected: boolean): void => void (connected && this.#again());
 
   constructor(parameters: {
     connection: JetStreamConnection;
@@ -37,11 +38,13 @@ export class NatsListener implements BrokerConsumer {
     const callback = (error: Error | null, message: Msg): void => {
       if (!error) this.#hear(message);
     };
+    this.#connection.onChange(this.#onChange);
     this.#subscriptions = parameters.subjects.map((subject) => this.#connection.nc.subscribe(subject, { callback }));
   }
 
   drain(): void {
     this.#ended = true;
+    this.#connection.offChange(this.#onChange);
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#ready.length = 0;
     this.#lanes.clear();
@@ -50,6 +53,12 @@ export class NatsListener implements BrokerConsumer {
   close(): Promise<void> {
     this.drain();
     return Promise.resolve();
+  }
+
+  /** The client has sent its subscriptions again; the answer to the flush says that the server has them. */
+  async #again(): Promise<void> {
+    await this.#connection.nc.flush().catch(() => undefined);
+    if (!this.#ended && this.#connection.connected) this.#intake.onAgain?.();
   }
 
   #hear(message: Msg): void {

@@ -20,6 +20,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
+import type { Contacts } from './contacts.ts';
 import { mergeFacts } from './facts.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
@@ -31,6 +32,7 @@ export interface HostContext {
   readonly collections: ConfigurationCollections;
   readonly queues: QueueContext;
   readonly timers: () => Timers;
+  readonly contacts: Contacts;
   readonly silentAfterMs: number;
   /** Start of this service. Silence counts from here at the earliest, because no host could reach a stopped service. */
   readonly startedAt: number;
@@ -168,11 +170,17 @@ export function requireCurrent(
 const strangeToken = (): AnnealError =>
   new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
 
-/** Records a contact: the host asked for work or sent a message, perhaps with facts. */
+/**
+ * Records a contact: the host asked for work or sent a message, perhaps with facts. A status that changes and facts are
+ * durable on return.
+ */
 export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {
   const now = context.service.now();
-  const last = host.last_seen_at === null ? 0 : Date.parse(host.last_seen_at);
-  if (host.status === 'up' && facts === undefined && now.getTime() - last < contactStepMs) return;
+  const last = Date.parse(context.contacts.lastOf(host) ?? '') || 0;
+  if (host.status === 'up' && facts === undefined) {
+    if (now.getTime() - last >= contactStepMs) context.contacts.note(host, now.toISOString());
+    return;
+  }
   let dropped: string[] = [];
   const { document: saved, changed } = await change(context.collections.hosts, host.id, (current) => {
     if (current.status === 'deleting') return undefined;
@@ -204,7 +212,7 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
 export async function checkSilence(context: HostContext, id: string): Promise<void> {
   const now = context.service.now();
   const dueAt = (host: HostDocument): number =>
-    Math.max(Date.parse(host.last_seen_at ?? host.created_at), context.startedAt) + context.silentAfterMs;
+    Math.max(Date.parse(context.contacts.lastOf(host) ?? host.created_at), context.startedAt) + context.silentAfterMs;
   const { document: host, changed } = await change(context.collections.hosts, id, (current) =>
     current.status === 'up' && dueAt(current) <= now.getTime()
       ? announce(
@@ -268,7 +276,7 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
     facts_version: host.facts_version ?? 0,
     created_at: host.created_at,
     first_seen_at: host.first_seen_at,
-    last_seen_at: host.last_seen_at,
+    last_seen_at: context.contacts.lastOf(host),
     pending,
     unexpected_answers: [...(host.unexpected ?? [])],
     unexpected_total: host.unexpected_total ?? 0,

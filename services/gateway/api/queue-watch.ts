@@ -37,7 +37,9 @@ export async function watchStoreQueue(
     // A message may be claimed and deleted between two polls. The queue's own event keeps that window small.
     await watch(options, stream, {
       peek: () => peekStore(options.ask, { project, queue, most }),
-      pause: () => listener.next(watchStoreMs, stream.signal),
+      async pause() {
+        await listener.next(watchStoreMs, stream.signal);
+      },
     });
   } finally {
     listener.close();

@@ -4,7 +4,7 @@
  *
  * | call | fields | does |
  * | --- | --- | --- |
- * | `next?wait=30` | `client` | claims the first request of the host and answers with it as a script; empty without one |
+ * | `next?wait=45` | `client` | claims the first request of the host and answers with it as a script; empty without one |
  * | `started` | `id` | reports the start of a request |
  * | `report?wait=30` | `id`; a file for each piece of `stdout`, `stderr` or `outputs.<name>`, named by its offset | stores the pieces; answers with `stop=yes` or `no` and the stored sizes, and waits for a stop |
  * | `renew` | `claim`, `ttl` | keeps the claim |

@@ -1,8 +1,9 @@
 /**
  * Claims messages, and waits for them (the long poll of hosts).
  *
- * C1 The event of the queue wakes a waiting client. It also polls from time to time, because the claims of users' queues
- *    expire without an event. The queue of a host has a timer for its claims, so a waiting host costs nothing.
+ * C1 The event of the queue wakes a waiting client, and so does the return of the bus, which may have lost events. A
+ *    client of a user's queue also polls, because claims expire there without an event. The queue of a host has a timer
+ *    for its claims, so a waiting host costs nothing until its next call.
  * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
  * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
  * C4 A client whose token was revoked during its wait gets no message: a user's token is checked again, a host's token
@@ -28,8 +29,11 @@ export interface ClaimOptions {
 
 /** How long a waiting client may miss an expired claim. */
 const lookAgainMs = 5_000;
-/** The same for a host, in case that its event was lost. */
-const hostLooksAgainMs = 30_000;
+/** The same for a host that waits for long. Each look is a contact, so that it does not count as silent. */
+const hostLooksAgainMs = 60_000;
+
+/** A timer may fire a little early. */
+const timerSlackMs = 5;
 
 export interface WantedClaim {
   ttl: number;
@@ -76,8 +80,10 @@ export async function claimWithin(
       }
       const left = end - performance.now();
       if (claimed || left <= 0 || signal.aborted) return claimed;
-      await listener.next(Math.min(left, lookMs), signal); // C1
+      const { isWoken } = await listener.next(Math.min(left, lookMs), signal); // C1
       if (signal.aborted) return undefined;
+      // Its next call looks again at once.
+      if (caller.kind === 'host' && !isWoken && performance.now() >= end - timerSlackMs) return undefined;
       if (caller.kind !== 'host') await authenticated(request, authenticate); // C4
     }
   } finally {

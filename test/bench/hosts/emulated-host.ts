@@ -45,7 +45,7 @@ interface ClaimedMessage {
   readonly body: { readonly id: string; readonly creation_time: string };
 }
 
-const waitSeconds = 30;
+const waitSeconds = 45;
 const batch = 10;
 const posted = (body: object) => ({ ttl: 600, body });
 

@@ -76,6 +76,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
   #backs: Promise<void> = Promise.resolve();
   #draining = false;
   #closed = false;
+  #hasStarted = false;
 
   constructor(options: TakerOptions) {
     this.#options = options;
@@ -189,6 +190,8 @@ export class Taker implements BrokerConsumer, ConnectionUser {
           setTimeout(() => alive() && void this.#open(model), reopenMs);
         });
         await this.#consume(opened, intake);
+        if (this.#hasStarted && this.active) intake.onAgain?.();
+        this.#hasStarted = true;
         this.#started.resolve();
       } catch (error) {
         if (this.#channel === channel) this.#channel = undefined;

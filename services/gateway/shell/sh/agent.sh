@@ -60,7 +60,7 @@ pause() {
 ask_next() {
   : >"$next"
   rm -f "$state/code.$$".*
-  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=30" "$next" 90)
+  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=45" "$next" 90)
   : >"$state/code.$$.$code"
 }
 say_hello() {
