@@ -40,7 +40,7 @@ export class Checkpointer {
 
   #start(): Worker {
     // Without the options of this process: a module that they import would run twice.
-    const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL('./checkpoint-worker.mjs', import.meta.url), {
       workerData: this.#parameters,
       execArgv: ['--disable-warning=ExperimentalWarning'],
       env: {},

@@ -21,10 +21,8 @@ interface Row {
   readonly body: string;
 }
 
-interface NumberedRow extends Row {
-  /** SQLite's own number of the row, which no change of the document changes. */
-  readonly row: number;
-}
+/** `row`: SQLite's own number of the row, which no change of the document changes. */
+type FoundRow = readonly [row: number, version: number, body: string];
 
 interface Written {
   readonly keys: string;
@@ -114,24 +112,26 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     assertServed(this.#definition, query);
     const { name } = this.#definition;
     const first = await this.#connection.read(() => this.#firstOf(findSql(name, query), query.limit));
-    const documents = first.isAll ? first.rows.map((row) => read(row) as T) : await this.#findAll(query, first.rows);
+    const documents = first.isAll
+      ? first.rows.map((row) => readFound(row) as T)
+      : await this.#findAll(query, first.rows);
     return isSortedByCaller(query) ? inOrderOfIds(documents) : documents;
   }
 
   /** The first rows, as many as one turn of the event loop should read. */
-  #firstOf({ text, values }: Sql, limit?: number): { rows: NumberedRow[]; isAll: boolean } {
-    const statement = this.#connection.prepare(text);
+  #firstOf({ text, values }: Sql, limit?: number): { rows: FoundRow[]; isAll: boolean } {
+    const statement = this.#connection.prepareLists(text);
     // One call for one row: it costs half as much as an iterator.
     if (limit !== undefined && limit <= 1) {
-      const row = limit < 1 ? undefined : (statement.get(...values) as unknown as NumberedRow | undefined);
+      const row = limit < 1 ? undefined : (statement.get(...values) as unknown as FoundRow | undefined);
       return { rows: row ? [row] : [], isAll: true };
     }
-    const rows: NumberedRow[] = [];
+    const rows: FoundRow[] = [];
     let characters = 0;
-    for (const row of statement.iterate(...values) as unknown as Iterable<NumberedRow>) {
+    for (const row of statement.iterate(...values) as unknown as Iterable<FoundRow>) {
       if (rows.length >= rowsPerTurn || characters >= bytesPerTurn) return { rows, isAll: false };
       rows.push(row);
-      characters += row.body.length;
+      characters += row[2].length;
     }
     return { rows, isAll: true };
   }
@@ -140,19 +140,19 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
    * Reads the documents of a long answer in several turns. A document that is written meanwhile is read as it is then,
    * and left out when it does not match any more.
    */
-  async #findAll(query: Query, first: readonly NumberedRow[]): Promise<T[]> {
+  async #findAll(query: Query, first: readonly FoundRow[]): Promise<T[]> {
     const { name } = this.#definition;
-    const known = new Map(first.map((each) => [each.row, read(each) as T]));
+    const known = new Map(first.map((each) => [each[0], readFound(each) as T]));
     const { text, values } = rowNumbersSql(name, query);
     const all = await this.#connection.read(() =>
-      (this.#connection.prepare(text).all(...values) as unknown as { row: number }[]).map(({ row }) => row),
+      (this.#connection.prepareLists(text).all(...values) as unknown as [number][]).map(([row]) => row),
     );
     let missing = all.filter((row) => !known.has(row));
     while (missing.length > 0) {
       await nextTurn();
       const asked = missing.slice(0, rowsPerTurn);
       const { rows, isAll } = await this.#connection.read(() => this.#firstOf(amongSql(name, query, asked)));
-      for (const each of rows) known.set(each.row, read(each) as T);
+      for (const each of rows) known.set(each[0], readFound(each) as T);
       // Large documents need more turns. Rows that were asked for and not found do not match any more.
       missing = isAll ? missing.slice(asked.length) : missing.filter((row) => !known.has(row));
     }
@@ -279,7 +279,7 @@ function inOrderOfIds<T extends Document>(documents: T[]): T[] {
   return documents.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
 }
 
-function read(row: Row): Document {
-  const document = JSON.parse(row.body) as Document;
-  return Object.assign(document, { version: row.version });
-}
+const read = ({ version, body }: Pick<Row, 'version' | 'body'>): Document =>
+  Object.assign(JSON.parse(body) as Document, { version });
+
+const readFound = ([, version, body]: FoundRow): Document => read({ version, body });

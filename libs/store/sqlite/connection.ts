@@ -100,6 +100,13 @@ export class SqliteConnection {
     return statement;
   }
 
+  /** A statement whose rows are lists: half the cost of objects, for an answer of many rows. */
+  prepareLists(sql: string): StatementSync {
+    const statement = this.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
   /** For the definition of tables only; runs within `write`. */
   exec(sql: string): void {
     this.#db.exec(sql);

@@ -8,7 +8,8 @@ export interface Sql {
   readonly values: readonly (string | number)[];
 }
 
-const rows = 'rowid AS row, id, version, body';
+/** In the order of a `FoundRow`. */
+const rows = 'rowid, version, body';
 
 /**
  * All documents of a query that wants them in the order of their ids. The caller sorts them, because SQLite would read
@@ -32,7 +33,7 @@ export function findSql(collection: string, query: Query, columns: string = rows
 }
 
 /** The row numbers of the documents that `findSql` finds, in its order. An index alone answers most such queries. */
-export const rowNumbersSql = (collection: string, query: Query): Sql => findSql(collection, query, 'rowid AS row');
+export const rowNumbersSql = (collection: string, query: Query): Sql => findSql(collection, query, 'rowid');
 
 /** Those of some rows that still match a query, in no order. */
 export function amongSql(collection: string, { where }: Query, rowNumbers: readonly number[]): Sql {
