@@ -55,7 +55,7 @@ export function jsonBytes(value: unknown, most = Infinity): number {
     return bytes;
   }
   const map = value as Readonly<Record<string, unknown>>;
-  for (const key of Object.keys(map)) {
+  for (const key in map) {
     const item = map[key];
     if (item === undefined) continue;
     bytes += 4 + key.length + jsonBytes(item, most - bytes);

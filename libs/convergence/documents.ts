@@ -296,5 +296,6 @@ export const isUnrequested = ({ fence, physical_id }: ResourceDocument): boolean
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
   const rank = (resource: ResourceDocument): number =>
     (resource.action === 'DELETE' ? -4 : 0) + (resource.replaced_by === null ? 1 : 0);
+  if (candidates.length < 2) return candidates[0];
   return [...candidates].sort((a, b) => rank(b) - rank(a) || b.created_at.localeCompare(a.created_at))[0];
 }

@@ -13,7 +13,7 @@ import type { Resolution } from '../protocol.ts';
 import type { SizeLimit, SizeLimits } from '../size-limits.ts';
 
 /** The parts of a document that users and providers fill; they are replaced and never changed in place. */
-const weighed = ['properties', 'attributes', 'metadata', 'attempted', 'snapshot', 'drift'] as const;
+const otherParts = ['attributes', 'metadata', 'attempted', 'snapshot', 'drift'] as const;
 
 /** Documents share their parts from version to version, so each large part is measured once. */
 const measured = new WeakMap<object, number>();
@@ -34,8 +34,8 @@ function bytesOf(part: unknown, most = Infinity): number {
 
 /** The bytes that a resource adds to its stack. */
 export function weigh(resource: ResourceDocument): number {
-  let bytes = resource.request ? bytesOf(resource.request.properties) : 0;
-  for (const part of weighed) bytes += bytesOf(resource[part]);
+  let bytes = bytesOf(resource.properties) + (resource.request ? bytesOf(resource.request.properties) : 0);
+  for (const part of otherParts) bytes += bytesOf(resource[part]);
   return bytes;
 }
 
@@ -44,10 +44,16 @@ export function weightAdded(before: ResourceDocument | undefined, after: Resourc
   if (!before) return weigh(after);
   const requested = before.request?.properties;
   const requests = after.request?.properties;
-  let bytes = requested === requests ? 0 : bytesOf(requests) - bytesOf(requested);
-  for (const part of weighed) if (before[part] !== after[part]) bytes += bytesOf(after[part]) - bytesOf(before[part]);
+  let bytes = 0;
+  // A request that is done gives its properties to its resource.
+  const isMoved = requests === undefined && requested === after.properties && before.properties !== after.properties;
+  if (isMoved) bytes -= bytesOf(before.properties);
+  else bytes += added(before.properties, after.properties) + added(requested, requests);
+  for (const part of otherParts) bytes += added(before[part], after[part]);
   return bytes;
 }
+
+const added = (before: unknown, after: unknown): number => (before === after ? 0 : bytesOf(after) - bytesOf(before));
 
 /** The limits, and what the stack uses of them already. */
 export interface Room {
@@ -61,13 +67,13 @@ export function tooLargeToApply(
   { properties, metadata }: Extract<Resolution, { ok: true }>,
   { name, before, ...room }: Room & { readonly name: string; readonly before: ResourceDocument | undefined },
 ): Failure | undefined {
-  const added = (): number =>
-    bytesOf(properties) + bytesOf(metadata) - bytesOf(before?.properties) - bytesOf(before?.metadata);
+  const { limits } = room;
+  const bytes = bytesOf(properties, mostOf(limits));
+  const own = metadata === undefined ? 0 : bytesOf(metadata, mostOf(limits));
   return (
-    entryTooLarge(properties, (entry) => `Property ${entry} of resource ${name}`, room.limits) ??
-    over(room.limits.resource, properties, `The properties of resource ${name}`) ??
-    (metadata === undefined ? undefined : over(room.limits.value, metadata, `The metadata of resource ${name}`)) ??
-    noRoom(added(), name, room)
+    mapTooLarge(properties, bytes, { limits, name, entry: 'Property', all: 'properties' }) ??
+    over(limits.value, own, () => `The metadata of resource ${name}`) ??
+    noRoom(bytes + own, () => bytesOf(before?.properties) + bytesOf(before?.metadata), { ...room, name })
   );
 }
 
@@ -86,38 +92,54 @@ function answerTooLarge(
   room: Room,
 ): Failure | undefined {
   const { limits } = room;
+  const most = mostOf(limits);
   if (attributes) {
+    const bytes = bytesOf(attributes, most);
     const wrong =
-      entryTooLarge(attributes, (entry) => `Attribute ${entry} of resource ${name}`, limits) ??
-      over(limits.resource, attributes, `The attributes of resource ${name}`) ??
-      noRoom(bytesOf(attributes) - bytesOf(before), name, room);
+      mapTooLarge(attributes, bytes, { limits, name, entry: 'Attribute', all: 'attributes' }) ??
+      noRoom(bytes, () => bytesOf(before), { ...room, name });
     if (wrong) return wrong;
   }
   return (
-    (snapshot && over(limits.resource, snapshot, `The snapshot of resource ${name}`)) ??
-    (drift && over(limits.resource, drift, `The differences found in resource ${name}`))
+    (snapshot && over(limits.resource, bytesOf(snapshot, most), () => `The snapshot of resource ${name}`)) ??
+    (drift && over(limits.resource, bytesOf(drift, most), () => `The differences found in resource ${name}`))
   );
 }
 
-function entryTooLarge(map: JsonObject, what: (entry: string) => string, limits: SizeLimits): Failure | undefined {
+const mostOf = ({ resource, value }: SizeLimits): number => measuredBeyond * Math.max(resource.bytes, value.bytes);
+
+/** The failure when a map of this size, or one of its entries, exceeds its limit. */
+function mapTooLarge(
+  map: JsonObject,
+  bytes: number,
+  { limits, name, entry, all }: { limits: SizeLimits; name: string; entry: string; all: string },
+): Failure | undefined {
   // If the whole map fits, each of its entries fits.
-  if (bytesOf(map, measuredBeyond * limits.resource.bytes) <= limits.value.bytes) return undefined;
-  for (const [entry, value] of Object.entries(map)) {
-    const wrong = over(limits.value, value, what(entry.slice(0, 255)));
-    if (wrong) return wrong;
+  if (bytes > limits.value.bytes) {
+    for (const [key, value] of Object.entries(map)) {
+      const own = bytesOf(value, measuredBeyond * limits.value.bytes);
+      const wrong = over(limits.value, own, () => `${entry} ${key.slice(0, 255)} of resource ${name}`);
+      if (wrong) return wrong;
+    }
   }
-  return undefined;
+  return over(limits.resource, bytes, () => `The ${all} of resource ${name}`);
 }
 
-function over(limit: SizeLimit, value: unknown, what: string): Failure | undefined {
-  const bytes = bytesOf(value, measuredBeyond * limit.bytes);
+function over(limit: SizeLimit, bytes: number, what: () => string): Failure | undefined {
   if (bytes <= limit.bytes) return undefined;
-  return tooLarge(`${what} has ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`);
+  return tooLarge(`${what()} has ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`);
 }
 
-function noRoom(added: number, name: string, { limits: { stack }, stackBytes }: Room): Failure | undefined {
-  const bytes = stackBytes + added;
-  if (added <= 0 || bytes <= stack.bytes) return undefined;
+/** `given` bytes take the place of `replaced` ones, which count only when the room is short. */
+function noRoom(
+  given: number,
+  replaced: () => number,
+  { limits: { stack }, stackBytes, name }: Room & { readonly name: string },
+): Failure | undefined {
+  if (stackBytes + given <= stack.bytes) return undefined;
+  const more = given - replaced();
+  const bytes = stackBytes + more;
+  if (more <= 0 || bytes <= stack.bytes) return undefined;
   return tooLarge(
     `With resource ${name} the resources of the stack have ${bytes} bytes; the limit is ${stack.bytes} (${stack.setting}).`,
   );

@@ -77,8 +77,8 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
   const schema = schemaFor(type, given);
   const read = readMap({ context, given, schema, steps: [], path: base });
   if (mistakes.length === 0 && section === 'properties') {
-    const isHidden = Object.values(resource.properties).some((each) => scope.isHidden?.(each));
     for (const problem of brokenRules(type.type, toRecord(read), parameters.siblings)) {
+      const isHidden = Object.values(resource.properties).some((each) => scope.isHidden?.(each));
       const shownProblem = isHidden ? 'The properties break a rule of the type; a hidden value is not shown' : problem;
       mistakes.push({
         code: 'ConstraintBroken',

@@ -13,9 +13,11 @@ export interface References {
 }
 
 const kept = new WeakMap<Expression, References>();
+const none: References = { resources: new Set(), attributes: new Map(), parameters: new Set() };
 
 /** As {@link referencesOf}, for an expression that is asked for often. Plans are shared and never change. */
 export function keptReferences(expression: Expression): References {
+  if (expression.kind === 'literal') return none;
   const before = kept.get(expression);
   if (before) return before;
   const found = referencesOf(expression);
@@ -29,7 +31,9 @@ export function readsHidden(
   parameters: Readonly<Record<string, PlanParameter>>,
 ): boolean {
   const isHidden = (name: string): boolean => Object.hasOwn(parameters, name) && parameters[name]?.hidden === true;
-  return read.has('*') ? Object.keys(parameters).some(isHidden) : [...read].some(isHidden);
+  if (read.has('*')) return Object.keys(parameters).some(isHidden);
+  for (const name of read) if (isHidden(name)) return true;
+  return false;
 }
 
 /** The references of all these expressions together. */

@@ -121,16 +121,28 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
 
   const replaceSealed = (value: Json, replace: Replace, isWanted = (_seal: JsonObject): boolean => true): Json => {
     if (typeof value !== 'object' || value === null) return value;
+    // Most values hold no seal, so nothing is copied before one is found.
     if (Array.isArray(value)) {
-      const items = value.map((item) => replaceSealed(item, replace, isWanted));
-      return items.some((item, index) => item !== value[index]) ? items : value;
+      let items: Json[] | undefined;
+      for (let index = 0; index < value.length; index += 1) {
+        const item = value[index] as Json;
+        const replaced = replaceSealed(item, replace, isWanted);
+        if (items) items.push(replaced);
+        else if (replaced !== item) items = [...value.slice(0, index), replaced];
+      }
+      return items ?? value;
     }
     if (Object.hasOwn(value, mark) && isWanted(value)) {
       const opened = openOne(value);
       if (opened) return replace(opened.content, value);
     }
-    const entries = Object.entries(value).map(([key, item]) => [key, replaceSealed(item, replace, isWanted)] as const);
-    return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
+    let replaced: Map<string, Json> | undefined;
+    for (const key in value) {
+      const item = value[key] as Json;
+      const replacement = replaceSealed(item, replace, isWanted);
+      if (replacement !== item) replaced = (replaced ?? new Map(Object.entries(value))).set(key, replacement);
+    }
+    return replaced ? Object.fromEntries(replaced) : value;
   };
 
   const isCurrent = ({ [mark]: text }: JsonObject): boolean =>

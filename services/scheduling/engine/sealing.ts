@@ -48,9 +48,11 @@ export function createSealing(parameters: {
     for (const [name, read] of references.attributes) {
       const resource = peer(name);
       if (!resource) continue;
-      const { attributes } = resource;
-      if (read.has('*') ? isSealed(attributes) : [...read].some((each) => isSealed(attributes[each]))) return true;
+      const { attributes, nested } = resource;
+      if (read.has('*') && isSealed(attributes)) return true;
+      for (const each of read) if (each !== '*' && isSealed(attributes[each])) return true;
       if (
+        nested !== null &&
         readsOf(resource).some(
           ({ path: [first], value }) => typeof first === 'string' && read.has(first) && isSealed(value),
         )
