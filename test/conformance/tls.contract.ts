@@ -49,6 +49,8 @@ describe.skipIf(!rabbitmq || 'missing' in rabbitmq)('RabbitMQ over TLS', () => {
     host = server.secureHost ?? '';
     await server.control('add_user', 'anneal', 'p@ss word');
     await server.control('set_permissions', 'anneal', '.*', '.*', '.*');
+    // A login by certificate must not succeed as the default user.
+    await server.control('delete_user', 'guest');
   });
   afterAll(() => server.stop());
 
