@@ -138,7 +138,8 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
     let bus: Bus;
     beforeEach(async () => {
       place = await fresh();
-      bus = (await open(place)).bus;
+      // `rabbitmqctl` may take longer on a busy machine than a send waits by default.
+      bus = (await open({ ...place, url: `${place.url}&sendtimeout=150000` })).bus;
     });
     afterEach(async () => {
       await bus.close();
