@@ -33,6 +33,7 @@ import { largeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
 import { refuseAddress, wordErrors } from './family.ts';
 import { longestPart } from './problem.ts';
+import { answerUnreadable } from './unreadable.ts';
 
 export interface ServerOptions {
   context: ServiceContext;
@@ -63,6 +64,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       void reply.header('x-openstack-request-id', request.id);
       refuseAddress(error, { request, reply }, app.wordings);
+    },
+    clientErrorHandler: (error, socket) => {
+      log.debug({ code: error.code }, 'connection ended: its bytes are not readable as HTTP');
+      answerUnreadable(error, socket);
     },
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
