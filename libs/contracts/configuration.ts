@@ -242,11 +242,16 @@ export const queuePost = call('queue.post', 'Put messages at the end of a queue.
   question: inQueue.extend({
     caller: byHost,
     client_id: z.string(),
+    most_default_ttl: z.number().int().positive().optional().meta({
+      description: 'The most seconds that a default may give; a longer one is cut.',
+    }),
     messages: z
       .array(
         z.object({
           body: json,
-          ttl: z.number().int().positive(),
+          ttl: z.number().int().positive().optional().meta({
+            description: 'Seconds. Absent: the `_default_message_ttl` of the queue, or else 3600.',
+          }),
           delay: z.number().int().min(0).max(mostMessageDelay).optional().meta({
             description:
               'Seconds from its post during which it can be neither claimed nor popped nor listed. Absent: the `_default_message_delay` of the queue.',

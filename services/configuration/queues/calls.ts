@@ -87,7 +87,7 @@ export function queueCallRoutes(context: CallContext): Route[] {
       const queue = named(await resolve(data, 'write'));
       requireCurrent(queue.host, data.caller);
       const messages = data.messages.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
-      await post(context, queue, data.client_id, messages);
+      await post(context, queue, { client_id: data.client_id, messages, mostDefaultTtl: data.most_default_ttl });
       return { ids: messages.map((message) => message.id) };
     }),
     answer(service, contract.queueMessages, async ({ data }) => {
@@ -211,14 +211,14 @@ async function takeAnswers(
 async function post(
   context: HostMessageContext,
   queue: ResolvedQueue,
-  client_id: string,
-  messages: readonly NewMessage[],
+  posted: { client_id: string; messages: readonly NewMessage[]; mostDefaultTtl: number | undefined },
 ): Promise<void> {
+  const { client_id, messages, mostDefaultTtl } = posted;
   if (queue.host) refuseDelays(queue, messages);
   if (queue.role === 'requests') refuseForeign(queue, messages);
   if (queue.host && queue.role === 'responses') return postAnswers(context, queue, { client_id, messages });
   const limits = queue.host ? undefined : context.queues.limits;
-  await putMessages(context.queues, { queue, client_id, messages, limits });
+  await putMessages(context.queues, { queue, client_id, messages, mostDefaultTtl, limits });
   await context.queues.wake(queue);
 }
 
@@ -235,7 +235,10 @@ async function postAnswers(
   if (!host) return;
   const { client_id, messages, claimed } = posted;
   await refuseInvalid(context, host, messages);
-  const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
+  const kept = messages.map((message) => ({
+    ...message,
+    ttl: Math.max(message.ttl ?? 0, context.responseKeepSeconds),
+  }));
   const { sealed, runs } = await sealQuoted(context, host, kept);
   if (claimed === undefined) {
     // Process a hello first, because the `up` event of a host carries its facts.

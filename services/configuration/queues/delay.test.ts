@@ -63,3 +63,28 @@ describe('Q4: a delayed message', () => {
     }
   });
 });
+
+describe('a message without a time to live', () => {
+  it('lives as long as its queue says when it names no time, and at most as long as the gateway allows', async () => {
+    const create = (ttl: unknown) =>
+      rig.ask(contract.queueCreate, { project, queue, metadata: { _default_message_ttl: ttl as number } });
+    for (const wrong of [59, 1_209_601, 60.5, '60']) {
+      await expect(create(wrong)).rejects.toMatchObject({ mistakes: [{ path: '_default_message_ttl' }] });
+    }
+    const put = (messages: { body: number; ttl?: number }[], most_default_ttl?: number) =>
+      rig.ask(contract.queuePost, {
+        project,
+        queue,
+        client_id: 'me',
+        messages,
+        ...(most_default_ttl !== undefined && { most_default_ttl }),
+      });
+    await put([{ body: 0 }]);
+    await create(600);
+    await put([{ body: 1 }, { body: 2, ttl: 90 }]);
+    await put([{ body: 3 }], 300);
+    const question = { project, queue, include_claimed: true, echo: true, client_id: 'me' };
+    const { messages } = await rig.ask(contract.queueMessages, question);
+    expect(messages.map(({ ttl }) => ttl)).toEqual([3600, 600, 90, 300]);
+  });
+});

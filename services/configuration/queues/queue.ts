@@ -16,7 +16,7 @@ import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
-import { defaultDelay } from './reserved-metadata.ts';
+import { defaultDelay, defaultTtl } from './reserved-metadata.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface QueueContext {
@@ -41,7 +41,8 @@ export interface QueueContext {
 export interface NewMessage {
   readonly id: string;
   readonly body: Json;
-  readonly ttl: number;
+  /** Seconds. Absent: the default of the queue. */
+  readonly ttl?: number | undefined;
   /** Seconds. Absent: the default of the queue. */
   readonly delay?: number | undefined;
 }
@@ -63,6 +64,8 @@ export function putMessages(
     queue: ResolvedQueue;
     client_id: string;
     messages: readonly NewMessage[];
+    /** The most seconds that the default of the queue gives. */
+    mostDefaultTtl?: number | undefined;
     /** Limits of users' queues. Absent for the queues of hosts. */
     limits?: QueueLimits | undefined;
     /** True for answers of a host that were processed already. */
@@ -82,16 +85,17 @@ export function putMessages(
     const reserved = await reserve(context, queue, { added, limits });
     let { bytes } = reserved;
     const created_at = now();
-    const documents = missing.map(({ delay = reserved.delay, ...message }, index) => ({
+    const usual = Math.min(reserved.ttl, options.mostDefaultTtl ?? Infinity);
+    const documents = missing.map(({ delay = reserved.delay, ttl = usual, ...message }, index) => ({
       bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
       id: message.id,
       queue: queue.id,
       sequence: reserved.next + index,
       body: message.body,
       client_id,
-      ttl: message.ttl,
+      ttl,
       created_at,
-      expires_at: created_at + message.ttl * 1000,
+      expires_at: created_at + ttl * 1000,
       ...(delay > 0 && { delayed_until: created_at + delay * 1000 }),
       ...unclaimed,
       handled: queue.role === 'responses' ? (options.handled ?? false) : null,
@@ -104,12 +108,12 @@ export function putMessages(
   });
 }
 
-/** Reserves sequence numbers. Returns the first of them, the bytes that the queue had before, and its default delay. */
+/** Reserves sequence numbers. Returns the first of them, the bytes that the queue had before, and its defaults. */
 async function reserve(
   context: QueueContext,
   queue: ResolvedQueue,
   { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
-): Promise<{ next: number; bytes: number; delay: number }> {
+): Promise<{ next: number; bytes: number; delay: number; ttl: number }> {
   const { queues } = context.collections;
   let inHand = queue.host ? context.hostQueues.get(queue.id) : undefined;
   const read = async (): Promise<QueueDocument> => {
@@ -121,9 +125,11 @@ async function reserve(
     if (limits) await refuseQueue(context.collections, limits, queue);
     return (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
   };
-  let before = { next: 0, bytes: 0, delay: 0 };
+  let before = { next: 0, bytes: 0, delay: 0, ttl: 0 };
   const { document } = await change(queues, read, async (known) => {
-    before = { next: known.next, bytes: known.bytes ?? 0, delay: queue.host ? 0 : defaultDelay(known.metadata) };
+    const { next, bytes = 0, metadata } = known;
+    const delay = queue.host ? 0 : defaultDelay(metadata);
+    before = { next, bytes, delay, ttl: defaultTtl(queue.host ? {} : metadata) };
     if (limits) {
       const oldest = await firstMessage(context, queue);
       await refuseMessages(context.collections, limits, { queue: known, oldest, added });

@@ -26,6 +26,16 @@ export function defaultDelay({ _default_message_delay: seconds }: JsonObject): n
   return typeof seconds === 'number' ? seconds : 0;
 }
 
+/** Zaqar's default, for a queue that names none. */
+const usualTtl = 3600;
+/** Zaqar's limits of the default, in seconds. */
+const ttlBounds = { least: 60, most: 1_209_600 };
+
+/** Seconds that a message lives that names no time itself. */
+export function defaultTtl({ _default_message_ttl: seconds }: JsonObject): number {
+  return typeof seconds === 'number' ? seconds : usualTtl;
+}
+
 /** @throws AnnealError InvalidRequest that names each key. */
 export function checkMetadata(
   queue: ResolvedQueue,
@@ -52,6 +62,11 @@ export function checkMetadata(
       '_default_message_delay',
       count(mostMessageDelay, 0),
       `an integer number of seconds, at most ${mostMessageDelay}`,
+    ),
+    ...wrong(
+      '_default_message_ttl',
+      count(ttlBounds.most, ttlBounds.least),
+      `an integer number of seconds, from ${ttlBounds.least} to ${ttlBounds.most}`,
     ),
     ...wrong('_max_claim_count', count(1_000_000), 'an integer of at least 1'),
     ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),

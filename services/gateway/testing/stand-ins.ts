@@ -357,7 +357,12 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     })),
     answer(context, queuePost, async ({ data }) => {
       sent.push(JSON.stringify(data));
-      return { ids: await post(data.queue, data.messages) };
+      return {
+        ids: await post(
+          data.queue,
+          data.messages.map(({ ttl = 3600, ...message }) => ({ ...message, ttl })),
+        ),
+      };
     }),
     answer(context, queueMessages, async ({ data: { queue, ids, marker, limit, include_claimed: all } }) => {
       const { messages } = queueOf(queue);

@@ -8,8 +8,8 @@ import { zaqarError } from './wording.ts';
 
 export interface PostedMessage {
   readonly body: Json;
-  /** Seconds. */
-  readonly ttl: number;
+  /** Seconds. Absent: the default of the queue. */
+  readonly ttl?: number;
   /** Seconds. Absent: the default of the queue. */
   readonly delay?: number;
 }
@@ -21,7 +21,7 @@ export interface ClaimBody {
   /** The most requests that a host takes at once. */
   readonly batch?: number | undefined;
   /** Answers of a host to its earlier requests. */
-  readonly answers?: readonly PostedMessage[] | undefined;
+  readonly answers?: readonly (PostedMessage & { readonly ttl: number })[] | undefined;
 }
 
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
@@ -44,7 +44,11 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
       .min(1, { error: batchRange })
       .max(mostInBatch, { error: batchRange })
       .optional(),
-    answers: posted.optional(),
+    answers: posted
+      .transform((all) =>
+        all.map(({ ttl = Math.min(3600, limits.messageTtl.most), ...message }) => ({ ...message, ttl })),
+      )
+      .optional(),
   });
   return {
     messages: (body) => parse(messages, body),
@@ -57,7 +61,7 @@ const batchRange = `The "batch" of a claim must be at least 1 and at most ${most
 const notFound = { error: 'No messages were found in the request body.' };
 
 function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits) {
-  const ttl = seconds({ field: 'ttl', what: 'TTL for a message', least: 1, fallback: 3600, limit: messageTtl });
+  const ttl = secondsRule({ field: 'ttl', what: 'TTL for a message', least: 1, limit: messageTtl }).nullish();
   const message = z.object({
     body: z.custom<Json>((body) => body !== undefined, { error: 'Missing "body" field.' }),
     ttl,
@@ -72,7 +76,7 @@ function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits)
           `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
       })
       // Reads the messages only if their number is allowed.
-      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaultDelay)))
+      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaults)))
   );
 }
 
@@ -85,11 +89,13 @@ const delaySchema = z
   .max(mostMessageDelay, { error: delayRange })
   .nullish();
 
-const withoutDefaultDelay = ({
+const withoutDefaults = ({
   delay,
+  ttl,
   ...message
-}: Omit<PostedMessage, 'delay'> & { delay?: number | null | undefined }) => ({
+}: Pick<PostedMessage, 'body'> & { delay?: number | null | undefined; ttl?: number | null | undefined }) => ({
   ...message,
+  ...(typeof ttl === 'number' && { ttl }),
   ...(typeof delay === 'number' && { delay }),
 });
 
@@ -106,18 +112,28 @@ const purgeSchema = z.object({
     .default([...purgeable]),
 });
 
+interface SecondsRule {
+  readonly field: string;
+  readonly what: string;
+  readonly least: number;
+  readonly limit: LimitRule;
+}
+
 /** A whole number of seconds; absent or null: the fallback, or the limit if that is less. */
-function seconds(field: { field: string; what: string; least: number; fallback: number; limit: LimitRule }) {
-  const { what, least, fallback, limit } = field;
+const seconds = ({ fallback, ...field }: SecondsRule & { fallback: number }) =>
+  secondsRule(field)
+    .nullish()
+    .transform((given) => given ?? Math.min(fallback, field.limit.most));
+
+function secondsRule(field: SecondsRule) {
+  const { what, least, limit } = field;
   const range = `The ${what} may not exceed ${limit.most} seconds (${limit.setting}), and must be at least ${least} seconds long.`;
   return z
     .int({
       error: ({ code }) => (code === 'invalid_type' ? `The value of the "${field.field}" field must be a int.` : range),
     })
     .min(least, { error: range })
-    .max(limit.most, { error: range })
-    .nullish()
-    .transform((given) => given ?? Math.min(fallback, limit.most));
+    .max(limit.most, { error: range });
 }
 
 function parse<T>(schema: z.ZodType<T>, body: unknown): T {

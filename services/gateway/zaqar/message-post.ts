@@ -26,7 +26,14 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
     const { ids } = await ask('configuration', queuePost, {
       project,
-      data: { project, queue, ...ofHost(caller), client_id: posterOf(request, dialect), messages },
+      data: {
+        project,
+        queue,
+        ...ofHost(caller),
+        client_id: posterOf(request, dialect),
+        messages,
+        most_default_ttl: limits.messageTtl.most,
+      },
     });
     const base = `${queueHref(dialect, queue)}/messages`;
     return reply
