@@ -9,7 +9,7 @@ const logged: unknown[] = [];
 beforeAll(async () => {
   gateway = await startTestGateway();
   const { log } = gateway.context;
-  log.error = ((...words: unknown[]) => void logged.push(words)) as typeof log.error;
+  log.error = (...words: unknown[]) => void logged.push(words);
   log.warn = log.error;
 });
 afterAll(() => gateway.stop());
