@@ -43,6 +43,8 @@ export interface SubscriptionCalls {
     url: string;
     types: readonly string[];
     subjectPrefix?: string | undefined;
+    /** The most events of one request. Above 1, the body is an array. Default 1. */
+    batchSize?: number | undefined;
     secret?: string | undefined;
     after?: string | undefined;
   }): Promise<{ subscription: SubscriptionView; secret: string; gap?: EventGap | undefined }>;
@@ -93,7 +95,7 @@ export function eventsOf(connection: GatewayConnection): Events {
 export function subscriptionsOf(connection: GatewayConnection): SubscriptionCalls {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   return {
-    async create({ name, url, types, subjectPrefix, secret, after }) {
+    async create({ name, url, types, subjectPrefix, batchSize, secret, after }) {
       const what = `create a subscription for ${url}`;
       const body = await connection.json({
         service,
@@ -104,6 +106,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
           url,
           types,
           ...(subjectPrefix !== undefined && { subject_prefix: subjectPrefix }),
+          ...(batchSize !== undefined && { batch_size: batchSize }),
           ...(secret !== undefined && { secret }),
           ...(after !== undefined && { after }),
         },

@@ -246,7 +246,20 @@ const droppedData = droppedSchema.extend({
   version: z.number().int(),
 });
 export type SubscriptionDroppedData = z.infer<typeof droppedData>;
+const disabledData = z.object({
+  subscription_id: z.string(),
+  subscription_name: z.string(),
+  url: z.string(),
+  reason: z.string(),
+  last_error: z.string().nullable(),
+  version: z.number().int(),
+});
 export const subscriptionEvent = {
+  disabled: event(
+    'subscription.disabled',
+    'A subscription was disabled, because its listener answered 410 or accepted no event for three days. It loses no event until the log removes one.',
+    disabledData,
+  ),
   dropped: event(
     'subscription.events.dropped',
     'The event log removed events before a listener received them. The listener receives this notice whatever its filter.',

@@ -27,6 +27,14 @@ export const subscriptionViewSchema = z.object({
   last_success_at: z.iso.datetime().nullable(),
   last_failure_at: z.iso.datetime().nullable(),
   last_error: z.string().nullable(),
+  reason: z.string().nullable().optional().meta({ description: 'Why it is disabled.' }),
+  batch_size: z.number().int().optional().meta({
+    description:
+      'The most events of one request. Above 1, the body is a JSON array: application/cloudevents-batch+json.',
+  }),
+  next_attempt_at: z.iso.datetime().nullable().optional().meta({
+    description: 'While the listener is away: the time of the next attempt.',
+  }),
   backlog: z.number().int().meta({ description: 'Events that wait to be delivered.' }),
   dropped: droppedSchema.nullable().optional().meta({
     description: 'Null when this subscription has lost no event; absent in answers of older versions.',
@@ -53,6 +61,7 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     url: z.url(),
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
+    batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),
     secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
     after: z
       .string()
@@ -74,6 +83,18 @@ export const subscriptionShow = call('subscription.show', 'Read a subscription.'
 export const subscriptionDelete = call('subscription.delete', 'Delete a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: z.object({}),
+});
+
+export const attemptSchema = z.object({
+  at: z.iso.datetime(),
+  status: z.number().nullable().meta({ description: 'The HTTP status; null without an answer.' }),
+  error: z.string().nullable(),
+  ms: z.number().meta({ description: 'Duration of the request.' }),
+  event_id: z.string().meta({ description: 'The first event of the request.' }),
+  event_type: z.string(),
+  subject: z.string().optional(),
+  events: z.number().int().meta({ description: 'The number of events of the request.' }),
+  sequence: z.number().int(),
 });
 
 export const deliveryViewSchema = z.object({

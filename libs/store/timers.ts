@@ -31,13 +31,19 @@ export interface Timers {
   stop(): Promise<void>;
 }
 
+/** The lease of a firing timer. A handler that takes long renews it, so that no other replica fires the timer too. */
+export interface TimerLease {
+  /** Begins the time of the lease again. False when the timer was set or cancelled meanwhile, or another replica has it. */
+  renew(): Promise<boolean>;
+}
+
 /** Where the timers are, and what to do when one is due. */
 export interface TimerOptions {
   store: Store;
   /** The collection that holds them, e.g. `scheduling_timers`. */
   collection: string;
   now: () => number;
-  fire: (timer: Timer) => Promise<void>;
+  fire: (timer: Timer, lease: TimerLease) => Promise<void>;
   onError: (error: unknown, timer: Timer) => void;
   /** How long one firing may take before another replica fires it too. Default 30 s. */
   leaseMs?: number;
@@ -82,6 +88,8 @@ class StoreTimers implements Timers {
   /** When timers that this process set come due. */
   readonly #known = new Map<string, number>();
   readonly #firing = new Map<string, Promise<void>>();
+  /** Timers that became due again while they fire. */
+  readonly #skipped = new Set<string>();
   #wake: NodeJS.Timeout | undefined;
   #wakeAt = Infinity;
   #looking: Promise<void> | undefined;
@@ -174,7 +182,10 @@ class StoreTimers implements Timers {
       });
       // A handler may outlive its lease in this process; a second run beside it would not help.
       const due = found.filter((timer) => timer.readyAt <= now && !this.#firing.has(timer.id));
-      for (const { readyAt } of found) if (readyAt > now) this.#near.push(readyAt);
+      for (const { id, readyAt } of found) {
+        if (readyAt > now) this.#near.push(readyAt);
+        else if (this.#firing.has(id)) this.#skipped.add(id);
+      }
       if (due.length === 0) return;
       await this.#claim(due, now);
     }
@@ -191,15 +202,25 @@ class StoreTimers implements Timers {
       if (outcomes[index] !== 'done') return;
       const firing = this.#fire({ ...timer, version: timer.version + 1 }).finally(() => {
         this.#firing.delete(timer.id);
+        if (!this.#skipped.delete(timer.id)) return;
+        this.#near.push(this.#options.now());
+        this.#arm();
       });
       this.#firing.set(timer.id, firing);
     });
   }
 
-  async #fire(held: TimerDocument): Promise<void> {
+  async #fire(claimed: TimerDocument): Promise<void> {
+    let held = claimed;
     const timer: Timer = { id: held.id, dueAt: held.dueAt, data: held.data };
+    const renew = async (): Promise<boolean> => {
+      const readyAt = this.#options.now() + this.#leaseMs;
+      const renewed = await this.#collection.replace({ ...held, readyAt }, held.version);
+      held = renewed ?? held;
+      return renewed !== undefined;
+    };
     try {
-      await this.#options.fire(timer);
+      await this.#options.fire(timer, { renew });
       // T2: removes only the version that was fired; a timer that was set again meanwhile stays.
       await this.#collection.remove(held.id, held.version);
     } catch (error) {

@@ -6,17 +6,23 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import { createTimers } from '@anneal/store/timers.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { AttemptLog } from './delivery/attempt-log.ts';
+import { Couriers, type CouriersOptions } from './delivery/couriers.ts';
+import type { CourierOptions } from './delivery/courier.ts';
+import type { Deliveries } from './delivery/deliveries.ts';
+import { createSender } from './delivery/webhook.ts';
 import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
-import { Pump, type PumpOptions } from './pump.ts';
 import type { notificationSettings } from './settings.ts';
 import { interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
-import { createSender } from './webhook.ts';
+
+/** The list of active subscriptions is read again after this time. */
+const listedMs = 1_000;
 
 export interface Dispatch {
   readonly events: EventLog;
-  /** Delivers to these subscriptions soon. */
+  readonly attempts: AttemptLog;
+  /** Delivers to these subscriptions soon, as they are stored now. */
   wake(subscriptions: readonly Pick<SubscriptionDocument, 'id'>[]): Promise<void>;
   /** Delivers to the subscription no more. */
   forget(subscription: string): Promise<void>;
@@ -28,75 +34,157 @@ export interface Dispatch {
 export async function openDispatch(
   context: ServiceContext,
   settings: SettingsOf<typeof notificationSettings>,
-  { subscriptions, deliveries }: { subscriptions: Subscriptions; deliveries: Deliveries },
+  {
+    subscriptions,
+    deliveries,
+    attempts,
+  }: { subscriptions: Subscriptions; deliveries: Deliveries; attempts: AttemptLog },
 ): Promise<Dispatch> {
-  const { store, secrets, log } = context;
+  const { store, log } = context;
   const now = (): number => context.now().getTime();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  const sender = createSender({
-    timeoutMs: settings.timeoutMs,
-    allowPrivate: settings.allowPrivate,
-    // Listeners compare the time of a signature with their own clocks, so it follows the system clock even when that
-    // is set.
-    now: Date.now,
-  });
-
+  const active = new ActiveSubscriptions(subscriptions, now);
+  const arm = (ids: readonly string[]): Promise<void> =>
+    timers.set(ids.map((id) => ({ id, dueAt: now(), data: null })));
   const wake: Dispatch['wake'] = async (concerned) => {
-    if (concerned.length === 0) return;
-    for (const { id } of concerned) pump.stir(id);
-    await timers.set(concerned.map(({ id }) => ({ id, dueAt: now(), data: null })));
+    active.forget();
+    const idle = concerned.filter(({ id }) => !couriers.reload(id));
+    if (idle.length > 0) await arm(idle.map(({ id }) => id));
   };
-  const active = (): Promise<SubscriptionDocument[]> => subscriptions.find({ where: { status: 'active' } });
+  const onKept = async (kept: readonly EventDocument[]): Promise<void> => {
+    const listed = await active.list();
+    // In the same turn: a courier that ends after this takes the events, and one that ended before has no timer yet.
+    const took = couriers.push(kept);
+    const idle = interested(
+      listed.filter(({ id }) => !took.has(id)),
+      kept,
+    );
+    // A listener that is away has a timer for its next attempt.
+    const due = idle.filter(({ outage }) => !outage || outage.due_at <= now());
+    if (due.length > 0) await arm(due.map(({ id }) => id));
+    await announce(context, kept);
+  };
   const events = await EventLog.open({
     store,
     keep: settings.keepEvents,
-    onKept: async (kept) => {
-      await wake(interested(await active(), kept));
-      await announce(context, kept);
-    },
+    onKept,
     onTrim: async (old) => wake(await countDropped(subscriptions, log, old)),
     onTrimFailed: (error) =>
       log.warn({ err: error }, 'old events not removed from the log; retrying after the next events'),
   });
-  const pump = new Pump({
+  const couriers = openCouriers(context, settings, {
     log: events,
     subscriptions,
     deliveries,
-    sender,
-    secrets,
-    retrySeconds: settings.retrySeconds,
-    keepDeliveries: settings.keepDeliveries,
-    pendingDeliveries: settings.pendingDeliveries,
-    now,
-    random: Math.random,
+    attempts,
     stopping: stopping.signal,
     resume: (id, at) => timers.set([{ id, dueAt: at, data: null }]),
-    publishDropped: (subscription, dropped) => publishDropped(context, subscription, dropped),
+    async announceDisabled(id) {
+      active.forget();
+      await announceStatus(context, subscriptions, id);
+    },
   });
   const timers = await createTimers({
     store,
     collection: 'notification_timers',
     now,
-    // The lease is longer than one attempt. A run that a crash interrupts is resumed after it.
-    leaseMs: settings.timeoutMs + 15_000,
-    fire: ({ id }) => pump.run(id),
+    // The courier renews it. A run that a crash interrupts is resumed after it.
+    leaseMs: 30_000,
+    fire: ({ id }, lease) => couriers.run(id, () => lease.renew()),
     onError: (error, timer) =>
       log.error({ err: error, subscription: timer.id }, 'delivery to a subscription failed; retrying'),
   });
 
-  // A crash may have left runs that no process would resume before their lease ends.
-  await wake(await active());
+  // A crash may have left runs that no process would resume before their lease ends, and a change without its event.
+  await wake(await active.list());
+  for (const { id, unannounced } of await subscriptions.find({ where: { status: 'disabled' } })) {
+    if (unannounced === true) await announceStatus(context, subscriptions, id);
+  }
   return {
     events,
+    attempts,
     wake,
-    forget: (id) => timers.cancel([id]),
-    abort: () => stopping.abort(),
-    async close() {
-      await timers.stop();
-      await sender.close();
+    forget: async (id) => {
+      active.forget();
+      couriers.reload(id);
+      await timers.cancel([id]);
     },
+    abort: () => stopping.abort(),
+    close: () => timers.stop(),
   };
+}
+
+function openCouriers(
+  context: ServiceContext,
+  settings: SettingsOf<typeof notificationSettings>,
+  own: Pick<
+    CouriersOptions,
+    'log' | 'subscriptions' | 'deliveries' | 'attempts' | 'stopping' | 'resume' | 'announceDisabled'
+  >,
+): Couriers {
+  return new Couriers({
+    ...own,
+    retrySeconds: settings.retrySeconds,
+    keepDeliveries: settings.keepDeliveries,
+    pendingDeliveries: settings.pendingDeliveries,
+    inFlight: settings.inFlight,
+    secrets: context.secrets,
+    newId: context.newId,
+    openSender: () =>
+      createSender({
+        timeoutMs: settings.timeoutMs,
+        allowPrivate: settings.allowPrivate,
+        connections: settings.inFlight,
+      }),
+    now: () => context.now().getTime(),
+    random: Math.random,
+    publishDropped: (subscription, dropped) => publishDropped(context, subscription, dropped),
+  });
+}
+
+/** The active subscriptions, read at most once a second. Another replica may have made some in the meantime. */
+class ActiveSubscriptions {
+  readonly #subscriptions: Subscriptions;
+  readonly #now: () => number;
+  #listed: Promise<SubscriptionDocument[]> | undefined;
+  #until = 0;
+
+  constructor(subscriptions: Subscriptions, now: () => number) {
+    this.#subscriptions = subscriptions;
+    this.#now = now;
+  }
+
+  list(): Promise<SubscriptionDocument[]> {
+    const now = this.#now();
+    if (this.#listed && now < this.#until && now >= this.#until - listedMs) return this.#listed;
+    const listed = this.#subscriptions.find({ where: { status: 'active' } });
+    this.#listed = listed;
+    this.#until = now + listedMs;
+    listed.catch(() => this.forget());
+    return listed;
+  }
+
+  /** Makes the next call read the store. */
+  forget(): void {
+    this.#listed = undefined;
+  }
+}
+
+/** Publishes that a subscription was disabled. A repeat has the same id. */
+async function announceStatus({ bus, mint }: ServiceContext, subscriptions: Subscriptions, id: string): Promise<void> {
+  const found = await subscriptions.get(id);
+  if (found?.unannounced !== true) return;
+  const { name, project, url, reason = null, version, last_error: lastError } = found;
+  await bus.publish([
+    mint(subscriptionEvent.disabled, {
+      id: derivedId(`disabled\n${id}\n${version}`),
+      data: { subscription_id: id, subscription_name: name, url, reason: reason ?? '', last_error: lastError, version },
+      subject: id,
+      project,
+    }),
+  ]);
+  await change(subscriptions, found, (current) => ({ ...current, unannounced: false }));
 }
 
 /** Reports to the clients that follow the log of a project that there is something to read. */
@@ -132,8 +220,8 @@ async function countDropped(
 
 async function publishDropped(
   { bus, mint }: ServiceContext,
-  { id, name, project, version }: Parameters<PumpOptions['publishDropped']>[0],
-  { sequence, ...dropped }: Parameters<PumpOptions['publishDropped']>[1],
+  { id, name, project, version }: Parameters<CourierOptions['publishDropped']>[0],
+  { sequence, ...dropped }: Parameters<CourierOptions['publishDropped']>[1],
 ) {
   const event = mint(subscriptionEvent.dropped, {
     id: derivedId(`dropped\n${id}\n${sequence}`),

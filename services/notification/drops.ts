@@ -21,9 +21,12 @@ export function afterRemoval(
   subscription: SubscriptionDocument,
   removed: readonly EventDocument[],
 ): SubscriptionDocument | undefined {
-  const { cursor, drops } = subscription;
+  const { cursor, ahead = [], drops } = subscription;
   const wants = wantedBy(subscription);
-  const lost = removed.filter((each) => each.sequence > cursor && wants(each) && !isOwnNotice(subscription, each));
+  const settled = new Set(ahead);
+  const lost = removed.filter(
+    (each) => each.sequence > cursor && !settled.has(each.sequence) && wants(each) && !isOwnNotice(subscription, each),
+  );
   const [first] = lost;
   const last = lost.at(-1);
   if (!first || !last) return undefined;

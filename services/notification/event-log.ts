@@ -146,6 +146,12 @@ export class EventLog {
     return kept.sort((a, b) => a.sequence - b.sequence);
   }
 
+  /** An event of a project that the log still has. */
+  async get(id: string, project: string): Promise<EventDocument | undefined> {
+    const found = await this.#events.get(id);
+    return found?.project === project ? found : undefined;
+  }
+
   /** The highest number in the log; 0 while it is empty. */
   async last(): Promise<number> {
     const [newest] = await this.#events.find({ where: {}, orderBy: ['sequence'], descending: true, limit: 1 });

@@ -119,15 +119,23 @@ describe('a webhook', () => {
   it('disables its subscription on 410', async () => {
     const world = await startWorld();
     const listener = await listen(() => ({ status: 410 }));
-    const { subscription } = await subscribe(world, listener.url);
+    const { subscription } = await subscribe(world, listener.url, { types: ['host.#'] });
     await world.happen('h1', 1);
     await eventually(async () => {
       const { status } = await world.ask(subscriptionShow, { project, id: subscription.id });
       return status === 'disabled' ? true : undefined;
     });
     await world.happen('h1', 2);
-    await world.ask(subscriptionList, { project });
+    const { subscriptions } = await world.ask(subscriptionList, { project });
+    expect(subscriptions).toMatchObject([{ reason: expect.stringContaining('answered 410') as string, backlog: 2 }]);
     expect(listener.received).toHaveLength(1);
+    const page = await eventually(async () => {
+      const found = await world.ask(eventLog, { project, types: ['subscription.#'], subject_prefix: '', limit: 10 });
+      return found.events.length > 0 ? found : undefined;
+    });
+    expect(page.events).toMatchObject([
+      { type: 'subscription.disabled', subject: subscription.id, data: { url: listener.url } },
+    ]);
   });
 
   it('waits as long as a busy listener requests', async () => {
@@ -164,23 +172,25 @@ describe('a webhook', () => {
     await eventually(() => (up.received.length === 1 ? true : undefined));
   });
 
-  it('P1: is delivered after a restart when the service died between storing and sending it', async () => {
-    const world = await startWorld();
-    const listener = await listen();
-    await subscribe(world, listener.url);
+  it('P1: is delivered after a restart when the service died between storing a refused event and the cursor', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.3,0.3,0.3,0.3,0.3,0.3' });
     let died = 0;
-    const disarm = armFault('notification.taken', () => {
+    const listener = await listen(() => ({ status: died === 0 ? 400 : 200 }));
+    await subscribe(world, listener.url);
+    const disarm = armFault('notification.filed', () => {
       died += 1;
       if (died === 1) throw new Error('died here');
     });
     atEnd(disarm);
     await world.happen('h1', 1);
+    await world.happen('h1', 2);
     await eventually(() => (died > 0 ? true : undefined));
     await world.stop();
     disarm();
     await world.start();
-    await eventually(() => (listener.received.length > 0 ? true : undefined));
-    expect(new Set(listener.received.map(({ event }) => event.id)).size).toBe(1);
+    await eventually(() => (listener.received.some(({ event }) => event.data.version === 2) ? true : undefined));
+    const versions = listener.received.map(({ event }) => event.data.version);
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
   });
 });
 

@@ -14,11 +14,12 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import type { z } from 'zod';
-import { checkUrl } from './address.ts';
-import { deliveryView, type Deliveries } from './deliveries.ts';
+import { checkUrl } from './delivery/address.ts';
+import { latestAttempts, removeAttempts } from './delivery/attempt-log.ts';
+import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { notificationSettings } from './settings.ts';
-import { createSubscription, viewOf, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import { createSubscription, enabled, viewOf, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 
 const latestShown = 100;
 const mostCounted = 1000;
@@ -93,19 +94,30 @@ export class SubscriptionRequests {
       if (some.length === 0) break;
       await deliveries.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
     }
+    await removeAttempts(dispatch.attempts, id);
     await subscriptions.remove(id);
     return {};
   }
 
   async #deliveries({ project, subscription }: Question<typeof deliveryList>): Promise<AnswerOf<typeof deliveryList>> {
     await this.#find(project, subscription);
-    const latest = await this.#options.deliveries.find({
-      where: { subscription_id: subscription },
-      orderBy: ['sequence'],
-      descending: true,
-      limit: latestShown,
-    });
-    return { deliveries: latest.map(deliveryView) };
+    const { deliveries, dispatch } = this.#options;
+    const [stored, attempts] = await Promise.all([
+      deliveries.find({
+        where: { subscription_id: subscription },
+        orderBy: ['sequence'],
+        descending: true,
+        limit: latestShown,
+      }),
+      latestAttempts(dispatch.attempts, subscription, latestShown),
+    ]);
+    const views = new Map(stored.map((each) => [each.id, { sequence: each.sequence, view: deliveryView(each) }]));
+    for (const each of attempts) {
+      const view = viewOfAttempt(subscription, each);
+      if (view.status === 'delivered' && !views.has(view.id)) views.set(view.id, { sequence: each.sequence, view });
+    }
+    const latest = [...views.values()].toSorted((a, b) => b.sequence - a.sequence).slice(0, latestShown);
+    return { deliveries: latest.map(({ view }) => view) };
   }
 
   async #replay({
@@ -115,20 +127,21 @@ export class SubscriptionRequests {
   }: Question<typeof deliveryReplay>): Promise<AnswerOf<typeof deliveryReplay>> {
     const { context, deliveries, dispatch, subscriptions } = this.#options;
     const subscription = await this.#find(project, id);
+    const now = context.now().getTime();
     const found = await deliveries.get(delivery);
-    if (found?.subscription_id !== id) {
+    const event = found ? undefined : await dispatch.events.get(eventOfDelivery(id, delivery), project);
+    if (found ? found.subscription_id !== id : !event) {
       throw new AnnealError('NotFound', `There is no delivery ${delivery} of subscription ${id}.`);
     }
-    const again = await deliveries.replace(
-      { ...found, status: 'pending', tries: 0, due_at: context.now().getTime(), failure: null },
-      found.version,
+    const draft = found
+      ? { ...found, status: 'pending' as const, tries: 0, due_at: now, failure: null }
+      : newDelivery(id, event as NonNullable<typeof event>, now);
+    await deliveries.bulk([{ kind: 'put', document: draft }]);
+    const { document } = await change(subscriptions, subscription, (current) =>
+      current.status === 'disabled' ? enabled(current) : undefined,
     );
-    if (!again) throw new AnnealError('Conflict', `Cannot replay delivery ${delivery}: an attempt is in progress.`);
-    await change(subscriptions, subscription, (current) =>
-      current.status === 'disabled' ? { ...current, status: 'active' as const } : undefined,
-    );
-    await dispatch.wake([subscription]);
-    return deliveryView(again);
+    await dispatch.wake([document ?? subscription]);
+    return deliveryView({ ...draft, version: 1 });
   }
 
   async #events({
@@ -163,11 +176,13 @@ export class SubscriptionRequests {
 
   async #view(subscription: SubscriptionDocument): Promise<ReturnType<typeof viewOf>> {
     const { deliveries, dispatch } = this.#options;
-    const { id, project, cursor } = subscription;
+    const { id, project, cursor, ahead = [] } = subscription;
     const [pending, unread] = await Promise.all([
       deliveries.count({ subscription_id: id, status: 'pending' }),
       dispatch.events.read({ project, after: cursor, filter: subscription, limit: mostCounted }),
     ]);
-    return viewOf(subscription, pending + unread.events.length);
+    const settled = new Set(ahead);
+    const waiting = unread.events.filter(({ sequence }) => !settled.has(sequence)).length;
+    return viewOf(subscription, pending + waiting);
   }
 }

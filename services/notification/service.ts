@@ -4,7 +4,8 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
-import { openDeliveries } from './deliveries.ts';
+import { openAttempts } from './delivery/attempt-log.ts';
+import { openDeliveries } from './delivery/deliveries.ts';
 import { openDispatch } from './dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';
 import { notificationSettings } from './settings.ts';
@@ -20,7 +21,8 @@ export const notificationService = defineService({
     const { bus, store } = context;
     const subscriptions = await openSubscriptions(store);
     const deliveries = await openDeliveries(store);
-    const dispatch = await openDispatch(context, settings, { subscriptions, deliveries });
+    const attempts = await openAttempts(store);
+    const dispatch = await openDispatch(context, settings, { subscriptions, deliveries, attempts });
     const requests = new SubscriptionRequests({ context, settings, subscriptions, deliveries, dispatch });
     const consumer = await bus.consume(requestsQueue('notification'), requests.handler());
 

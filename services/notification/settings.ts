@@ -15,18 +15,25 @@ export const notificationSettings = defineSettings({
     meaning: 'Maximum number of events in the event log; the oldest ones are removed first.',
     cost: 'About 1 KB of the store per event. A listener that falls behind by more events loses the oldest ones; a `subscription.events.dropped` event reports them.',
   },
+  inFlight: {
+    env: 'ANNEAL_NOTIFICATION_IN_FLIGHT',
+    schema: whole(16, 1, 1000),
+    meaning: 'Maximum number of requests to one webhook at the same time. Events of the same subject never overlap.',
+    cost: 'One connection to the listener per request.',
+  },
   keepDeliveries: {
     env: 'ANNEAL_NOTIFICATION_KEEP_DELIVERIES',
     schema: whole(1000, 1, 1_000_000),
-    meaning: 'Maximum number of delivered, and of dead, deliveries that are kept per subscription.',
-    cost: 'About 2 KB of the store per delivery.',
+    meaning:
+      'Minimum number of the latest attempts, and maximum number of dead deliveries, that are kept per subscription.',
+    cost: 'About 200 bytes of the store per attempt, and 2 KB per dead delivery.',
   },
   pendingDeliveries: {
     env: 'ANNEAL_NOTIFICATION_PENDING_DELIVERIES',
     schema: whole(500, 1, 100_000),
     meaning:
-      'Maximum number of pending deliveries per subscription. Further events of a slow listener wait in the event log.',
-    cost: 'About 2 KB of the store per delivery. Each run for a subscription reads all of them into memory.',
+      'Maximum number of stored deliveries per subscription: refused events, and those behind them of the same subject. Further ones wait in the event log.',
+    cost: 'About 2 KB of the store per delivery. A courier reads all of them into memory.',
   },
   maxSubscriptions: {
     env: 'ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS',

@@ -1,6 +1,7 @@
 /** Subscriptions: the listener, the wanted events and the position in the log. */
 import { randomBytes } from 'node:crypto';
 import { matcherOf } from '@anneal/bus/pattern.ts';
+import type { Outage } from './delivery/outage.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -33,8 +34,22 @@ export interface SubscriptionDocument extends Document {
   /** Sealed. */
   readonly secret: JsonObject;
   readonly status: 'active' | 'disabled';
+  /** Why it is disabled. */
+  readonly reason?: string | null;
+  /** True until the event about the change of the status is published. */
+  readonly unannounced?: boolean;
+  /** The most events of one request. Absent: one. */
+  readonly batch_size?: number;
   /** Every event up to this number has been delivered or has a delivery. */
   readonly cursor: number;
+  /** Events above the cursor that are delivered or have a delivery. Absent: none. */
+  readonly ahead?: readonly number[];
+  /** The run of the courier that owns this subscription. A run that finds another id here stops. */
+  readonly run?: string;
+  /** Present while the listener is away. */
+  readonly outage?: Outage | null;
+  /** Number of the latest document with attempts. */
+  readonly attempts_number?: number;
   readonly created_at: string;
   readonly last_success_at: string | null;
   readonly last_failure_at: string | null;
@@ -71,6 +86,7 @@ export async function createSubscription(parameters: {
     url: string;
     types: string[];
     subject_prefix: string;
+    batch_size?: number | undefined;
     secret?: Json | undefined;
   };
   cursor: number;
@@ -86,10 +102,12 @@ export async function createSubscription(parameters: {
       `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
+  const { batch_size: batchSize, ...rest } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
-      ...wanted,
+      ...rest,
+      ...(batchSize !== undefined && { batch_size: batchSize }),
       secret: secrets.seal(secret),
       status: 'active',
       cursor,
@@ -108,9 +126,36 @@ export async function createSubscription(parameters: {
 }
 
 export function viewOf(document: SubscriptionDocument, backlog: number): SubscriptionView {
-  const { secret: _, cursor: __, drops, ...shown } = document;
-  return { ...shown, backlog, dropped: drops?.total ?? null };
+  const { id, project, name, url, types, subject_prefix, status, created_at, version, outage, drops } = document;
+  return {
+    id,
+    project,
+    name,
+    url,
+    types,
+    subject_prefix,
+    status,
+    created_at,
+    version,
+    last_success_at: document.last_success_at,
+    last_failure_at: document.last_failure_at,
+    last_error: document.last_error,
+    reason: document.reason ?? null,
+    batch_size: document.batch_size ?? 1,
+    next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
+    backlog,
+    dropped: drops?.total ?? null,
+  };
 }
+
+/** The subscription after it was enabled: its listener is attempted at once. */
+export const enabled = (subscription: SubscriptionDocument): SubscriptionDocument => ({
+  ...subscription,
+  status: 'active',
+  reason: null,
+  outage: null,
+  unannounced: false,
+});
 
 /** Whether a subscription wants an event: of its project, and within its filter. */
 export function wantedBy(subscription: SubscriptionDocument): (document: EventDocument) => boolean {

@@ -153,6 +153,34 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       });
     });
 
+    it('T3: a handler that renews its lease keeps the timer', async () => {
+      const { fired, fire } = recorder();
+      const stuck = Promise.withResolvers<void>();
+      const renewed = Promise.withResolvers<boolean>();
+      let firings = 0;
+      const first = await start({
+        leaseMs: 1000,
+        pollMs: 60_000,
+        fire: async (_timer, lease) => {
+          firings += 1;
+          if (firings > 1) return;
+          clock += 900;
+          renewed.resolve(await lease.renew());
+          await stuck.promise;
+        },
+      });
+      await first.set([{ id: 'a', dueAt: clock, data: null }]);
+      expect(await renewed.promise).toBe(true);
+      await start({ fire, leaseMs: 1000 });
+      clock += 999;
+      const timer = await store.collection({ name: 'test_timers', indexes: [{ fields: ['readyAt'] }] });
+      expect(await timer.get('a')).toMatchObject({ readyAt: clock + 1 });
+      expect(fired).toEqual([]);
+      stuck.resolve();
+      await soon(async () => expect(await left()).toBe(0));
+      expect(firings).toBe(1);
+    });
+
     it('T3: one of two replicas fires each timer; timers of a dead replica fire again when its lease ends', async () => {
       const { fired, fire } = recorder();
       const stuck = Promise.withResolvers<void>();

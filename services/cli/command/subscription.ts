@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { collect, exampleText, formatOption } from './options.ts';
+import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
@@ -24,14 +24,23 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
     .option('--name <name>', 'name of the subscription', '')
     .option('--type <pattern>', 'only events of this type; may be repeated (default: all)', collect, [])
     .option('--subject-prefix <text>', 'only events whose subject has this prefix')
+    .option('--batch-size <n>', 'send up to this many events in one request, as an array', positiveInteger)
     .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
     .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText('after', exampleText("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
-    .action(async (url, { name, type, subjectPrefix, secret, after, output: format }) => {
+    .action(async (url, { name, type, subjectPrefix, batchSize, secret, after, output: format }) => {
       const made = await (
         await context.client()
-      ).subscriptions.create({ name, url, types: type.length > 0 ? type : ['#'], subjectPrefix, secret, after });
+      ).subscriptions.create({
+        name,
+        url,
+        types: type.length > 0 ? type : ['#'],
+        subjectPrefix,
+        batchSize,
+        secret,
+        after,
+      });
       if (made.gap) output.note(gapText(made.gap));
       output.one(format, made, () => [
         ...fieldsOf(made.subscription, context),
@@ -126,6 +135,8 @@ const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [s
   ['url', shown.url],
   ['types', shown.types.join(', ')],
   ['status', paintStatus(shown.status, output.colors)],
+  ['reason', shown.reason ?? null],
+  ['next attempt', shown.next_attempt_at ?? null],
   ['backlog', shown.backlog],
   ['dropped', droppedText(shown)],
   ['last success', shown.last_success_at],

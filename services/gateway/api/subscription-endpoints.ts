@@ -21,6 +21,7 @@ const subscribeSchema = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   types: z.array(z.string().min(1)).min(1).default(['#']),
   subject_prefix: z.string().default(''),
+  batch_size: z.number().int().min(1).max(1000).optional(),
   secret: z.string().optional(),
   after: z.string().optional(),
 });
@@ -43,7 +44,7 @@ export function subscriptionEndpoints({
       body: subscribeSchema,
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
-      handle: ({ request, body: { secret, after, ...wanted } }) => {
+      handle: ({ request, body: { secret, after, batch_size: batchSize, ...wanted } }) => {
         const project = projectOf(request);
         const sealed = secret === undefined ? null : sealText(secrets, secret);
         return ask('notification', subscriptionCreate, {
@@ -53,6 +54,7 @@ export function subscriptionEndpoints({
             id: newId(),
             project,
             ...wanted,
+            ...(batchSize !== undefined && { batch_size: batchSize }),
             ...(sealed && { secret: sealed }),
             ...(after !== undefined && { after }),
           },

@@ -103,10 +103,46 @@ export async function listen(
   return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, received, close };
 }
 
+interface OpenRequest extends ReceivedEvent {
+  answer: (status: number) => void;
+}
+
+/** Starts a listener whose requests stay open until the test answers them. */
+export async function listenSlowly(): Promise<{ url: string; received: ReceivedEvent[]; open: OpenRequest[] }> {
+  const received: ReceivedEvent[] = [];
+  const open: OpenRequest[] = [];
+  const server: Server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const one = { headers: request.headers, body, event: JSON.parse(body) as ReceivedEvent['event'] };
+      received.push(one);
+      const leave = (): void => void open.splice(0, open.length, ...open.filter((each) => each !== waiting));
+      const waiting: OpenRequest = {
+        ...one,
+        answer(status) {
+          leave();
+          response.writeHead(status).end();
+        },
+      };
+      open.push(waiting);
+      response.once('close', leave);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  cleanUps.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received, open };
+}
+
 export const subscribe = (
   world: NotificationWorld,
   url: string,
-  more: Partial<{ types: string[]; after: string; subject_prefix: string }> = {},
+  more: Partial<{ types: string[]; after: string; subject_prefix: string; batch_size: number }> = {},
 ) =>
   world.ask(subscriptionCreate, {
     id: world.context.newId(),

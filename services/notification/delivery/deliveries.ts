@@ -3,7 +3,8 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeliveryView } from '@anneal/contracts/notification.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { EventDocument } from './event-log.ts';
+import type { EventDocument } from '../event-log.ts';
+import type { Attempt } from './attempt-log.ts';
 
 export interface DeliveryDocument extends Document {
   readonly subscription_id: string;
@@ -14,7 +15,7 @@ export interface DeliveryDocument extends Document {
   /** A copy, because the log may drop the event before the listener is back. */
   readonly event: Envelope;
   readonly status: DeliveryView['status'];
-  /** Attempts since it was created or replayed. */
+  /** AttemptLog since it was created or replayed. */
   readonly tries: number;
   readonly attempts: DeliveryView['attempts'];
   /** Milliseconds since the epoch. */
@@ -34,6 +35,10 @@ export const openDeliveries = (store: Store): Promise<Deliveries> =>
 
 /** Derived, so that a repeated creation has no effect. */
 export const deliveryId = (subscription: string, event: string): string => `${subscription}:${event}`;
+
+/** The event of a delivery of this subscription. */
+export const eventOfDelivery = (subscription: string, delivery: string): string =>
+  delivery.startsWith(`${subscription}:`) ? delivery.slice(subscription.length + 1) : '';
 
 export const newDelivery = (
   subscription: string,
@@ -63,6 +68,21 @@ export const deliveryView = (document: DeliveryDocument): DeliveryView => ({
   next_attempt_at: document.due_at === null ? null : new Date(document.due_at).toISOString(),
   failure: document.failure,
 });
+
+/** A request as a delivery of its first event. */
+export const viewOfAttempt = (subscription: string, attempt: Attempt): DeliveryView => {
+  const { at, status, error, ms, event_id: event, event_type: type } = attempt;
+  return {
+    id: deliveryId(subscription, event),
+    subscription_id: subscription,
+    event_id: event,
+    event_type: type,
+    status: error === null ? 'delivered' : 'pending',
+    attempts: [{ at, status, error, ms }],
+    next_attempt_at: null,
+    failure: null,
+  };
+};
 
 /** Removes the oldest finished deliveries beyond `keep`. */
 export async function trim(deliveries: Deliveries, subscription: string, keep: number): Promise<void> {

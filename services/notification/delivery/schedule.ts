@@ -20,7 +20,7 @@ const longestRetryAfterSeconds = 24 * 3600;
 
 export function decide(parameters: {
   outcome: DeliveryOutcome;
-  /** Attempts so far, this one included. */
+  /** AttemptLog so far, this one included. */
   tries: number;
   retrySeconds: readonly number[];
   /** From 0 to 1. */
@@ -38,9 +38,12 @@ export function decide(parameters: {
   return {
     kind: 'again',
     inMs: Math.round(Math.max(jittered, asked) * 1000),
-    wide: status === null || status === 429 || status >= 500,
+    wide: isWide(status),
   };
 }
+
+/** True for an answer that says that the listener as a whole fails. */
+export const isWide = (status: number | null): boolean => status === null || status === 429 || status >= 500;
 
 /** `Retry-After`, of 429 and 503: seconds, or a date. */
 export function retryAfterOf(header: string | undefined, now: number): number | null {

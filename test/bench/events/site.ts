@@ -1,0 +1,74 @@
+/** The notification service in this process with a counted bus and store, and a listener in another process. */
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { subscriptionCreate, subscriptionDelete } from '@anneal/contracts/notification.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { notificationService } from '@anneal/notification/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
+import { countedBus, countedStore, noCounts, type Counts } from '../counted.ts';
+import { BenchChild } from '../hosts/child.ts';
+import type { ListenerAnswer, ListenerQuestion } from './listener-process.ts';
+
+export type EventListenerChild = BenchChild<ListenerQuestion, ListenerAnswer>;
+
+const project = 'bench';
+
+export interface EventSite {
+  readonly counts: Counts;
+  readonly listener: EventListenerChild;
+  readonly url: string;
+  /** Makes the subscriptions, and returns the call that deletes them. */
+  subscribe(count: number, batchSize: number): Promise<() => Promise<void>>;
+  /** Publishes one event for each version, over the subjects in turn. */
+  publish(versions: readonly number[], subjects: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openEventListener(): Promise<{ listener: EventListenerChild; url: string }> {
+  const listener: EventListenerChild = new BenchChild('../events/listener-process.ts', {});
+  const { url } = await listener.answer('ready');
+  return { listener, url };
+}
+
+export async function openEventSite(): Promise<EventSite> {
+  const { listener, url } = await openEventListener();
+  const context = await createTestContext({ name: 'notification' });
+  const counts = noCounts();
+  const counted = { ...context, bus: countedBus(context.bus, counts), store: countedStore(context.store, counts) };
+  const settings = readSettings(notificationService.settings, { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' });
+  const running = await notificationService.start(counted, settings);
+  const { bus, mint, newId } = context;
+  const queue = requestsQueue('notification');
+  return {
+    counts,
+    listener,
+    url,
+    async subscribe(count, batchSize) {
+      const ids = Array.from({ length: count }, () => newId());
+      for (const [index, id] of ids.entries()) {
+        const data = { id, project, name: id, url: `${url}/${index}`, types: ['host.#'], subject_prefix: '' };
+        const message = mint(subscriptionCreate, { project, data: { ...data, batch_size: batchSize } });
+        await bus.request({ queue, call: subscriptionCreate, message });
+      }
+      return async () => {
+        for (const id of ids) {
+          const message = mint(subscriptionDelete, { project, data: { project, id } });
+          await bus.request({ queue, call: subscriptionDelete, message });
+        }
+      };
+    },
+    publish: (versions, subjects) =>
+      bus.publish(
+        versions.map((version) => {
+          const subject = `host${version % subjects}`;
+          const data = { host_id: subject, name: subject, status: 'up', facts: { kernel: '6.18' }, version };
+          return mint(hostEvent.up, { project, subject, data });
+        }),
+      ),
+    async close() {
+      await running.stop();
+      await context.dispose();
+      await listener.stop();
+    },
+  };
+}
