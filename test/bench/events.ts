@@ -149,6 +149,7 @@ const casesOf = (quick: boolean): Case[] => {
 
 export const eventsBench: Bench = {
   name: 'events',
+  backends: ['embedded'],
   notes: [
     'The notification service with the embedded bus and store in this process; the listener of all webhooks is another process.',
     `Events are of ${subjects} subjects. "published to arrived" is the age of an event when the listener has read it.`,

@@ -2,13 +2,14 @@
 import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
 import { engineBench } from './engine.ts';
+import { eventsBench } from './events.ts';
 import { hostsBench } from './hosts.ts';
 import { hotBench } from './hot.ts';
 import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench];
+const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench, eventsBench];
 const usage = [
   'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
   'names:',
