@@ -105,6 +105,10 @@ export const resourceTypeSchema = z.object({
     description:
       'The next update repairs a resource whose update failed. Absent: it replaces the resource, because the effect of the failed update is unknown.',
   }),
+  supersedes: z.literal(true).optional().meta({
+    description:
+      'A newer request for a resource replaces the one in flight: the provider stops the older work and answers only the newer request. A newer `create` may follow a `create`. Absent: the engine waits for the answer before it sends the next request.',
+  }),
   name_limit: z
     .int()
     .min(16)

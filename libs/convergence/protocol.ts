@@ -180,6 +180,8 @@ export interface Tools {
   ) => boolean;
   /** Names of the properties that follow the attributes which they read, between updates too; absent: none. */
   readonly follows?: (resource: Typed) => readonly string[];
+  /** Whether the provider of this resource lets a newer request replace the pending one. */
+  readonly supersedes: (resource: Typed) => boolean;
   /** The mistake in such a signal to such a type, if it is known before the provider is asked. */
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The immediate response to a pending request, if the shell can give one: then nothing is sent. */

@@ -10,7 +10,8 @@
  * `converging`: an action runs. The engine dispatches whatever the graph allows. It leaves the phase when all nodes are
  * done (COMPLETE; a CHECK that found failures is FAILED), when a leaf fails (draining), or when the deadline passes
  * (FAILED, or the failure policy). A newer action overtakes it: the engine rebuilds the graph, a resource in flight
- * continues in the new traversal once its response is in, and a nested stack receives the newer request at once.
+ * continues in the new traversal once its response is in. A nested stack, and a resource whose type announces
+ * `supersedes`, receives the newer request at once (`resources/overtake.ts`).
  *
  * `draining`: a leaf failed, or the action was cancelled. The engine dispatches nothing; requests in flight keep their
  * results. It leaves the phase when nothing is in flight any more, when the deadline passes, or by a newer action. With
@@ -31,8 +32,8 @@
  * C2 An incarnation is only deleted when no incarnation that exists uses it, unless its replacement waits for its place.
  * C3 At most one traversal of a stack is live; an older one only changes resources by the responses to its own
  *    requests.
- * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence,
- *    and, in a nested stack, any newer traversal.
+ * C4 At most one request of an incarnation is pending. By its fence only a newer traversal may overtake it: in a nested
+ *    stack, in a resource whose type announces `supersedes`, and in any other by a deletion whose grace is over.
  * C5 A live traversal has a request in flight, waits (for a hook, an operator command, a pause), ends in this step, or
  *    has ready nodes: then the step is partial.
  * C6 An object that a provider was ever asked to make is in a document until its deletion is answered.

@@ -21,8 +21,8 @@ import {
   type RunTarget,
 } from './deployments/new-run.ts';
 import { attributesOf } from './deployments/outcome.ts';
-import { carryOut, withdraw } from './deployments/run.ts';
-import { respond } from './respond.ts';
+import { carryOut, queuedRuns, settleDependents, withdraw } from './deployments/run.ts';
+import { respond, withEvent } from './respond.ts';
 
 export interface ProviderContext extends NewRunContext {
   readonly gatewayUrl: string;
@@ -80,14 +80,25 @@ export async function handleRequest(context: ProviderContext, action: Action, me
   await context.queues.serial.run(`host ${hostIdOf(properties) ?? resource.id}`, take);
 }
 
-/** Takes the run of the request before this one out of the queue of its host, unless the host runs it already. */
+/**
+ * Takes the runs of earlier requests out of the queue of their host, and has the host stop the one that it runs. A
+ * repeat of the request does not know the run before it any more, so it looks for such runs in the queue.
+ */
 async function withdrawSuperseded(
   context: ProviderContext,
   document: ConfigurationResource,
   known: Received<ConfigurationResource>['known'],
 ): Promise<void> {
-  if (!known?.run_id || known.run_id === document.run_id || known.deployment?.status !== 'IN_PROGRESS') return;
-  await withdraw(context, { run_id: known.run_id, host_id: known.deployment.host_id, even_claimed: false });
+  const host_id = known?.deployment?.host_id;
+  if (!known?.run_id || host_id === undefined) return;
+  const kept = document.deployment?.status === 'IN_PROGRESS' ? document.run_id : null;
+  const isRepeat = known.version === document.version;
+  const ran = known.deployment?.status === 'IN_PROGRESS' && known.run_id !== kept ? [known.run_id] : [];
+  const runs = isRepeat ? await queuedRuns(context, { host_id, deployment: document.id }) : ran;
+  for (const run_id of runs) {
+    if (run_id !== kept) await withdraw(context, { run_id, host_id, even_claimed: false });
+  }
+  if (kept === null && runs.length > 0) await settleDependents(context, document);
 }
 
 const askerOf = (message: Request) => ({ ...message, data: null });
@@ -138,8 +149,35 @@ async function decide(
         },
       );
     case 'deployment':
-      return decideDeployment(context, base, action, message, known?.deployment ?? null, (known?.version ?? 0) + 1);
+      return withoutRunBefore(
+        context,
+        await decideDeployment(context, base, action, message, known?.deployment ?? null, (known?.version ?? 0) + 1),
+        known,
+      );
   }
+}
+
+/**
+ * Ends the run of an unanswered request, if the newer request starts none of its own: it is answered, and nothing waits
+ * for that run any more.
+ */
+function withoutRunBefore(
+  context: ProviderContext,
+  draft: Draft<ConfigurationResource>,
+  known: ConfigurationResource | undefined,
+): Draft<ConfigurationResource> {
+  const { deployment } = draft;
+  if (deployment?.status !== 'IN_PROGRESS' || !known || known.response || draft.run_id !== known.run_id) return draft;
+  const error = new AnnealError('Superseded', `A newer request for ${deployment.name} replaced this run.`);
+  const ended = {
+    ...deployment,
+    status: 'FAILED' as const,
+    reason: error.message,
+    failure: toFailure(error),
+    waiting_for: [],
+    finished_at: context.service.now().toISOString(),
+  };
+  return withEvent(context, { ...draft, deployment: ended, status: 'FAILED' }, 'failed', known.version + 1);
 }
 
 const removal = ({ queues }: ProviderContext, action: Action): number | null =>

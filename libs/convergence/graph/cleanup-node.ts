@@ -5,8 +5,8 @@
  * | incarnation                                     | action                                                    |
  * | ----------------------------------------------- | --------------------------------------------------------- |
  * | goes before its replacement (`delete_first`)    | neither the next row nor its users hold it up             |
- * | of an update that may roll back or pause        | stays until all update nodes are done                     |
- * | has a request pending                           | awaited; a nested stack is sent the deletion now          |
+ * | of an update that may roll back or pause        | stays until all update nodes are done, unless unfinished  |
+ * | has a request pending                           | awaited, or overtaken: see `overtake.ts`                  |
  * | waits at a hook of its deletion                 | awaited                                                   |
  * | was deleted (and waited at post-delete)         | forgotten                                                 |
  * | unknown to every provider                       | forgotten                                                 |
@@ -17,6 +17,7 @@
 import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from '../hooks/wait.ts';
 import { passThrough, send } from '../resources/incarnation.ts';
+import { isDisposable, yieldsToDeletion } from '../resources/overtake.ts';
 import { isNested, isUnrequested, type ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { removeResource, type Transaction } from '../transaction.ts';
@@ -30,8 +31,11 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   const found = state.resources.get(id);
   if (!found || !state.doomed.has(id)) return;
   const first = state.graph?.first.has(id) ?? false;
-  if (!first && (isUsed(state, id) || mustStay(transaction))) return;
-  if (found.request && (!isNested(found) || found.request.action === 'delete')) return;
+  const disposable = isDisposable(transaction, found);
+  if (!first && (isUsed(state, id) || (mustStay(transaction) && !disposable))) return;
+  const snapshots = !disposable && wantsSnapshot(found) && tools.serves(found, 'snapshot');
+  const hasStepsBefore = snapshots || isKept(found) || state.stack.abandoned;
+  if (found.request && !yieldsToDeletion(transaction, found, hasStepsBefore)) return;
   if (found.hook && isOfDeletion(found.hook.name)) return;
   const resource = found.hook ? dropWait(transaction, found) : found;
   if (resource.action === 'DELETE' && resource.status === 'COMPLETE') {
@@ -46,7 +50,6 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   }
   if (!abandoned && !resource.request) {
     if (holdAt(transaction, resource, 'pre-delete') || holdAt(transaction, resource, 'terminating')) return;
-    const snapshots = wantsSnapshot(resource) && tools.serves(resource, 'snapshot');
     if (snapshots && !hasPassed(state.stack, resource, 'snapshot')) {
       const marked = markPassed(transaction, resource, 'snapshot');
       send(transaction, marked, 'snapshot', { properties: resource.properties }, []);

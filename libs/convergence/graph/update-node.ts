@@ -5,7 +5,7 @@
  * | ---------------------------------------------------- | ------------------------------------------------------ |
  * | one, applied from the same entry; inputs unchanged   | nothing: done, without evaluating it                   |
  * | one, skipped by an operator for this plan            | nothing: done                                          |
- * | one with a request pending                           | awaited; a nested stack is sent the newer request now  |
+ * | one with a request pending                           | awaited, or overtaken: see `overtake.ts`               |
  * | one that waits at a hook                             | awaited                                                |
  * | none                                                 | made; on ADOPT taken over; with external_id checked    |
  * | some; the one with the smallest change is chosen:    | (healthy and equal, then update, then replacement)     |
@@ -30,6 +30,7 @@ import { createIncarnation, currentRequires, send, type ResolvedResource } from 
 import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
 import type { Comparison, Resolution } from '../protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
+import { isBeingMade, isDisposable, noteOvertaken, yieldsToUpdate } from '../resources/overtake.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { tooLargeToApply } from '../resources/size.ts';
 import type { Graph } from '../state.ts';
@@ -56,7 +57,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     return;
   }
   const [only] = candidates;
-  if (candidates.length === 1 && only?.request && !isNested(only)) return;
+  if (candidates.length === 1 && only?.request && !yieldsToUpdate(transaction, only, planned)) return;
   if (candidates.some(({ hook }) => hook !== null)) return;
   if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
@@ -78,6 +79,10 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     return;
   }
   const choice = choose(transaction, ours, planned, resolved);
+  for (const other of ours) {
+    // Its work may hold up that of the chosen one, for example on the same host.
+    if (other.id !== choice?.resource.id && isDisposable(transaction, other)) markForDeletion(state, other.id);
+  }
   if (choice) reconcile(transaction, choice, planned, resolved);
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
 }
@@ -126,7 +131,8 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
     return;
   }
   const overtakes = resource.request !== null;
-  if (overtakes && (!isNested(resource) || isAsked(transaction, resource, comparison))) return;
+  if (overtakes && (!yieldsToUpdate(transaction, resource, planned) || isAsked(transaction, resource, comparison)))
+    return;
   // A resource that this traversal made or changed is neither held nor observed again by it.
   const fresh = resource.traversal === state.stack.traversal;
   if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
@@ -149,6 +155,10 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
   if (!joinsBatch(transaction, name, !replaced)) return;
   if (replaced) {
     if (waitsForPlace(transaction, planned)) return;
+    if (isBeingMade(transaction, resource)) {
+      if (isDisposable(transaction, resource)) markForDeletion(state, resource.id);
+      return;
+    }
     // Create before delete: the original stays, and is cleaned up once its dependents have moved.
     const replacement = createIncarnation(transaction, planned, resolved, resource.id);
     changeResource(transaction, resource.id, { replaced_by: replacement.id });
@@ -156,20 +166,25 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
     return;
   }
   if (!resource.request && holdAt(transaction, resource, 'updating', planned)) return;
-  // The effects of a failed update are unknown: send all properties that it touched again.
+  if (isBeingMade(transaction, resource)) {
+    if (!waitsForPlace(transaction, planned, resource.id)) send(transaction, resource, 'create', resolved, []);
+    return;
+  }
+  // The effects of a failed or overtaken update are unknown: send all properties that it touched again.
+  const { attempted, ...last } = noteOvertaken(transaction, resource);
   const tried =
-    resource.attempted &&
+    attempted &&
     tools.compare({
-      type: resource.type,
-      isTemplate: resource.nested === 'template',
-      before: resource.properties,
-      after: resource.attempted,
+      type: last.type,
+      isTemplate: last.nested === 'template',
+      before: last.properties,
+      after: attempted,
     });
   const changed = [...changedOf(comparison), ...(tried ? changedOf(tried) : [])];
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
 
-/** Whether a request of this traversal, or one with the same properties, is pending at a nested stack. */
+/** Whether a request of this traversal, or one with the same properties, is pending. */
 const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdict }: Comparison): boolean =>
   request?.traversal === state.stack.traversal ||
   (verdict === 'same' && (request?.action === 'create' || request?.action === 'update'));

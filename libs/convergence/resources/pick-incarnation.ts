@@ -3,6 +3,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResolvedResource } from './incarnation.ts';
 import type { Comparison } from '../protocol.ts';
 import { isNested, type ResourceDocument, type Typed } from '../documents.ts';
+import { yieldsToUpdate } from './overtake.ts';
 import type { State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -35,7 +36,7 @@ export function choose(
   const choices = candidates.map((resource): Choice & { rank: number } => {
     const comparison = compareTo(transaction, resource, planned, resolved);
     const rank =
-      resource.request && !isNested(resource)
+      resource.request && !yieldsToUpdate(transaction, resource, planned)
         ? 3
         : resource.status === 'FAILED'
           ? 0
@@ -45,16 +46,17 @@ export function choose(
   return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
 }
 
-/** Compares a resource with the plan; a nested stack by its pending request, because a newer one may overtake that. */
+/** Compares a resource with the plan, by its pending request if a newer one may overtake that. */
 function compareTo(
-  { state, tools }: Transaction,
+  transaction: Transaction,
   resource: ResourceDocument,
   planned: PlanResource,
   resolved: ResolvedResource,
 ): Comparison {
+  const { state, tools } = transaction;
   const source = planned.nested?.digest ?? null;
   if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
-  const latest = resource.request && isNested(resource) ? resource.request : resource;
+  const latest = resource.request && yieldsToUpdate(transaction, resource, planned) ? resource.request : resource;
   const changed = Object.keys(resolved.properties);
   // A nested stack whose creation failed exists all the same, with nothing applied yet: update it in place.
   if (isNested(resource) && changed.length > 0 && Object.keys(latest.properties).length === 0) {

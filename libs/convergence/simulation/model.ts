@@ -22,8 +22,11 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** `Plain` serves nothing but create, update and delete; `Instant` is answered within the step. */
-export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant';
+/**
+ * `Plain` serves nothing but create, update and delete; `Instant` is answered within the step; a newer request for a
+ * `Latest` replaces the one in flight.
+ */
+export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant' | 'Latest';
 
 /** A resource as a test wants it. */
 export interface DesiredResource {
@@ -120,6 +123,9 @@ export function nestedPlan(properties: JsonObject): Plan {
   });
 }
 
+/** Whether the type serves every action. */
+export const servesAll = (type: string): boolean => type === 'Test' || type === 'Latest';
+
 /** The facts that differ between runs. */
 export interface ToolOptions {
   readonly replaceFailed?: boolean;
@@ -129,12 +135,13 @@ export interface ToolOptions {
   readonly follows?: readonly string[];
 }
 
-/** The tools of a step at this time, in milliseconds. Only types named `Test` serve every action. */
+/** The tools of a step at this time, in milliseconds. Only the types `Test` and `Latest` serve every action. */
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
     now,
     graceMs: 5000,
-    serves: ({ type }) => type === 'Test',
+    serves: ({ type }) => servesAll(type),
+    supersedes: ({ type }) => type === 'Latest',
     limit: options.limit ?? 1000,
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),

@@ -18,8 +18,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'deletes what is used': {
     rule: 'C2',
     file: 'graph/cleanup-node.ts',
-    from: 'isUsed(state, id) || mustStay(transaction)',
-    to: 'mustStay(transaction)',
+    from: 'isUsed(state, id) || (mustStay(transaction) &&',
+    to: '(mustStay(transaction) &&',
   },
   'believes an older answer': {
     rule: 'C3',
@@ -30,8 +30,38 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'deletes what is being worked on': {
     rule: 'C4',
     file: 'graph/cleanup-node.ts',
-    from: "if (found.request && (!isNested(found) || found.request.action === 'delete')) return;",
+    from: 'if (found.request && !yieldsToDeletion(transaction, found, hasStepsBefore)) return;',
     to: '',
+  },
+  'overtakes what must be awaited': {
+    rule: 'C4',
+    file: 'resources/overtake.ts',
+    from: '&& tools.supersedes(resource)',
+    to: '',
+  },
+  'awaits what it may overtake': {
+    rule: 'a newer request replaces one that its provider never answers',
+    file: 'resources/overtake.ts',
+    from: 'tools.supersedes(resource)',
+    to: 'tools.now < 0',
+  },
+  'forgets what an overtaken update may have changed': {
+    rule: 'a newer update sends all that an overtaken one may have changed',
+    file: 'resources/overtake.ts',
+    from: '{ attempted: attemptOf(resource.request, resource) }',
+    to: '{}',
+  },
+  'updates what was never made': {
+    rule: 'C4',
+    file: 'graph/update-node.ts',
+    from: "resource.id)) send(transaction, resource, 'create', resolved, []);",
+    to: "resource.id)) send(transaction, resource, 'update', resolved, []);",
+  },
+  'keeps what it began to make and no longer wants': {
+    rule: 'an unfinished creation holds nothing up',
+    file: 'graph/cleanup-node.ts',
+    from: '(mustStay(transaction) && !disposable)',
+    to: 'mustStay(transaction)',
   },
   'forgets what it asked for': {
     rule: 'C6',

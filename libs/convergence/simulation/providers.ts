@@ -23,6 +23,8 @@ interface Around {
   readonly random: Random;
   readonly books: Books;
   readonly temper: () => Temper;
+  /** Runs the rest of a request after the delay. */
+  readonly later: (delay: number, run: () => void) => void;
   /** Delivers the response to the resource's stack after the delay. */
   readonly say: (response: ResourceResponse, delay: number) => void;
 }
@@ -115,11 +117,30 @@ export class SimulatedProviders {
     } else if (fate < 85) {
       // The request may be executed, but is never answered.
       if (chance(50)) books.apply(resource, action, { fence, whole: true });
+    } else if (resource.type === 'Latest') {
+      this.workUnlessReplaced(resource, { good, settle });
     } else {
       books.apply(resource, action, { fence, whole: true });
       settle(good);
       // A duplicate response, much later.
       if (fate < 100) say(good, random(9000));
     }
+  }
+
+  /** Takes its time for a request. A newer one stops the work, which may then be done in part, and is not answered. */
+  private workUnlessReplaced(
+    resource: ResourceDocument,
+    { good, settle }: { good: ResourceResponse; settle: (response: ResourceResponse) => void },
+  ): void {
+    const { random, books, later } = this.around;
+    const { action, fence } = good;
+    if (action === 'signal' || action === 'cancel') return;
+    const applies = action === 'create' || action === 'update';
+    if (applies && random(2) === 0) books.apply(resource, action, { fence, whole: false });
+    later(random(3000), () => {
+      if (this.fences.get(resource.id) !== fence) return;
+      books.apply(resource, action, { fence, whole: true });
+      settle(good);
+    });
   }
 }

@@ -13,7 +13,7 @@ export function changeWishes(before: DesiredResources, random: Random): DesiredR
     const old = before[name];
     const lower = (other: string): boolean => (rank.get(other) ?? 0) < (rank.get(name) ?? 0);
     const keeps = old?.requires.every((required) => names.includes(required) && lower(required));
-    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Test', 'Plain', 'Nested', 'Instant'];
+    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Latest', 'Latest', 'Plain', 'Nested', 'Instant'];
     after[name] = {
       requires:
         old && keeps && random(100) < 60 ? old.requires : names.filter((other) => lower(other) && random(100) < 35),

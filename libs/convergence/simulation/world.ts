@@ -57,6 +57,7 @@ export class SimulatedWorld implements CheckedWorld {
     random: (below) => this.random(below),
     books: this.books,
     temper: () => this.temper,
+    later: (delay, run) => this.clock.after(delay, run),
     say: (response, delay) => {
       const id = `response ${response.resource_id} ${response.fence}`;
       this.deliver(response.stack_id, { kind: 'response', id, response }, delay);

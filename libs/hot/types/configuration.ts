@@ -115,6 +115,7 @@ const softwareComponent: ResourceType = {
 const softwareDeployment: ResourceType = {
   type: 'OS::Heat::SoftwareDeployment',
   actions: ['check', 'suspend', 'resume', 'signal'],
+  supersedes: true,
   description: 'One config, with values for its inputs, on one host.',
   properties: {
     config: { type: 'String', update_allowed: true, description: 'Id of the config.' },
@@ -137,6 +138,7 @@ const softwareDeployment: ResourceType = {
 const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
   actions: ['check', 'suspend', 'resume', 'signal'],
+  supersedes: true,
   description:
     'A config on a host that runs after the configs that it depends on. A change of the script runs it again.',
   properties: {

@@ -10,7 +10,7 @@
  * R3 A run ends at most once: by its answer, its deadline, the deletion of its host, or a deployment that it depends
  *    on.
  */
-import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
+import type { HostProgress, HostRequest, HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -19,7 +19,7 @@ import { withoutSecrets } from './quoted.ts';
 import type { DeploymentState, HostDocument, MessageDocument, ConfigurationResource } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { change } from '@anneal/store/change.ts';
-import { dropMessage, firstMessage, isClaimed, putMessages } from '../queues/queue.ts';
+import { dropMessage, firstMessage, isClaimed, messagesInOrder, putMessages } from '../queues/queue.ts';
 import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../respond.ts';
@@ -105,6 +105,21 @@ export async function withdraw(
   if (queue && message && isClaimed(message, context.queues.now())) await context.queues.wake(queue);
   else if (queue) await dropMessage(context.queues, queue, run_id);
   await cancelled;
+}
+
+/** The runs of a deployment whose requests are in the queue of this host. */
+export async function queuedRuns(
+  context: RunContext,
+  { host_id, deployment }: { host_id: string; deployment: string },
+): Promise<string[]> {
+  const host = await context.collections.hosts.get(host_id);
+  const runs: string[] = [];
+  if (!host) return runs;
+  for await (const { id, body } of messagesInOrder(context.queues, hostQueue(host, 'requests'))) {
+    const request = body as unknown as Partial<HostRequest>;
+    if (request.id === id && request.deployment_id === deployment) runs.push(id);
+  }
+  return runs;
 }
 
 export async function byRun(context: RunContext, runId: string): Promise<ConfigurationResource | undefined> {

@@ -86,6 +86,7 @@ export function createEvaluation(parameters: {
       wrongSignal,
       serves: (resource, action) => types.servedBy(resource)?.actions?.includes(action) ?? false,
       follows: (resource) => types.servedBy(resource)?.follows ?? [],
+      supersedes: (resource) => types.servedBy(resource)?.supersedes === true,
       // A repeated step of the same input gives the same ids.
       newId: (input, count) => derivedId(`${input}\n${count}`),
       ...resolving(),

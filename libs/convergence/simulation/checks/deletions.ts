@@ -2,6 +2,7 @@
 import type { ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import type { CheckedWorld } from './checked-world.ts';
+import { servesAll } from '../model.ts';
 import { must } from './ledger.ts';
 
 /** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
@@ -9,7 +10,7 @@ export function checkServed({ id, type, nested, request }: ResourceDocument): vo
   if (!request || nested !== null) return;
   must(type !== 'Instant', `${id} is answered within the step, but a request is sent for it`);
   const basic = request.action === 'create' || request.action === 'update' || request.action === 'delete';
-  must(basic || type === 'Test', `${id} is sent ${request.action}, which ${type} does not serve`);
+  must(basic || servesAll(type), `${id} is sent ${request.action}, which ${type} does not serve`);
 }
 
 /** Checks a delete request of this step against the stored documents. @throws Error that names the resource */
@@ -33,12 +34,14 @@ export function checkDeletion(
     // A waiting resource, or one whose update is refused and rolled back, may fail in this same step: nothing to save.
     const failed = before.hook !== null || (stack.action === 'ROLLBACK' && stored.stack.traversal !== stack.traversal);
     const whole = before.status === 'COMPLETE' && !failed && before.action !== 'INIT' && before.action !== 'SNAPSHOT';
-    const saved = before.deletion_policy !== 'Snapshot' || before.type !== 'Test' || nested !== null;
+    const saved = before.deletion_policy !== 'Snapshot' || !servesAll(before.type) || nested !== null;
     must(saved || !whole, `${id} is deleted without the snapshot that its policy requires`);
   }
   // A retry after a conflict: the deletion was decided when all new resources were complete; later changes do not
   // count.
   if (before.request?.action === 'delete' && before.request.fence === request.fence) return;
+  // What an earlier action began to make, and never completed, is not a part of what a rollback restores.
+  if (before.type === 'Latest' && before.action === 'CREATE' && before.request) return;
   const goesBack = stack.on_failure !== 'keep' && stack.parent === null;
   if (!goesBack || (stack.action !== 'UPDATE' && stack.action !== 'RESTORE')) return;
   if (plan.resources[name]?.replacement === 'delete_first') return;

@@ -3,6 +3,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { goesToNothing, isVisit, representative, type ResourceDocument, type StackDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import type { CheckedWorld } from './checked-world.ts';
+import { servesAll } from '../model.ts';
 import { must } from './ledger.ts';
 import { checkPassed } from './hooks.ts';
 
@@ -33,7 +34,7 @@ export function checkEnd(world: CheckedWorld, state: State): void {
   if (isVisit(stack.action)) {
     for (const { id, type, action, name, skipped } of state.resources.values()) {
       const found = world.books.physical.get(id);
-      if (!found || type !== 'Test' || skipped !== null || (action !== 'SUSPEND' && action !== 'RESUME')) continue;
+      if (!found || !servesAll(type) || skipped !== null || (action !== 'SUSPEND' && action !== 'RESUME')) continue;
       must(
         found.suspended === (action === 'SUSPEND'),
         `${name} is not in the state in which ${stack.action} leaves a resource`,

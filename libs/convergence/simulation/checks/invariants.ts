@@ -94,7 +94,8 @@ function checkRequest(
           input.response.fence === last.fence) ||
         (input.kind === 'timer' && /^(grace|deadline|retry)/.test(input.timer)),
     );
-    const overtaken = isNested(resource) && last.traversal !== state.stack.traversal;
+    const yields = isNested(resource) || resource.type === 'Latest';
+    const overtaken = yields && last.traversal !== state.stack.traversal;
     must(ended || overtaken, `C4: ${resource.id} is sent a second request while one is pending`);
   }
   // A request from before a rollback in the same step counts as in flight.
@@ -154,7 +155,9 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
   } else if (action === 'create' || action === 'update') {
     must(planned?.type === type, `${id} is sent ${action}, but the plan has the type ${planned?.type}`);
     must(request.digest === planned.digest, `${id} is sent a request from a different plan entry`);
-    const restricted = action === 'create' && replaces !== null ? 'replace' : action;
+    // An update overtakes the creation of a replacement: that began when it was not restricted.
+    const again = before?.request?.action === 'create';
+    const restricted = again ? 'update' : action === 'create' && replaces !== null ? 'replace' : action;
     must(!planned.restricted_actions?.includes(restricted), `${id} is sent ${restricted}, which is restricted`);
   } else if (action === 'check') {
     const looks = planned?.external_id !== undefined || stack.observe || stack.action === 'ADOPT';

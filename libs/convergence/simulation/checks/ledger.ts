@@ -41,7 +41,8 @@ export class Books {
     );
     const before = this.physical.get(id);
     if (action === 'create') {
-      must((this.made.get(id) ?? how.fence) === how.fence || resource.nested !== null, `C6: ${id} is created twice`);
+      const again = resource.nested !== null || resource.type === 'Latest';
+      must((this.made.get(id) ?? how.fence) === how.fence || again, `C6: ${id} is created twice`);
       this.made.set(id, how.fence);
     }
     if (action === 'delete') {
@@ -86,6 +87,8 @@ export class Books {
       return;
     }
     if (request.action !== 'create' && request.action !== 'update') return;
+    const made = Object.keys(resource.properties).length > 0 || resource.nested !== null;
+    must(request.action === 'create' || made, `C4: ${resource.id} is updated, but its creation never completed`);
     if (deleteFirst && request.action === 'create') {
       for (const [id, { stack, name, retained }] of this.physical) {
         const another = stack === resource.stack_id && name === resource.name && id !== resource.id;

@@ -9,6 +9,7 @@ import { chain, pending, Script, type Scenarios } from '../script.ts';
 import type { Core } from '../shell.ts';
 import { hookScenarios } from './hooks.ts';
 import { nestedScenarios } from './nested.ts';
+import { overtakingScenarios } from './overtaking.ts';
 import { visitScenarios } from './visits.ts';
 
 /** All scenarios by the situation that they set up. */
@@ -258,6 +259,7 @@ export const scenarios: Scenarios = {
     }
   },
   ...nestedScenarios,
+  ...overtakingScenarios,
   ...hookScenarios,
   ...visitScenarios,
 };
