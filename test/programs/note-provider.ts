@@ -77,6 +77,7 @@ await announceTypes(
           made: { type: 'String', description: 'Another value for each creation and update.' },
         },
         actions: ['check'],
+        supersedes: true,
         budget_seconds: 30,
       },
     ],

@@ -142,6 +142,6 @@ describe('anneal provider check on NATS', () => {
     expect(brokenIn(verdicts), text).toEqual([]);
     expect(status, text).toBe(0);
     const kept = verdicts.filter(({ verdict }) => verdict === 'kept').map(({ id }) => id);
-    expect(kept).toEqual(['G0', 'G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7', 'G8', 'G9', 'G10']);
+    expect(kept).toEqual(['G0', 'G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7', 'G8', 'G9', 'G10', 'G11']);
   });
 });

@@ -60,9 +60,7 @@ export const isBeingMade = (transaction: Transaction, resource: ResourceDocument
 
 /** Whether to delete such a resource at once: it never completed, so nothing uses it, and no rollback restores it. */
 export const isDisposable = (transaction: Transaction, resource: ResourceDocument): boolean =>
-  isBeingMade(transaction, resource) &&
-  resource.deletion_policy !== 'Retain' &&
-  !declaresHook(resource, deletionHooks);
+  isBeingMade(transaction, resource) && resource.deletion_policy !== 'Retain' && !declaresHook(resource, deletionHooks);
 
 /** Notes what the update that is about to be overtaken may have changed, so that the newer one sends all of it. */
 export function noteOvertaken(transaction: Transaction, resource: ResourceDocument): ResourceDocument {

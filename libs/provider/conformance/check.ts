@@ -85,8 +85,10 @@ export async function checkProvider(options: CheckOptions): Promise<Verdict[]> {
       verdicts.push(verdict);
       options.onVerdict(verdict);
     };
-    const queue = options.queue ?? (await announcedQueue({ ...options, bus, program, report, closers }));
-    if (options.queue !== undefined) {
+    const announced =
+      options.queue === undefined ? await announcement({ ...options, bus, program, report, closers }) : undefined;
+    const queue = announced?.queue ?? options.queue ?? '';
+    if (!announced) {
       program.start();
       report({ ...announcing, verdict: 'not checked', reason: '--queue is given' });
     }
@@ -100,7 +102,8 @@ export async function checkProvider(options: CheckOptions): Promise<Verdict[]> {
       withinMs: options.withinMs,
     });
     closers.push(() => probe.close());
-    const subject = subjectOf(options, program);
+    const supersedes = announced?.types.find(({ type }) => type === options.type)?.supersedes === true;
+    const subject = subjectOf(options, { program, supersedes });
     for (const guarantee of guarantees) {
       options.signal.throwIfAborted();
       report(await judge(guarantee, probe, subject));
@@ -111,17 +114,26 @@ export async function checkProvider(options: CheckOptions): Promise<Verdict[]> {
   }
 }
 
-function subjectOf({ type, properties, changed, endless }: CheckOptions, program: Program): Subject {
+function subjectOf(
+  { type, properties, changed, endless }: CheckOptions,
+  { program, supersedes }: { program: Program; supersedes: boolean },
+): Subject {
   const sample = (given: JsonObject): SampleResource => ({ type, properties: given });
   return {
     ...sample(properties),
     ...(changed && { changed }),
     ...(endless && { endless: sample(endless) }),
+    ...(endless && supersedes && { superseding: properties }),
     ...(program.given && { deaths: [program.death] }),
   };
 }
 
-const optionFor = { changed: '--changed', endless: '--endless', deaths: 'the command of the provider, after --' };
+const optionFor = {
+  changed: '--changed',
+  endless: '--endless',
+  superseding: '--endless, and a type that announces `supersedes`',
+  deaths: 'the command of the provider, after --',
+};
 
 async function judge(guarantee: Guarantee, probe: Probe, subject: Subject): Promise<Verdict> {
   const { id, title, needs, check } = guarantee;
@@ -136,14 +148,14 @@ async function judge(guarantee: Guarantee, probe: Probe, subject: Subject): Prom
 }
 
 /** Takes the announcements in the place of the two services, which must not run at this prefix. */
-async function announcedQueue(
+async function announcement(
   parameters: CheckOptions & {
     bus: Bus;
     program: Program;
     report: (verdict: Verdict) => void;
     closers: (() => Promise<unknown>)[];
   },
-): Promise<string> {
+): Promise<ProviderAnnouncement> {
   const { bus, program, type, withinMs, report, closers, signal } = parameters;
   const queues = [requestsQueue('templating'), requestsQueue('scheduling')];
   const announced = Promise.withResolvers<ProviderAnnouncement>();
@@ -192,7 +204,7 @@ async function announcedQueue(
     verdict: missing ? 'broken' : 'kept',
     reason: missing ? `It sent no announcement to ${missing}.` : '',
   });
-  return first.queue;
+  return first;
 }
 
 /** The program of the provider. */

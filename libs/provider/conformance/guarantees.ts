@@ -13,6 +13,11 @@ export interface Subject extends SampleResource {
   readonly changed?: JsonObject;
   /** A resource whose creation does not complete by itself. */
   readonly endless?: SampleResource;
+  /**
+   * Properties with which a newer creation of the endless resource completes. Only of a type that announces
+   * `supersedes`.
+   */
+  readonly superseding?: JsonObject;
   /** Ways in which the provider dies in the middle of a request. */
   readonly deaths?: readonly ProviderDeath[];
 }
@@ -29,7 +34,7 @@ export interface Guarantee {
   readonly id: string;
   readonly title: string;
   /** The part of the subject without which it cannot be checked. */
-  readonly needs?: 'changed' | 'endless' | 'deaths';
+  readonly needs?: 'changed' | 'endless' | 'superseding' | 'deaths';
   /** @throws Error that states what the provider did instead */
   readonly check: (probe: Probe, subject: Subject) => Promise<void>;
 }
@@ -190,6 +195,23 @@ export const guarantees: readonly Guarantee[] = [
       const request = await created(probe, subject);
       await probe.complete(request);
       for (const each of probe.latest()) expectOrder(probe.answers(each));
+    },
+  },
+  {
+    id: 'G11',
+    title: 'replaces a creation in progress by a newer one, and answers only that, as `supersedes` announces (P1, P3)',
+    needs: 'superseding',
+    async check(probe, subject) {
+      const endless = await created(probe, subject.endless ?? subject);
+      const newer = probe.request('create', endless, { properties: subject.superseding ?? {} });
+      await probe.send(newer);
+      const answer = await probe.complete(newer);
+      expectEqual('action', answer.data.action, 'create');
+      await probe.send(endless, newer);
+      await probe.complete(newer, { count: 2 });
+      expectSame(probe.finals(newer));
+      const [wrong] = probe.finals(endless);
+      if (wrong) throw new Error(`It answered \`${wrong.data.status}\` to a creation that a newer one had replaced.`);
     },
   },
 ];

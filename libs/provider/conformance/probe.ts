@@ -48,6 +48,8 @@ export interface ProbeRequestOptions {
   /** On an update: properties whose values differ. */
   readonly changed?: JsonObject;
   readonly physicalId?: string | null;
+  /** All properties, in the place of those of the earlier request. */
+  readonly properties?: JsonObject;
 }
 
 /** Attempts to remove the queue of the responses, and the pause between two, in milliseconds. */
@@ -99,7 +101,8 @@ export class Probe {
     const earlier = 'data' in about ? about.data : undefined;
     const id = earlier?.resource.id ?? newId();
     const before = earlier?.properties ?? {};
-    const properties = 'data' in about ? { ...before, ...wanted.changed } : filledIn(about.properties, id.slice(-8));
+    const given = wanted.properties ?? ('data' in about ? undefined : about.properties);
+    const properties = given ? filledIn(given, id.slice(-8)) : { ...before, ...wanted.changed };
     const type = 'data' in about ? about.data.resource.type : about.type;
     const name = `check-${id.slice(-8)}`;
     const fence = wanted.fence ?? (earlier?.fence ?? 0) + 1;

@@ -156,7 +156,7 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
     must(planned?.type === type, `${id} is sent ${action}, but the plan has the type ${planned?.type}`);
     must(request.digest === planned.digest, `${id} is sent a request from a different plan entry`);
     // An update overtakes the creation of a replacement: that began when it was not restricted.
-    const again = before?.request?.action === 'create';
+    const again = before?.request?.action === 'create' && before.request.traversal !== request.traversal;
     const restricted = again ? 'update' : action === 'create' && replaces !== null ? 'replace' : action;
     must(!planned.restricted_actions?.includes(restricted), `${id} is sent ${restricted}, which is restricted`);
   } else if (action === 'check') {
