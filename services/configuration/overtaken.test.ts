@@ -20,7 +20,7 @@ const statusOf = async (deployment: string) => {
   const { status, reason } = await rig.ask(deploymentShow, { project, deployment });
   return { status, reason };
 };
-/** What the host learns when it reports on the run. */
+/** The answer to a report of the host on the run. */
 const mustStop = async (hostId: string, id: string): Promise<boolean> =>
   (await rig.ask(runReport, { host_id: hostId, id, pieces: [] })).stop;
 

@@ -40,7 +40,7 @@ export function checkDeletion(
   // A retry after a conflict: the deletion was decided when all new resources were complete; later changes do not
   // count.
   if (before.request?.action === 'delete' && before.request.fence === request.fence) return;
-  // What an earlier action began to make, and never completed, is not a part of what a rollback restores.
+  // A rollback does not restore a creation that an earlier action began and that never completed.
   if (before.type === 'Latest' && before.action === 'CREATE' && before.request) return;
   const goesBack = stack.on_failure !== 'keep' && stack.parent === null;
   if (!goesBack || (stack.action !== 'UPDATE' && stack.action !== 'RESTORE')) return;
