@@ -1,8 +1,11 @@
 /** Hosts and deployments. */
 import {
   deploymentViewSchema,
+  hostBrokerGrant,
+  hostBrokerRevoke,
   hostViewSchema,
   type DeploymentView,
+  type HostBrokerAccess,
   type HostView,
 } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -26,6 +29,10 @@ export interface HostCalls {
   delete(parameters: { host: string }): Promise<void>;
   /** Creates a new token; the one before is invalid from then on. */
   renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
+  /** New credentials with which the host uses the broker directly; the earlier ones stop working. */
+  grantBroker(parameters: { host: string }): Promise<{ host: HostView; access: HostBrokerAccess }>;
+  /** Revokes these credentials. */
+  revokeBroker(parameters: { host: string }): Promise<HostView>;
 }
 /** Configs that run on hosts outside any stack. Repeats with the same id are harmless. */
 export interface Deployments {
@@ -98,6 +105,17 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
       const path = `/hosts/${encodeURIComponent(host)}/token`;
       const body = await connection.json({ service, path, method: 'POST', what });
       return read(z.object({ host: hostViewSchema, token: z.string() }), body, what);
+    },
+    async grantBroker({ host }) {
+      const what = `issue credentials of ${host} for the broker`;
+      const path = `/hosts/${encodeURIComponent(host)}/credentials`;
+      return read(hostBrokerGrant.answer, await connection.json({ service, path, method: 'POST', what }), what);
+    },
+    async revokeBroker({ host }) {
+      const what = `revoke the credentials of ${host} for the broker`;
+      const path = `/hosts/${encodeURIComponent(host)}/credentials`;
+      const body = await connection.json({ service, path, method: 'DELETE', what });
+      return read(hostBrokerRevoke.answer, body, what).host;
     },
   };
 }

@@ -42,6 +42,13 @@ export const hostViewSchema = z.object({
   first_seen_at: z.iso.datetime().nullable(),
   last_seen_at: z.iso.datetime().nullable(),
   pending: z.number().int(),
+  broker_access: z
+    .object({
+      issued_at: z.iso.datetime(),
+      seen_at: z.iso.datetime().nullable().meta({ description: 'When the host was last heard over the broker.' }),
+    })
+    .optional()
+    .meta({ description: 'The credentials with which the host uses the broker directly. Absent without them.' }),
   unexpected_answers: z
     .array(unexpectedAnswerSchema)
     .optional()
@@ -84,6 +91,29 @@ export const hostCreate = call('host.create', 'Create a host, its two queues and
 export const hostTokenRenew = call('host.token.renew', 'Replace the token of a host, to set it up by hand.', {
   question: z.object({ project: z.string().optional(), host: z.string() }),
   answer: z.object({ host: hostViewSchema, token: z.string() }),
+});
+export const hostBrokerAccessSchema = z.object({
+  broker: z.enum(['rabbitmq', 'nats']),
+  url: z.string().meta({ description: 'The address of the broker, without credentials.' }),
+  user: z.string(),
+  password: z.string(),
+  requests: z.string().meta({ description: 'Where the host reads: a queue (RabbitMQ) or a subject (NATS).' }),
+  responses: z.string().meta({ description: 'Where the host writes: an exchange (RabbitMQ) or a subject (NATS).' }),
+  inbox: z.string().optional().meta({ description: 'NATS only: the prefix of the subjects for replies to the host.' }),
+});
+export type HostBrokerAccess = z.infer<typeof hostBrokerAccessSchema>;
+
+export const hostBrokerGrant = call(
+  'host.broker.grant',
+  'Issue credentials with which a host uses the broker directly. The earlier ones stop working.',
+  {
+    question: z.object({ project: z.string().optional(), host: z.string() }),
+    answer: z.object({ host: hostViewSchema, access: hostBrokerAccessSchema }),
+  },
+);
+export const hostBrokerRevoke = call('host.broker.revoke', 'Revoke the credentials of a host for the broker.', {
+  question: z.object({ project: z.string().optional(), host: z.string() }),
+  answer: z.object({ host: hostViewSchema }),
 });
 export const hostDelete = call('host.delete', 'Delete a host, its queues and its credentials.', {
   question: z.object({ id: z.string() }),

@@ -70,6 +70,8 @@ export interface HostDocument extends WithOutbox {
   readonly taken_by?: string;
   /** The server that the host is in its stack. Absent without a stack, and for servers of older versions. */
   readonly collector?: HostCollector;
+  /** Its credentials for the broker. `seen_at`: when it was last heard over the broker, in milliseconds; 0: never. */
+  readonly broker?: { readonly hash: string; readonly issued_at: string; readonly seen_at: number };
   /** Answers that no run waits for: `unexpected.ts`. */
   readonly unexpected?: readonly UnexpectedAnswer[];
   readonly unexpected_total?: number;

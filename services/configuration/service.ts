@@ -1,10 +1,13 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { setImmediate } from 'node:timers/promises';
+import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
   contextList,
   contextShow,
   hostAuthenticate,
+  hostBrokerGrant,
+  hostBrokerRevoke,
   hostCollect,
   hostCreate,
   hostDelete,
@@ -29,6 +32,9 @@ import { Recent } from '@anneal/runtime/work/recent.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { HostBridge } from './broker/bridge.ts';
+import { grantBroker, revokeBroker } from './broker/grant.ts';
+import { openBrokerOfHosts } from './broker/open.ts';
 import { openConfigurationCollections, type HostDocument } from './collections.ts';
 import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/collect.ts';
 import { Contexts } from './contexts/contexts.ts';
@@ -86,7 +92,10 @@ export const configurationService = defineService({
       serial: new Serial(),
       hostQueues: new Recent(hostQueuesKept),
       now: () => service.now().getTime(),
-      wake: (queue) => wake(service, queue),
+      wake: async (queue) => {
+        bridge.offer(queue);
+        await wake(service, queue);
+      },
       onFirst: (message) => limitFirst(context, message),
       limits: {
         queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
@@ -106,6 +115,7 @@ export const configurationService = defineService({
       onError: (error) =>
         service.log.warn({ err: error }, 'contacts of hosts not written; waiting for their next ones'),
     });
+    let door: HostDoor | undefined;
     const context: Context = {
       service,
       outbox,
@@ -116,6 +126,7 @@ export const configurationService = defineService({
         if (!timers) throw new AnnealError('Unavailable', 'The configuration service is not ready yet.');
         return timers;
       },
+      door: () => door,
       silentAfterMs: settings.silentAfter * 1000,
       startedAt: queues.now(),
       joinMs: settings.joinSeconds * 1000,
@@ -131,6 +142,12 @@ export const configurationService = defineService({
       hostLimit: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
       wakeContext: (id) => contexts.wake(id),
     };
+    const bridge = new HostBridge({
+      context,
+      door: context.door,
+      sizeSetting: configurationSettings.postBytes.env,
+    });
+    door = await openBrokerOfHosts(context, { settings, bridge });
     const contexts = new Contexts({
       context,
       stored,
@@ -194,6 +211,8 @@ export const configurationService = defineService({
     return {
       async stop() {
         await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
+        await door?.close();
+        await bridge.idle();
         await running.stop();
         await contexts.stop();
         await Promise.all([outbox.stop(), contacts.stop()]);
@@ -247,6 +266,13 @@ function hostRoutes(context: Context) {
       const { host, token } = await renewToken(context, await existing(data));
       return { host: await viewHost(context, host), token };
     }),
+    answer(service, hostBrokerGrant, async ({ data }) => {
+      const { host, access } = await grantBroker(context, await existing(data));
+      return { host: await viewHost(context, host), access };
+    }),
+    answer(service, hostBrokerRevoke, async ({ data }) => ({
+      host: await viewHost(context, await revokeBroker(context, await existing(data))),
+    })),
     answer(service, hostDelete, async ({ data }) => {
       const returned = await returnHost(context, data.id);
       if (returned) await abandonRuns(context, returned);

@@ -70,6 +70,35 @@ export const configurationSettings = defineSettings({
       'Seconds that the stored streams of a run stay readable, from their last byte. Outputs stay as long as their deployment.',
     cost: 'A higher value takes more of the store.',
   },
+  hostBrokerUrl: {
+    env: 'ANNEAL_CONFIGURATION_HOST_BROKER_URL',
+    schema: z.string().optional(),
+    meaning:
+      'URL of the broker that hosts may use directly, with the credentials of Anneal: `amqp[s]://user:password@host/vhost` or `nats://user:password@host`. Use a virtual host or an account that serves nothing else. Default: hosts use only HTTP.',
+    secret: true,
+  },
+  hostBrokerAdminUrl: {
+    env: 'ANNEAL_CONFIGURATION_HOST_BROKER_ADMIN_URL',
+    schema: z.string().optional(),
+    meaning:
+      'URL with which Anneal manages the users of that broker: the management API of RabbitMQ (`http[s]://user:password@host:15672`, a user with the tag `administrator`), or a user of the system account of NATS (`nats://user:password@host`).',
+    secret: true,
+  },
+  hostBrokerKey: {
+    env: 'ANNEAL_CONFIGURATION_HOST_BROKER_KEY',
+    schema: z.string().optional(),
+    meaning:
+      'With NATS: the seed (`SA…`) of the key that the server trusts as the issuer of its authorization callout. It signs the permissions of hosts.',
+    secret: true,
+  },
+  hostBrokerAddress: {
+    env: 'ANNEAL_CONFIGURATION_HOST_BROKER_ADDRESS',
+    schema: z
+      .string()
+      .refine((text) => !/\/\/[^/]*@/.test(text), 'must not contain a user or password')
+      .optional(),
+    meaning: 'URL at which hosts reach that broker, without a user. Default: the URL that Anneal uses.',
+  },
   runKeep: {
     env: 'ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS',
     schema: z.coerce.number().int().min(60).max(315_360_000).default(604_800),

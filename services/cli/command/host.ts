@@ -43,6 +43,12 @@ export function addHostCommands(program: Command, context: CliContext): void {
     ['last seen', shown.last_seen_at],
     ['requests', shown.requests_queue],
     ['responses', shown.responses_queue],
+    ...(shown.broker_access
+      ? ([
+          ['broker credentials', shown.broker_access.issued_at],
+          ['last seen over the broker', shown.broker_access.seen_at],
+        ] as const)
+      : []),
     ...(shown.unexpected_total ? [['unexpected answers', shown.unexpected_total] as const] : []),
     ...(shown.unexpected_answers ?? []).map(
       (answer) => [answer.alarm ? `ALARM ${answer.kind}` : answer.kind, unexpectedLine(answer)] as const,
@@ -86,6 +92,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
       ]);
     });
   addJoinCommands(host, context);
+  addCredentialsCommand(host, context);
   host
     .command('token <host>')
     .description('issue a new token to set up a host by hand; the old token stops working')
@@ -94,5 +101,29 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .action(async (name, { output: format }) => {
       const { host: shown, token } = await (await context.client()).hosts.renewToken({ host: name });
       output.one(format, { host: shown, token }, () => [...fields(shown), ['token', token]]);
+    });
+}
+
+/** `anneal host credentials`: a program on the host that uses RabbitMQ or NATS itself. */
+function addCredentialsCommand(host: Command, { client, output }: CliContext): void {
+  host
+    .command('credentials <host>')
+    .description('issue credentials with which a program on a host uses the broker directly; the old ones stop working')
+    .option('--revoke', 'revoke the credentials instead, and end their connections')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('host credentials web1 -o json', 'host credentials web1 --revoke'))
+    .action(async (name, { output: format, revoke }) => {
+      const { hosts } = await client();
+      if (revoke) {
+        const shown = await hosts.revokeBroker({ host: name });
+        output.one(format, shown, () => [
+          ['name', shown.name],
+          ['broker credentials', null],
+        ]);
+        return;
+      }
+      const { access } = await hosts.grantBroker({ host: name });
+      output.one(format, access, () => Object.entries(access));
+      output.note('The password is shown only now. `anneal host credentials --revoke` ends it.');
     });
 }

@@ -1,6 +1,7 @@
 /** Actions of the durable timers of this service. */
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
+import { endGrant } from '../broker/grant.ts';
 import { checkSilence } from '../hosts/host.ts';
 import type { HostMessageContext } from '../hosts/message.ts';
 import { firstMessage, isClaimed, sweepMessages } from '../queues/queue.ts';
@@ -30,6 +31,8 @@ export async function fire(context: DueContext, timer: Timer): Promise<void> {
       return expireRun(context, textOf(timer.data, 'run'));
     case 'silence':
       return checkSilence(context, textOf(timer.data, 'host'));
+    case 'revoke':
+      return endGrant(context, { host: textOf(timer.data, 'host'), issued: textOf(timer.data, 'issued') });
     case 'claim':
       return checkClaim(context, textOf(timer.data, 'host'));
     case sweepTimer:

@@ -16,6 +16,7 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
@@ -33,6 +34,8 @@ export interface HostContext {
   readonly queues: QueueContext;
   readonly timers: () => Timers;
   readonly contacts: Contacts;
+  /** The broker that hosts may use. Undefined without one. */
+  readonly door: () => HostDoor | undefined;
   readonly silentAfterMs: number;
   /** Start of this service. Silence counts from here at the earliest, because no host could reach a stopped service. */
   readonly startedAt: number;
@@ -47,6 +50,13 @@ const contactStepMs = 5_000;
 
 export const hostTokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 const silenceTimer = (id: string): string => `silence:${id}`;
+
+/** Arms the revocation of the broker credentials that a host has. Done before the document forgets them. */
+export async function armRevocation(context: HostContext, { id, broker }: HostDocument): Promise<void> {
+  if (!broker) return;
+  const data = { host: id, issued: broker.issued_at };
+  await context.timers().set([{ id: `revoke:${id}`, dueAt: context.queues.now(), data }]);
+}
 
 export async function createHost(
   context: HostContext,
@@ -116,10 +126,15 @@ export async function renewToken(
   host: HostDocument,
 ): Promise<{ host: HostDocument; token: string }> {
   const token = randomBytes(32).toString('base64url');
-  const { document: renewed } = await change(context.collections.hosts, host.id, (current) => ({
-    ...current,
-    ...withToken(context, token),
-  }));
+  await armRevocation(context, host);
+  const { document: renewed } = await change(
+    context.collections.hosts,
+    host.id,
+    ({ broker: _revoked, ...current }) => ({
+      ...current,
+      ...withToken(context, token),
+    }),
+  );
   if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted in the meantime.`);
   // Ends the waits of clients that hold the old token.
   await context.queues.wake(hostQueue(renewed, 'requests'));
@@ -249,6 +264,7 @@ export async function deleteHost(context: HostContext, id: string): Promise<Host
 /** Completes a deletion. A restart repeats it after a crash. */
 export async function forgetHost(context: HostContext, host: HostDocument): Promise<void> {
   await context.timers().cancel([silenceTimer(host.id)]);
+  await armRevocation(context, host);
   await removeQueue(context.queues, hostQueue(host, 'requests'));
   await removeQueue(context.queues, hostQueue(host, 'responses'));
   await context.service.bus.publish([
@@ -278,6 +294,12 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
     first_seen_at: host.first_seen_at,
     last_seen_at: context.contacts.lastOf(host),
     pending,
+    ...(host.broker && {
+      broker_access: {
+        issued_at: host.broker.issued_at,
+        seen_at: host.broker.seen_at === 0 ? null : new Date(host.broker.seen_at).toISOString(),
+      },
+    }),
     unexpected_answers: [...(host.unexpected ?? [])],
     unexpected_total: host.unexpected_total ?? 0,
     version: host.version,

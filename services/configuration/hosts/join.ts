@@ -14,7 +14,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
 import { findHost } from '../queues/names.ts';
-import { createHost, hostTokenHash, openHostToken, withToken, type HostContext } from './host.ts';
+import { armRevocation, createHost, hostTokenHash, openHostToken, withToken, type HostContext } from './host.ts';
 
 export interface JoinToken {
   readonly host: HostDocument;
@@ -59,7 +59,9 @@ export async function exchangeJoinToken(
   }
   const join_key_hash = hostTokenHash(key);
   const token = randomBytes(32).toString('base64url');
-  const { document, changed } = await change(context.collections.hosts, host.id, (current) =>
+  // The machine that had the broker credentials is the host no more (J3).
+  if (host.join_key_hash === undefined) await armRevocation(context, host);
+  const { document, changed } = await change(context.collections.hosts, host.id, ({ broker: _revoked, ...current }) =>
     current.join_hash === join_hash && current.join_key_hash === undefined
       ? { ...current, ...withToken(context, token), join_key_hash }
       : undefined,

@@ -33,7 +33,7 @@ import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideCon
 /** The same call, repeated, gets the same id. */
 const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
 
-type CallContext = HostMessageContext & SetAsideContext;
+export type CallContext = HostMessageContext & SetAsideContext;
 
 export function queueCallRoutes(context: CallContext): Route[] {
   const { service, queues, collections } = context;
@@ -125,7 +125,7 @@ export function queueCallRoutes(context: CallContext): Route[] {
       else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
-    answer(service, contract.queueClaim, ({ id, data }, { attempt }) => claim(context, { id, attempt, data })),
+    answer(service, contract.queueClaim, ({ id, data }, { attempt }) => takeAndClaim(context, { id, attempt, data })),
     answer(service, contract.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
       const held = await liveClaim(queues, queue, data.claim_id);
@@ -152,8 +152,11 @@ export function queueCallRoutes(context: CallContext): Route[] {
   ];
 }
 
-/** Takes the answers of a host first, if there are any, and then claims. */
-async function claim(
+/**
+ * Takes the answers of a host first, if there are any, and then claims. A repeat with the same id changes nothing.
+ * @throws AnnealError InvalidRequest for an invalid answer, Unauthorized for a host whose token is not current
+ */
+export async function takeAndClaim(
   context: CallContext,
   { id, attempt, data }: { id: string; attempt: number; data: contract.QueueClaim },
 ): Promise<contract.QueueClaimed> {

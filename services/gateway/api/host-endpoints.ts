@@ -1,5 +1,7 @@
 /** Hosts. */
 import {
+  hostBrokerGrant,
+  hostBrokerRevoke,
   hostJoin,
   hostList,
   hostRemove,
@@ -66,9 +68,33 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
         return ask('configuration', hostTokenRenew, { project, data: { project, host: params['host'] ?? '' } });
       },
     }),
+    ...brokerEndpoints({ ask }),
     ...joinEndpoints({ ask, gatewayUrl }),
   ];
 }
+
+const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Endpoint[] => [
+  endpoint({
+    method: 'POST',
+    path: '/hosts/{host}/credentials',
+    summary: 'Issue credentials with which a host uses the broker directly; the earlier ones stop working.',
+    answer: hostBrokerGrant.answer,
+    handle: ({ request, params }) => {
+      const project = projectOf(request);
+      return ask('configuration', hostBrokerGrant, { project, data: { project, host: params['host'] ?? '' } });
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/hosts/{host}/credentials',
+    summary: 'Revoke the credentials of a host for the broker; its connections end.',
+    answer: hostBrokerRevoke.answer,
+    handle: ({ request, params }) => {
+      const project = projectOf(request);
+      return ask('configuration', hostBrokerRevoke, { project, data: { project, host: params['host'] ?? '' } });
+    },
+  }),
+];
 
 const joinEndpoints = ({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] => [
   endpoint({
