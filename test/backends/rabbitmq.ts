@@ -25,12 +25,22 @@ export interface RabbitmqServer extends BackendServer {
   control(...words: string[]): Promise<void>;
   /** Host and port of TLS, when requested. */
   readonly secureHost?: string;
+  /** The management API with its administrator, when requested. */
+  readonly adminUrl?: string;
 }
 
-/** @param tls starts a program of this machine that also accepts client certificates as logins. */
-export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promise<RabbitmqServer | MissingBackend> {
+interface RabbitmqOptions {
+  /** Also accepts client certificates as logins. The server is then a program of this machine. */
+  readonly tls?: Certificates;
+  /** Serves the management API. The server is then a program of this machine. */
+  readonly management?: boolean;
+}
+
+/** A running server, or the reason why there is none. */
+export async function findRabbitmq(options: RabbitmqOptions = {}): Promise<RabbitmqServer | MissingBackend> {
+  const isSpecial = options.tls !== undefined || options.management === true;
   const configured = process.env['ANNEAL_TEST_AMQP_URL'];
-  if (tls === undefined && configured !== undefined && configured !== '') {
+  if (!isSpecial && configured !== undefined && configured !== '') {
     const never = (): Promise<void> =>
       Promise.reject(new Error('Tests must not kill this RabbitMQ: it is from the environment.'));
     return {
@@ -42,7 +52,7 @@ export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promis
       control: never,
     };
   }
-  const container = tls === undefined ? await inContainer() : undefined;
+  const container = isSpecial ? undefined : await inContainer();
   if (container) return container;
   const script = await findProgram('rabbitmq-server', [...scriptFolders, '/usr/sbin']);
   const epmd = await findProgram('epmd');
@@ -53,7 +63,7 @@ export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promis
         '(Debian: apt-get install rabbitmq-server).',
     };
   }
-  return startOwn(script, epmd, tls);
+  return startOwn(script, epmd, options);
 }
 
 async function inContainer(): Promise<RabbitmqServer | undefined> {
@@ -66,17 +76,24 @@ async function inContainer(): Promise<RabbitmqServer | undefined> {
   return container && { ...container, control: (...words) => container.run(['rabbitmqctl', ...words]) };
 }
 
-async function startOwn(script: string, epmd: string, tls: Certificates | undefined): Promise<RabbitmqServer> {
+async function startOwn(
+  script: string,
+  epmd: string,
+  { tls, management = false }: RabbitmqOptions,
+): Promise<RabbitmqServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-rabbitmq-'));
   const [port, distributionPort, epmdPort] = [await freeLocalPort(), await freeLocalPort(), await freeLocalPort()];
   const secureHost = tls && `127.0.0.1:${await freeLocalPort()}`;
-  await writeFile(join(folder, 'plugins'), tls ? '[rabbitmq_auth_mechanism_ssl].' : '[].');
+  const adminPort = management ? await freeLocalPort() : undefined;
+  const plugins = [...(tls ? ['rabbitmq_auth_mechanism_ssl'] : []), ...(management ? ['rabbitmq_management'] : [])];
+  await writeFile(join(folder, 'plugins'), `[${plugins.join(',')}].`);
   const configuration = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,
     // The disk may be nearly full of other data, and an alarm would only stop the tests.
     'disk_free_limit.absolute = 50MB',
     'log.console = false',
     ...(tls && secureHost !== undefined ? secureSettings(tls, secureHost) : []),
+    ...(adminPort === undefined ? [] : ['management.tcp.ip = 127.0.0.1', `management.tcp.port = ${adminPort}`]),
   ];
   await writeFile(join(folder, 'rabbitmq.conf'), configuration.map((line) => `${line}\n`).join(''));
   const env = {
@@ -151,6 +168,7 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
     stop,
     control,
     ...(secureHost !== undefined && { secureHost }),
+    ...(adminPort !== undefined && { adminUrl: `http://guest:guest@127.0.0.1:${adminPort}` }),
   };
 }
 

@@ -1,0 +1,157 @@
+/** For the tests of hosts on a broker: a configuration service with a real broker for hosts, and hosts that know only its library. */
+import { createRig, type Rig } from '@anneal/configuration/testing/running-service.ts';
+import {
+  hostBrokerGrant,
+  hostRequestSchema,
+  type HostBrokerAccess,
+  type HostRequest,
+} from '@anneal/contracts/configuration.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { connect as connectNats, nkeys, type NatsConnection } from '@nats-io/transport-node';
+import { connect as connectAmqp } from 'amqplib';
+import { findNats } from '../../backends/nats.ts';
+import { findRabbitmq, type RabbitmqServer } from '../../backends/rabbitmq.ts';
+import type { BackendServer, MissingBackend } from '../../backends/backend.ts';
+
+/** The virtual host for hosts on RabbitMQ. */
+export const hostsVhost = 'hosts';
+/** The password of each user that the configuration of NATS has. */
+export const natsPassword = 'correct-horse';
+
+/** A broker with the settings that let hosts use it. */
+export interface HostBroker {
+  readonly server: BackendServer;
+  readonly environment: Record<string, string>;
+}
+
+/** A host as a program that knows only the library of the broker. */
+export interface StrangeHost {
+  /** Every request so far, in the order of arrival, repeats too. */
+  readonly received: HostRequest[];
+  /** Sends a message to Anneal. Resolves when the broker has it, with the reply where the broker has replies. */
+  send(body: Json): Promise<JsonObject>;
+  /** Resolves when the connection ends. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One broker with its library. */
+export interface BrokerKind {
+  readonly name: string;
+  find(): Promise<HostBroker | MissingBackend>;
+  connect(access: HostBrokerAccess): Promise<StrangeHost>;
+}
+
+export const rabbitKind: BrokerKind = {
+  name: 'RabbitMQ',
+  async find() {
+    const server = await findRabbitmq({ management: true });
+    if ('missing' in server) return server;
+    await makeVhost(server);
+    return {
+      server,
+      environment: {
+        ANNEAL_CONFIGURATION_HOST_BROKER_URL: `${server.url}/${hostsVhost}`,
+        ANNEAL_CONFIGURATION_HOST_BROKER_ADMIN_URL: server.adminUrl ?? '',
+      },
+    };
+  },
+  async connect(access) {
+    const connection = await connectAmqp(withUser(access));
+    const ended = new Promise<void>((resolve) => void connection.once('close', () => resolve()));
+    connection.on('error', () => undefined);
+    const channel = await connection.createConfirmChannel();
+    channel.on('error', () => undefined);
+    const received: HostRequest[] = [];
+    await channel.consume(access.requests, (message) => {
+      if (!message) return;
+      received.push(hostRequestSchema.parse(JSON.parse(message.content.toString())));
+      channel.ack(message);
+    });
+    return {
+      received,
+      ended,
+      async send(body) {
+        channel.publish(access.responses, '', Buffer.from(JSON.stringify(body)), { persistent: true });
+        await channel.waitForConfirms();
+        return {};
+      },
+      close: () => connection.close(),
+    };
+  },
+};
+
+async function makeVhost(server: RabbitmqServer): Promise<void> {
+  await server.control('add_vhost', hostsVhost);
+  await server.control('set_permissions', '-p', hostsVhost, 'guest', '.*', '.*', '.*');
+}
+
+export const natsKind: BrokerKind = {
+  name: 'NATS',
+  async find() {
+    const key = nkeys.createAccount();
+    const server = await findNats({ config: natsConfig(key.getPublicKey()) });
+    if ('missing' in server) return server;
+    const as = (user: string): string => server.url.replace('//', `//${user}:${natsPassword}@`);
+    return {
+      server,
+      environment: {
+        ANNEAL_CONFIGURATION_HOST_BROKER_URL: as('anneal'),
+        ANNEAL_CONFIGURATION_HOST_BROKER_ADMIN_URL: as('system'),
+        ANNEAL_CONFIGURATION_HOST_BROKER_KEY: new TextDecoder().decode(key.getSeed()),
+      },
+    };
+  },
+  async connect(access) {
+    const connection = await connectNatsAs(access);
+    const received: HostRequest[] = [];
+    connection.subscribe(access.requests, {
+      callback: (_, message) => void received.push(hostRequestSchema.parse(message.json())),
+    });
+    await connection.flush();
+    return {
+      received,
+      ended: connection.closed().then(() => undefined),
+      send: async (body) =>
+        (await connection.request(access.responses, JSON.stringify(body), { timeout: 10_000 })).json(),
+      close: () => connection.close(),
+    };
+  },
+};
+
+/** The configuration that the task page gives to operators. */
+const natsConfig = (issuer: string): string => `
+accounts {
+  SYS: { users: [ { user: system, password: ${natsPassword} } ] }
+  HOSTS: { jetstream: enabled, users: [ { user: anneal, password: ${natsPassword} } ] }
+}
+system_account: SYS
+authorization {
+  auth_callout { issuer: ${issuer}, account: HOSTS, auth_users: [ anneal, system ] }
+}
+`;
+
+export const connectNatsAs = ({ url, user, password, inbox }: HostBrokerAccess): Promise<NatsConnection> =>
+  connectNats({ servers: url, user, pass: password, inboxPrefix: inbox ?? '', reconnect: false });
+
+/** The address with the credentials, as AMQP libraries want it. */
+export const withUser = ({ url, user, password }: HostBrokerAccess): string =>
+  url.replace('//', `//${encodeURIComponent(user)}:${encodeURIComponent(password)}@`);
+
+/** A configuration service on the embedded bus, whose hosts may use the broker. */
+export const createBrokerRig = ({ environment }: HostBroker): Promise<Rig> => createRig({ environment });
+
+/** Credentials of a host, as soon as the service has reached the broker. */
+export const grantTo = (rig: Rig, host: string): Promise<HostBrokerAccess> =>
+  eventually(
+    () =>
+      rig.ask(hostBrokerGrant, { host }).then(
+        ({ access }) => access,
+        (error: unknown) => {
+          if ((error as { code?: string }).code !== 'Unavailable') throw error;
+          return undefined;
+        },
+      ),
+    { what: 'credentials for the broker', within: 60_000 },
+  );
