@@ -14,7 +14,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { BusLog } from '../bus-log.ts';
 
 /** The facts that a program needs to use the broker as a host. */
-export interface HostAccess {
+export interface BrokerAccess {
   readonly broker: 'rabbitmq' | 'nats';
   /** The address of the broker for hosts, without credentials. */
   readonly url: string;
@@ -33,7 +33,7 @@ export interface HostDoor {
    * Gives a host its places and credentials with this password, instead of the earlier ones.
    * @throws AnnealError Unavailable when the broker or its management cannot be reached or refuses
    */
-  grant(host: string, password: string): Promise<HostAccess>;
+  grant(host: string, password: string): Promise<BrokerAccess>;
   /** Ends credentials, their connections and the places of a host. @throws AnnealError Unavailable */
   revoke(host: string): Promise<void>;
   /** Sends a message to a host. It expires after `ttlMs` where the broker stores it. @throws AnnealError Unavailable */

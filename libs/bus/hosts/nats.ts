@@ -11,7 +11,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { readNatsUrl, type NatsUrl } from '../nats/url.ts';
-import { doorAway, withoutUser, type HostAccess, type HostDoor, type HostDoorOptions } from './door.ts';
+import { doorAway, withoutUser, type BrokerAccess, type HostDoor, type HostDoorOptions } from './door.ts';
 import { CalloutSigner, readCallout } from './nats-callout.ts';
 import {
   brokerUserOf,
@@ -69,7 +69,7 @@ class NatsHostDoor implements HostDoor {
     void this.#connect();
   }
 
-  async grant(host: string): Promise<HostAccess> {
+  async grant(host: string): Promise<BrokerAccess> {
     const user = brokerUserOf(host);
     await this.#kick(host);
     const url = this.#options.address ?? withoutUser(this.#options.url);

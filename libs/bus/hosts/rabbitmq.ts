@@ -7,7 +7,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connectionReason, RabbitConnection, type ConnectionUser } from '../rabbitmq/connection.ts';
 import { parseUrl, type BrokerEndpoint } from '../rabbitmq/url.ts';
-import { doorAway, withoutUser, type HostAccess, type HostDoor, type HostDoorOptions } from './door.ts';
+import { doorAway, withoutUser, type BrokerAccess, type HostDoor, type HostDoorOptions } from './door.ts';
 import { RabbitAdmin } from './rabbitmq-admin.ts';
 import { brokerUserOf, hostOfExchange, rabbitAnswers, rabbitLimits, rabbitPlaces, rabbitRights } from './rights.ts';
 
@@ -46,7 +46,7 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
     void this.#connect();
   }
 
-  async grant(host: string, password: string): Promise<HostAccess> {
+  async grant(host: string, password: string): Promise<BrokerAccess> {
     const user = brokerUserOf(host);
     const places = rabbitPlaces(this.#endpoint.prefix, host);
     await this.#admin.removeUser(user);
@@ -155,23 +155,25 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
   }
 
   async #handle(channel: Channel, message: ConsumeMessage, lost: AbortSignal): Promise<void> {
-    const host = hostOfExchange(this.#endpoint.prefix, message.fields.exchange);
-    if (host === undefined) {
-      const { exchange } = message.fields;
-      this.#options.log.warn({ exchange }, 'message dropped: it did not come through the exchange of a host');
-    }
-    while (host !== undefined && !lost.aborted) {
+    const { exchange } = message.fields;
+    const host = hostOfExchange(this.#endpoint.prefix, exchange);
+    if (host !== undefined) await this.#taken(host, message, lost);
+    else this.#options.log.warn({ exchange }, 'message dropped: it did not come through the exchange of a host');
+    // Without an acknowledgement the broker delivers it to another process.
+    if (!lost.aborted && !this.#stopping.signal.aborted) channel.ack(message);
+  }
+
+  /** Resolves when the message was handled, or will be handled elsewhere. */
+  async #taken(host: string, { content }: ConsumeMessage, lost: AbortSignal): Promise<void> {
+    while (!lost.aborted && !this.#stopping.signal.aborted) {
       try {
-        await this.#options.take(host, message.content);
-        break;
+        await this.#options.take(host, content);
+        return;
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
         this.#options.log.warn({ err: error, host }, 'message of a host not handled; retrying in 1 s');
         await this.#pause(againMs);
-        if (this.#stopping.signal.aborted) return;
       }
     }
-    if (!lost.aborted) channel.ack(message);
   }
 
   /** Runs on a channel of its own, because a refusal closes the channel. */

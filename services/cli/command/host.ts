@@ -105,7 +105,8 @@ export function addHostCommands(program: Command, context: CliContext): void {
 }
 
 /** `anneal host credentials`: a program on the host that uses RabbitMQ or NATS itself. */
-function addCredentialsCommand(host: Command, { client, output }: CliContext): void {
+function addCredentialsCommand(host: Command, context: CliContext): void {
+  const { output } = context;
   host
     .command('credentials <host>')
     .description('issue credentials with which a program on a host uses the broker directly; the old ones stop working')
@@ -113,7 +114,7 @@ function addCredentialsCommand(host: Command, { client, output }: CliContext): v
     .addOption(formatOption())
     .addHelpText('after', exampleText('host credentials web1 -o json', 'host credentials web1 --revoke'))
     .action(async (name, { output: format, revoke }) => {
-      const { hosts } = await client();
+      const { hosts } = await context.client();
       if (revoke) {
         const shown = await hosts.revokeBroker({ host: name });
         output.one(format, shown, () => [

@@ -112,7 +112,7 @@ export class HostBridge {
     const body = bodyOf(bytes);
     const read = readHostMessage(body);
     const kind = read.ok ? read.message.kind : 'mistake';
-    if (kind === 'hello' || kind === 'progress') await handleMessage(context, host, body);
+    if (kind === 'hello' || kind === 'progress') await handleMessage(context, host, { body });
     if (read.ok && read.message.kind === 'progress') {
       await hearOf(context, host);
       await this.#keep(host, read.message.progress.id);
@@ -133,9 +133,9 @@ export class HostBridge {
   async #send(host: HostDocument, answer?: { body: Json; bytes: Uint8Array }): Promise<void> {
     const { context, door } = this.#options;
     const claimed = await takeAndClaim(context, {
-      // A message that is delivered again has the same id, so its answer is stored once.
+      // A message that is delivered again has the same id and counts as a repeat, so its answer is stored once.
       id: answer ? derivedId(`broker:${host.id}:${digestOf(answer.bytes)}`) : context.service.newId(),
-      attempt: 1,
+      attempt: answer ? 2 : 1,
       data: {
         project: host.project,
         queue: hostQueue(host, 'requests').name,

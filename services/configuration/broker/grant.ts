@@ -7,7 +7,7 @@
  * B3 A durable timer repeats a revocation until the broker has taken it.
  */
 import { randomBytes } from 'node:crypto';
-import type { HostAccess, HostDoor } from '@anneal/bus/hosts/door.ts';
+import type { BrokerAccess, HostDoor } from '@anneal/bus/hosts/door.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
@@ -30,7 +30,7 @@ function requireDoor({ door }: HostContext): HostDoor {
 export async function grantBroker(
   context: HostContext,
   host: HostDocument,
-): Promise<{ host: HostDocument; access: HostAccess & { password: string } }> {
+): Promise<{ host: HostDocument; access: BrokerAccess & { password: string } }> {
   const door = requireDoor(context);
   const password = randomBytes(24).toString('base64url');
   const broker = { hash: hostTokenHash(password), issued_at: context.service.now().toISOString(), seen_at: 0 };

@@ -2,7 +2,7 @@
 import { openHostDoor, type HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import type { HostContext } from '../hosts/host.ts';
-import { configurationSettings } from '../settings.ts';
+import type { configurationSettings } from '../settings.ts';
 import type { HostBridge } from './bridge.ts';
 import { isGranted } from './grant.ts';
 

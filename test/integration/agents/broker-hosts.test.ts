@@ -13,16 +13,15 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createBrokerRig, grantTo, natsKind, rabbitKind, type StrangeHost } from './broker-world.ts';
+import { createBrokerRig, findHostBroker, grantTo, natsKind, rabbitKind, type StrangeHost } from './broker-world.ts';
 
 const typeName = 'OS::Heat::OrderedConfig';
 const hello = { hello: true, facts: { rack: 'a' } };
 
 for (const kind of [rabbitKind, natsKind]) {
-  const found = await kind.find();
-  if ('missing' in found) process.stderr.write(`Skipped: hosts on ${kind.name}. ${found.missing}\n`);
-  describe.skipIf('missing' in found)(`a host on ${kind.name}`, () => {
-    if ('missing' in found) return;
+  const found = await findHostBroker(kind);
+  describe.skipIf(found === undefined)(`a host on ${kind.name}`, () => {
+    if (!found) return;
     let rig: Rig;
     beforeAll(async () => {
       rig = await createBrokerRig(found);

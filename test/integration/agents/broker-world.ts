@@ -120,6 +120,18 @@ export const natsKind: BrokerKind = {
   },
 };
 
+/**
+ * The broker, or undefined with the reason on standard error; in CI it must be there.
+ * @param missing why the tests cannot run with any broker
+ */
+export async function findHostBroker(kind: BrokerKind, missing?: string): Promise<HostBroker | undefined> {
+  const found = missing === undefined ? await kind.find() : { missing };
+  if (!('missing' in found)) return found;
+  if (process.env['CI'] === 'true') throw new Error(found.missing);
+  process.stderr.write(`Skipped: hosts on ${kind.name}. ${found.missing}\n`);
+  return undefined;
+}
+
 /** The configuration that the task page gives to operators. */
 const natsConfig = (issuer: string): string => `
 accounts {

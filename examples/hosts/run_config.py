@@ -1,0 +1,71 @@
+"""Runs the requests of Anneal on this machine, each at most once.
+
+The journal is a folder. `ID.started` exists from before the start of a request, `ID.json` holds its answer. So a program that dies and
+starts again repeats the answer of a request that has ended, and does not run one again that it may have started.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+# The server keeps the end of longer streams, and refuses messages above 256 KiB.
+STREAM_LIMIT = 64 * 1024
+
+
+class Journal:
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def answer(self, request):
+        """Runs the request unless the journal knows it, and returns its answer."""
+        # The id is a UUID, which is safe as the name of a file.
+        done = self.folder / f"{request['id']}.json"
+        started = self.folder / f"{request['id']}.started"
+        if done.exists():
+            return json.loads(done.read_text())
+        if started.exists():
+            answer = failed("interrupted: the program of the host ended while the config ran")
+        else:
+            started.touch()
+            answer = run(request)
+        answer["id"] = request["id"]
+        whole = done.with_suffix(".new")
+        whole.write_text(json.dumps(answer))
+        whole.rename(done)
+        return answer
+
+
+def failed(error, status=1):
+    return {"status_code": status, "error": error, "outputs": {}}
+
+
+def run(request):
+    """Runs a config of the group `script`, as the agents of Anneal do."""
+    if request["group"] not in ("script", "Heat::Ungrouped"):
+        return failed(f"this host runs scripts only, not {request['group']}")
+    with tempfile.TemporaryDirectory() as work:
+        script = Path(work, "config")
+        script.write_text(request["config"])
+        script.chmod(0o700)
+        environment = dict(os.environ, heat_outputs_path=f"{work}/output")
+        for given in request["inputs"]:
+            value = given["value"]
+            environment[given["name"]] = value if isinstance(value, str) else json.dumps(value)
+        command = [str(script)] if request["config"].startswith("#!") else ["/bin/sh", str(script)]
+        try:
+            ended = subprocess.run(
+                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=request.get("timeout")
+            )
+        except subprocess.TimeoutExpired:
+            return failed(f"it ran longer than its limit of {request['timeout']} s", status=124)
+        except OSError as error:
+            return failed(f"cannot start it: {error}")
+        outputs = {path.name.removeprefix("output."): path.read_text() for path in Path(work).glob("output.*")}
+        return {"status_code": ended.returncode, "stdout": tail(ended.stdout), "stderr": tail(ended.stderr), "outputs": outputs}
+
+
+def tail(stream):
+    return stream[-STREAM_LIMIT:].decode(errors="replace")
