@@ -15,6 +15,7 @@ it(`kill -9 of the server while hosts hold batches loses no config, and runs non
   await survivesWithBatches({
     server,
     name: 'batch',
+    kills: 5,
     random: randomOf(seed),
     async harm() {
       await server.kill();

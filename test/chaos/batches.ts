@@ -12,7 +12,6 @@ import { ownEnvironment, repository, withClientRetries, type Watched } from '../
 import { faultsOfTrace } from '../e2e/templates.ts';
 
 const shape = { hosts: 3, configsPerHost: 30 };
-const kills = 5;
 const workSeconds = 0.15;
 const limitSeconds = 600;
 
@@ -36,9 +35,11 @@ export async function survivesWithBatches(options: {
   /** Names the hosts, so that several tests can use one server. */
   name: string;
   harm: (round: number) => Promise<void>;
+  /** The most times that it is harmed. */
+  kills: number;
   random: () => number;
 }): Promise<void> {
-  const { server, name, harm, random } = options;
+  const { server, name, harm, kills, random } = options;
   const seeds = await joinHosts(server, name);
   const batches = { server, name, seeds, trace: join(server.data, `trace-${name}`) };
   const deployments = await queueConfigs(batches);
