@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Document, Store } from '../port.ts';
+import { Reclaimer } from './reclaim.ts';
 import { openSqliteStore } from './store.ts';
 
 interface Thing extends Document {
@@ -58,4 +59,31 @@ it('a store file of an older version shrinks after its next opening', async () =
   const collection = await (store as Store).collection<Thing>(things);
   await collection.bulk(ids.map((id) => ({ kind: 'remove' as const, id })));
   await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+});
+
+it('V1: returns few pages between two checkpoints, so that no checkpoint waits long for the disk', async () => {
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; CREATE TABLE filler (text TEXT)');
+  const insert = db.prepare('INSERT INTO filler VALUES (?)');
+  for (let index = 0; index < 12; index += 1) insert.run(text);
+  db.exec('DELETE FROM filler; PRAGMA wal_checkpoint(TRUNCATE)');
+  const between: number[] = [];
+  let pages = 0;
+  const exec = db.exec.bind(db);
+  db.exec = (sql) => {
+    pages += Number(/incremental_vacuum\((\d+)\)/.exec(sql)?.[1] ?? 0);
+    if (sql.includes('wal_checkpoint')) {
+      between.push(pages);
+      pages = 0;
+    }
+    exec(sql);
+  };
+  const reclaimer = new Reclaimer(db, { patienceMs: 100 });
+  reclaimer.look();
+  const free = () => Number(db.prepare('PRAGMA freelist_count').get()?.['freelist_count']);
+  await eventually(() => free() <= 256 || undefined, { what: 'few free pages', last: free, within: 30_000 });
+  reclaimer.stop();
+  db.close();
+  expect(between.length).toBeGreaterThan(4);
+  expect(Math.max(...between)).toBeLessThanOrEqual(256);
 });

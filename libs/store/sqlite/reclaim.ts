@@ -1,7 +1,8 @@
 /**
  * Returns the pages of deleted data to the file system, in small steps between other work.
  *
- * V1 A step moves at most a few hundred pages, so that other work waits for some milliseconds at most.
+ * V1 A step moves at most 64 pages, and a checkpoint copies about 256, so that other work waits for some milliseconds
+ *    at most.
  * V2 Steps never wait for a lock: while another process writes, the next look comes later.
  * V3 A few free pages stay in the file, because the next writes need them.
  */
@@ -10,9 +11,12 @@ import type { DatabaseSync } from 'node:sqlite';
 /** In pages of 4 KiB. With fewer free pages, none is returned. */
 const worthwhilePages = 1024;
 const keptPages = 256;
-const pagesAStep = 128;
-/** A step moves pages into the log of writes; only a checkpoint makes the file shorter. */
-const stepsToCheckpoint = 16;
+const pagesAStep = 64;
+/**
+ * A step moves pages into the log of writes; only a checkpoint makes the file shorter. It waits for the disk: with 2048
+ * pages in the log, it takes 50 to 100 ms.
+ */
+const stepsToCheckpoint = 4;
 const pauseMs = 10;
 const lookMs = 1000;
 /** How much of an older file is copied when it is opened, in pages. The copy takes a second or two. */
