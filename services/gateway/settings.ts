@@ -107,7 +107,7 @@ export const gatewaySettings = defineSettings({
     env: 'ANNEAL_GATEWAY_AGENTS',
     schema: z.string().min(1).optional(),
     meaning:
-      'Folder with the agents that are one file each (`anneal-agent-linux-amd64`, `-arm64`, `SHA256SUMS`). Default: the folder that `npm run build:agent` fills.',
+      'Folder with the agents that are one file each (`anneal-agent-linux-amd64`, `-arm64`, `*.sources`, `SHA256SUMS`). Default: the folder that `npm run build:agent` fills.',
   },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -46,7 +46,8 @@ export const runtimes = {
 
 /**
  * Builds the agent for a kind of machine. An interrupted build leaves no incomplete file.
- * @returns the file `anneal-agent-linux-MACHINE` in the folder, and its size in bytes.
+ * @returns the file `anneal-agent-linux-MACHINE` in the folder, and its size in bytes. `FILE.sources` beside it lists the
+ *   checksums of what it was made from, so that the gateway can refuse an agent of another version.
  * @throws when npm cannot fetch Node's program for another kind of machine, or when its checksum differs.
  */
 export async function buildExecutable({
@@ -63,13 +64,17 @@ export async function buildExecutable({
     await chmod(program, 0o755);
     // In a process of its own, because it prints harmless warnings about the sections of Node's program.
     const postject = fileURLToPath(new URL('cli.js', import.meta.resolve('postject')));
-    const section = ['NODE_SEA_BLOB', await bundledAgent(work), '--sentinel-fuse', fuse];
+    const { blob, modules } = await bundledAgent(work);
+    const section = ['NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse];
     await run(process.execPath, [postject, program, ...section]);
     const file = join(folder, `anneal-agent-linux-${machine}`);
     await mkdir(folder, { recursive: true });
     // The folder may be on another file system, where a rename would fail.
     await copyFile(program, `${file}.new`);
+    // In this order an interruption leaves an agent that is refused, and not one that looks newer than it is.
+    await rm(`${file}.sources`, { force: true });
     await rename(`${file}.new`, file);
+    await writeFile(`${file}.sources`, await sourcesText(modules));
     return { file, bytes: (await stat(file)).size };
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -92,6 +97,22 @@ export async function writeChecksums(folder: string): Promise<string> {
   return file;
 }
 
+const repository = join(import.meta.dirname, '../../..');
+
+/** The checksums of our own sources among the modules, and of this file, which names the version of Node. */
+async function sourcesText(modules: readonly string[]): Promise<string> {
+  const own = [...modules, import.meta.filename].filter(
+    (path) => path.startsWith(`${repository}/`) && !path.includes('/node_modules/'),
+  );
+  const lines = own.toSorted().map(async (path) => {
+    const digest = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
+    return `${digest}  ${relative(repository, path)}\n`;
+  });
+  return (await Promise.all(lines)).join('');
+}
+
 /** Node's program: the one that runs this, when it is the right one, else from the npm registry. */
 async function nodeFor(machine: MachineKind, work: string): Promise<string> {
   if (thisMachine() === machine && process.versions.node === runtimes.version) return process.execPath;
@@ -110,7 +131,7 @@ async function nodeFor(machine: MachineKind, work: string): Promise<string> {
 }
 
 /** A file with the agent and everything that it imports, in the form that Node's program reads from its section. */
-async function bundledAgent(work: string): Promise<string> {
+async function bundledAgent(work: string): Promise<{ blob: string; modules: string[] }> {
   const main = join(work, 'agent.cjs');
   const bundle = await rolldown({
     input: join(import.meta.dirname, '../main.ts'),
@@ -118,7 +139,7 @@ async function bundledAgent(work: string): Promise<string> {
     external: [/^node:/],
     logLevel: 'warn',
   });
-  await bundle.write({ file: main, format: 'cjs', minify: true, codeSplitting: false });
+  const written = await bundle.write({ file: main, format: 'cjs', minify: true, codeSplitting: false });
   await bundle.close();
   const output = join(work, 'agent.blob');
   const config = join(work, 'config.json');
@@ -137,5 +158,5 @@ async function bundledAgent(work: string): Promise<string> {
     }),
   );
   await run(process.execPath, ['--experimental-sea-config', config]);
-  return output;
+  return { blob: output, modules: written.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : [])) };
 }

@@ -1,5 +1,6 @@
 /** Serves the agents that are one file each. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { default as fastify, type FastifyInstance } from 'fastify';
@@ -18,9 +19,19 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const source = 'services/agent/main.ts';
+const digestOf = (path: string): string =>
+  createHash('sha256')
+    .update(readFileSync(join(import.meta.dirname, '../../..', path)))
+    .digest('hex');
+/** The list of sources that the build writes beside the agent. */
+const builtFrom = (...lines: string[]): void =>
+  writeFileSync(join(folder, 'anneal-agent-linux-arm64.sources'), lines.map((line) => `${line}\n`).join(''));
+
 it('serves an agent in full with its line of the checksums', async () => {
   writeFileSync(join(folder, 'anneal-agent-linux-arm64'), 'a program');
   writeFileSync(join(folder, 'SHA256SUMS'), '00  anneal-agent-linux-amd64\n11  anneal-agent-linux-arm64\n');
+  builtFrom(`${digestOf(source)}  ${source}`);
   const program = await server.inject('/linux-arm64');
   expect(program).toMatchObject({ statusCode: 200, body: 'a program' });
   expect(program.headers).toMatchObject({ 'content-length': '9', 'content-type': 'application/octet-stream' });
@@ -33,5 +44,21 @@ it('says how to build an agent that is not in the folder', async () => {
     const answer = await server.inject(path);
     expect(answer.json()).toMatchObject({ message: expect.stringContaining('npm run build:agent') });
     expect(answer.json()).toMatchObject({ message: expect.stringContaining(folder) });
+  }
+});
+
+it.each<[string, () => void]>([
+  ['a source differs', () => builtFrom(`${digestOf('package.json')}  ${source}`)],
+  ['a source is gone', () => builtFrom(`${digestOf(source)}  services/agent/older.ts`)],
+  ['the list of its sources is missing', () => undefined],
+])('refuses an agent that another version built: %s', async (_what, build) => {
+  writeFileSync(join(folder, 'anneal-agent-linux-arm64'), 'a program');
+  writeFileSync(join(folder, 'SHA256SUMS'), '11  anneal-agent-linux-arm64\n');
+  build();
+  for (const path of ['/linux-arm64', '/linux-arm64.sha256']) {
+    const answer = await server.inject(path);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.body).not.toContain('a program');
+    expect(answer.json()).toMatchObject({ message: expect.stringContaining('npm run build:agent again') as string });
   }
 });
