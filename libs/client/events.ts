@@ -1,6 +1,8 @@
 /** The event log, and the subscriptions to it. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
+  attemptSchema,
   deliveryViewSchema,
   eventGapSchema,
   subscriptionViewSchema,
@@ -43,6 +45,8 @@ export interface SubscriptionCalls {
     url: string;
     types: readonly string[];
     subjectPrefix?: string | undefined;
+    /** In the dialects of the CloudEvents Subscriptions API; an event must pass all. */
+    filters?: readonly JsonObject[] | undefined;
     /** The most events of one request. Above 1, the body is an array. Default 1. */
     batchSize?: number | undefined;
     secret?: string | undefined;
@@ -51,6 +55,20 @@ export interface SubscriptionCalls {
   list(): Promise<SubscriptionView[]>;
   show(parameters: { id: string }): Promise<SubscriptionView>;
   delete(parameters: { id: string }): Promise<void>;
+  /** Events wait in the log until the subscription is resumed. */
+  pause(parameters: { id: string }): Promise<SubscriptionView>;
+  /** Also enables a disabled subscription. */
+  resume(parameters: { id: string }): Promise<SubscriptionView>;
+  /** Attempts all that waits for the listener now. */
+  retry(parameters: { id: string }): Promise<SubscriptionView>;
+  /** Replaces the secret; the previous one signs too for `keepSeconds` (default one day). */
+  rotateSecret(parameters: {
+    id: string;
+    secret?: string | undefined;
+    keepSeconds?: number | undefined;
+  }): Promise<{ subscription: SubscriptionView; secret: string }>;
+  /** The latest requests to the listener, the newest first. */
+  attempts(parameters: { id: string; limit?: number | undefined }): Promise<z.infer<typeof attemptSchema>[]>;
   deliveries(parameters: { id: string }): Promise<DeliveryView[]>;
   replay(parameters: { id: string; delivery: string }): Promise<DeliveryView>;
 }
@@ -94,8 +112,13 @@ export function eventsOf(connection: GatewayConnection): Events {
 /** The calls for subscriptions. Each throws the gateway's AnnealError. */
 export function subscriptionsOf(connection: GatewayConnection): SubscriptionCalls {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
+  const act = async (id: string, verb: 'pause' | 'resume' | 'retry'): Promise<SubscriptionView> => {
+    const what = `${verb} the subscription ${id}`;
+    const body = await connection.json({ service, path: `${pathOf(id)}/${verb}`, method: 'POST', what });
+    return read(subscriptionViewSchema, body, what);
+  };
   return {
-    async create({ name, url, types, subjectPrefix, batchSize, secret, after }) {
+    async create({ name, url, types, subjectPrefix, filters, batchSize, secret, after }) {
       const what = `create a subscription for ${url}`;
       const body = await connection.json({
         service,
@@ -106,6 +129,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
           url,
           types,
           ...(subjectPrefix !== undefined && { subject_prefix: subjectPrefix }),
+          ...(filters && { filters }),
           ...(batchSize !== undefined && { batch_size: batchSize }),
           ...(secret !== undefined && { secret }),
           ...(after !== undefined && { after }),
@@ -126,6 +150,29 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
     },
     async delete({ id }) {
       await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `delete the subscription ${id}` });
+    },
+    pause: ({ id }) => act(id, 'pause'),
+    resume: ({ id }) => act(id, 'resume'),
+    retry: ({ id }) => act(id, 'retry'),
+    async rotateSecret({ id, secret, keepSeconds }) {
+      const what = `rotate the secret of ${id}`;
+      const body = {
+        ...(secret !== undefined && { secret }),
+        ...(keepSeconds !== undefined && { keep_seconds: keepSeconds }),
+      };
+      const answer = await connection.json({
+        service,
+        path: `${pathOf(id)}/rotate-secret`,
+        method: 'POST',
+        body,
+        what,
+      });
+      return read(z.object({ subscription: subscriptionViewSchema, secret: z.string() }), answer, what);
+    },
+    async attempts({ id, limit }) {
+      const what = `list the attempts of ${id}`;
+      const body = await connection.json({ service, path: `${pathOf(id)}/attempts`, query: { limit }, what });
+      return readList({ attempts: attemptSchema }, body, what);
     },
     async deliveries({ id }) {
       const what = `list the deliveries of ${id}`;

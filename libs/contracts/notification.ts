@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { call } from './define.ts';
 import { envelopeSchema } from './envelope.ts';
 import { failureSchema } from './errors.ts';
-import { secretText } from './json.ts';
+import { jsonObject, secretText } from './json.ts';
 
 /** Events that the log removed before a subscription could deliver them. */
 export const droppedSchema = z.object({
@@ -22,12 +22,15 @@ export const subscriptionViewSchema = z.object({
     .array(z.string())
     .meta({ description: 'Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`.' }),
   subject_prefix: z.string().meta({ description: 'Only events whose subject starts with this.' }),
-  status: z.enum(['active', 'disabled']),
+  status: z.enum(['active', 'paused', 'disabled']),
   created_at: z.iso.datetime(),
   last_success_at: z.iso.datetime().nullable(),
   last_failure_at: z.iso.datetime().nullable(),
   last_error: z.string().nullable(),
   reason: z.string().nullable().optional().meta({ description: 'Why it is disabled.' }),
+  filters: z.array(jsonObject).optional().meta({
+    description: 'Filters in the dialects of the CloudEvents Subscriptions API; an event must pass all.',
+  }),
   batch_size: z.number().int().optional().meta({
     description:
       'The most events of one request. Above 1, the body is a JSON array: application/cloudevents-batch+json.',
@@ -62,6 +65,9 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
     batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),
+    filters: z.array(jsonObject).max(100).optional().meta({
+      description: 'In the dialects exact, prefix, suffix, all, any and not; an event must pass all.',
+    }),
     secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
     after: z
       .string()
@@ -83,6 +89,32 @@ export const subscriptionShow = call('subscription.show', 'Read a subscription.'
 export const subscriptionDelete = call('subscription.delete', 'Delete a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: z.object({}),
+});
+
+export const subscriptionAct = call(
+  'subscription.act',
+  'Pause or resume a subscription, or attempt all that waits for its listener now.',
+  {
+    question: z.object({ project: z.string(), id: z.string(), verb: z.enum(['pause', 'resume', 'retry']) }),
+    answer: subscriptionViewSchema,
+  },
+);
+export const subscriptionRotate = call('subscription.rotate', 'Replace the secret of a subscription.', {
+  question: z.object({
+    project: z.string(),
+    id: z.string(),
+    secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
+    keep_seconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(86_400)
+      .meta({ description: 'So long the previous secret signs too.' }),
+  }),
+  answer: z
+    .object({ subscription: subscriptionViewSchema, secret: z.string() })
+    .meta({ description: 'The secret is shown here and never again.' }),
 });
 
 export const attemptSchema = z.object({
@@ -110,6 +142,11 @@ export const deliveryViewSchema = z.object({
   failure: failureSchema.nullable(),
 });
 export type DeliveryView = z.infer<typeof deliveryViewSchema>;
+
+export const attemptList = call('subscription.attempts', 'List the latest requests to a listener.', {
+  question: z.object({ project: z.string(), id: z.string(), limit: z.number().int().min(1).max(1000) }),
+  answer: z.object({ attempts: z.array(attemptSchema) }),
+});
 
 export const deliveryList = call('delivery.list', 'List the latest deliveries of a subscription.', {
   question: z.object({ project: z.string(), subscription: z.string() }),

@@ -11,6 +11,8 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { EventGap } from '@anneal/contracts/notification.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { parseFilters, type EventPredicate } from './event-filter.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
@@ -23,6 +25,8 @@ export interface EventDocument extends Document {
 export interface Filter {
   readonly types: readonly string[];
   readonly subject_prefix: string;
+  /** In the dialects of the CloudEvents Subscriptions API; an event must pass all. Absent: none. */
+  readonly filters?: readonly Json[] | undefined;
 }
 
 /** Where to begin reading. */
@@ -46,9 +50,10 @@ const trimEvery = 500;
 const readAtOnce = 500;
 const mostAttempts = 20;
 
-export function filterOf({ types, subject_prefix: prefix }: Filter): (event: Envelope) => boolean {
+export function filterOf({ types, subject_prefix: prefix, filters = [] }: Filter): EventPredicate {
   const matches = matcherOf(types);
-  return ({ type, subject = '' }) => matches(type) && subject.startsWith(prefix);
+  const passes = parseFilters(filters);
+  return (event) => matches(event.type) && (event.subject ?? '').startsWith(prefix) && passes(event);
 }
 
 export class EventLog {

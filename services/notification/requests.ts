@@ -2,14 +2,18 @@
 import { answer, route } from '@anneal/bus/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
+  attemptList,
   deliveryList,
   deliveryReplay,
   eventLog,
+  subscriptionAct,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionRotate,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
+import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
@@ -18,8 +22,17 @@ import { checkUrl } from './delivery/address.ts';
 import { latestAttempts, removeAttempts } from './delivery/attempt-log.ts';
 import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
+import { checkPatterns } from './event-filter.ts';
+import { storedTypes } from './event-types.ts';
 import type { notificationSettings } from './settings.ts';
-import { createSubscription, enabled, viewOf, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import {
+  createSubscription,
+  enabled,
+  secretFrom,
+  viewOf,
+  type SubscriptionDocument,
+  type Subscriptions,
+} from './subscriptions.ts';
 
 const latestShown = 100;
 const mostCounted = 1000;
@@ -49,6 +62,9 @@ export class SubscriptionRequests {
       answer(context, subscriptionList, ({ data }) => this.#list(data)),
       answer(context, subscriptionShow, async ({ data }) => this.#view(await this.#find(data.project, data.id))),
       answer(context, subscriptionDelete, ({ data }) => this.#remove(data)),
+      answer(context, subscriptionAct, ({ data }) => this.#act(data)),
+      answer(context, subscriptionRotate, ({ data }) => this.#rotate(data)),
+      answer(context, attemptList, ({ data }) => this.#attempts(data)),
       answer(context, deliveryList, ({ data }) => this.#deliveries(data)),
       answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
       answer(context, eventLog, ({ data }) => this.#events(data)),
@@ -97,6 +113,50 @@ export class SubscriptionRequests {
     await removeAttempts(dispatch.attempts, id);
     await subscriptions.remove(id);
     return {};
+  }
+
+  /** Pauses, resumes, or attempts all that waits now. A repeat changes nothing more. */
+  async #act({ project, id, verb }: Question<typeof subscriptionAct>): Promise<AnswerOf<typeof subscriptionAct>> {
+    const { dispatch, subscriptions } = this.#options;
+    const found = await this.#find(project, id);
+    if (verb === 'retry' && found.status !== 'active') {
+      throw new AnnealError(
+        'Conflict',
+        `Cannot retry the deliveries of subscription ${id}: it is ${found.status}. Resume it.`,
+      );
+    }
+    const { document = found } = await change(subscriptions, found, (current) => {
+      if (verb === 'pause') return current.status === 'active' ? { ...current, status: 'paused' as const } : undefined;
+      if (verb === 'resume') return current.status === 'active' ? undefined : enabled(current);
+      return { ...current, retry_requested: true };
+    });
+    await dispatch.wake([document]);
+    return this.#view(document);
+  }
+
+  /** Replaces the secret. Requests have a signature with each of the two until the previous one expires. */
+  async #rotate({
+    project,
+    id,
+    secret: given,
+    keep_seconds: keepSeconds,
+  }: Question<typeof subscriptionRotate>): Promise<AnswerOf<typeof subscriptionRotate>> {
+    const { context, dispatch, subscriptions } = this.#options;
+    const found = await this.#find(project, id);
+    const secret = secretFrom(given === undefined ? undefined : openText(context.secrets, given));
+    const until = context.now().getTime() + keepSeconds * 1000;
+    const { document = found } = await change(subscriptions, found, (current) => ({
+      ...current,
+      secret: context.secrets.seal(secret),
+      previous_secret: { secret: current.secret, until },
+    }));
+    await dispatch.wake([document]);
+    return { subscription: await this.#view(document), secret };
+  }
+
+  async #attempts({ project, id, limit }: Question<typeof attemptList>): Promise<AnswerOf<typeof attemptList>> {
+    await this.#find(project, id);
+    return { attempts: await latestAttempts(this.#options.dispatch.attempts, id, limit) };
   }
 
   async #deliveries({ project, subscription }: Question<typeof deliveryList>): Promise<AnswerOf<typeof deliveryList>> {
@@ -153,6 +213,7 @@ export class SubscriptionRequests {
     limit,
   }: Question<typeof eventLog>): Promise<AnswerOf<typeof eventLog>> {
     const { events } = this.#options.dispatch;
+    checkPatterns(types, storedTypes());
     const filter = { types, subject_prefix };
     if (after === undefined) {
       const newest = await events.newest({ project, filter, limit });

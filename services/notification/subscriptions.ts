@@ -1,6 +1,5 @@
 /** Subscriptions: the listener, the wanted events and the position in the log. */
 import { randomBytes } from 'node:crypto';
-import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Outage } from './delivery/outage.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -8,7 +7,9 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Dropped, SubscriptionView } from '@anneal/contracts/notification.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
+import { checkPatterns } from './event-filter.ts';
 import { filterOf } from './event-log.ts';
+import { storedTypes } from './event-types.ts';
 
 export interface DroppedRun extends Dropped {
   /** Number in the log of the last dropped event. */
@@ -31,9 +32,14 @@ export interface SubscriptionDocument extends Document {
   readonly url: string;
   readonly types: string[];
   readonly subject_prefix: string;
+  readonly filters?: readonly Json[];
   /** Sealed. */
   readonly secret: JsonObject;
-  readonly status: 'active' | 'disabled';
+  /** The secret before a rotation. It signs too until that time, in milliseconds since the epoch. */
+  readonly previous_secret?: { readonly secret: JsonObject; readonly until: number } | null;
+  readonly status: SubscriptionView['status'];
+  /** True until the next run of the courier, which attempts all deliveries whatever their times. */
+  readonly retry_requested?: boolean;
   /** Why it is disabled. */
   readonly reason?: string | null;
   /** True until the event about the change of the status is published. */
@@ -87,6 +93,7 @@ export async function createSubscription(parameters: {
     types: string[];
     subject_prefix: string;
     batch_size?: number | undefined;
+    filters?: readonly Json[] | undefined;
     secret?: Json | undefined;
   };
   cursor: number;
@@ -95,19 +102,21 @@ export async function createSubscription(parameters: {
 }): Promise<{ document: SubscriptionDocument; secret: string }> {
   const { subscriptions, secrets, wanted, cursor, most, now } = parameters;
   // Refuse an invalid pattern before storing anything.
-  matcherOf(wanted.types);
+  filterOf(wanted);
+  checkPatterns(wanted.types, storedTypes());
   if ((await subscriptions.count({ project: wanted.project })) >= most) {
     throw new AnnealError(
       'QuotaExceeded',
       `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
-  const { batch_size: batchSize, ...rest } = wanted;
+  const { batch_size: batchSize, filters, ...rest } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
       ...rest,
       ...(batchSize !== undefined && { batch_size: batchSize }),
+      ...(filters && filters.length > 0 && { filters }),
       secret: secrets.seal(secret),
       status: 'active',
       cursor,
@@ -142,6 +151,7 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
     last_error: document.last_error,
     reason: document.reason ?? null,
     batch_size: document.batch_size ?? 1,
+    filters: [...(document.filters ?? [])] as JsonObject[],
     next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
     backlog,
     dropped: drops?.total ?? null,
@@ -155,6 +165,7 @@ export const enabled = (subscription: SubscriptionDocument): SubscriptionDocumen
   reason: null,
   outage: null,
   unannounced: false,
+  retry_requested: true,
 });
 
 /** Whether a subscription wants an event: of its project, and within its filter. */

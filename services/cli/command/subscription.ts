@@ -1,10 +1,12 @@
 /** `anneal subscription …` */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { SubscriptionView } from '@anneal/contracts/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
+import { collect, exampleText, formatOption, positiveInteger, wholeNumber } from './options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
@@ -14,6 +16,9 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
   addSubscriptionShow(noun, context);
   addSubscriptionDelete(noun, context);
   addSubscriptionDeliveries(noun, context);
+  addSubscriptionVerbs(noun, context);
+  addSubscriptionRotate(noun, context);
+  addSubscriptionLog(noun, context);
 }
 
 function addSubscriptionCreate(noun: Command, context: CliContext): void {
@@ -24,12 +29,18 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
     .option('--name <name>', 'name of the subscription', '')
     .option('--type <pattern>', 'only events of this type; may be repeated (default: all)', collect, [])
     .option('--subject-prefix <text>', 'only events whose subject has this prefix')
+    .option(
+      '--filter <json>',
+      'only events that pass this CloudEvents filter, e.g. {"prefix": {"data.stack_name": "web"}}; may be repeated, all must pass',
+      collect,
+      [],
+    )
     .option('--batch-size <n>', 'send up to this many events in one request, as an array', positiveInteger)
     .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
     .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText('after', exampleText("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
-    .action(async (url, { name, type, subjectPrefix, batchSize, secret, after, output: format }) => {
+    .action(async (url, { name, type, subjectPrefix, filter, batchSize, secret, after, output: format }) => {
       const made = await (
         await context.client()
       ).subscriptions.create({
@@ -37,6 +48,7 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
         url,
         types: type.length > 0 ? type : ['#'],
         subjectPrefix,
+        filters: filter.map(readFilter),
         batchSize,
         secret,
         after,
@@ -129,11 +141,88 @@ function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
     });
 }
 
+function readFilter(text: string): JsonObject {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // Reported below, like any other value that is not an object.
+  }
+  throw new AnnealError(
+    'InvalidRequest',
+    `--filter must be a JSON object such as {"exact": {"subject": "…"}}, not ${text}`,
+  );
+}
+
+const verbs = [
+  ['pause', 'stop sending; the events wait in the event log', 'Paused'],
+  ['resume', 'send again, beginning with what the listener missed; also enables a disabled subscription', 'Resumed'],
+  ['retry', 'attempt everything that waits for the listener now', 'Retrying'],
+] as const;
+
+function addSubscriptionVerbs(noun: Command, context: CliContext): void {
+  for (const [verb, description, done] of verbs) {
+    noun
+      .command(`${verb} <ids...>`)
+      .description(description)
+      .addHelpText('after', exampleText(`subscription ${verb} 0198…`))
+      .action(async (ids) => {
+        const client = await context.client();
+        for (const id of ids) {
+          await client.subscriptions[verb]({ id });
+          context.output.line(`${done} ${id}.`);
+        }
+      });
+  }
+}
+
+function addSubscriptionRotate(noun: Command, context: CliContext): void {
+  noun
+    .command('rotate-secret <id>')
+    .description('replace the secret that signs the deliveries; both are valid for a while')
+    .option('--secret <whsec_…>', 'the new secret (default: generated)')
+    .option('--keep <seconds>', 'so long the previous secret signs too', wholeNumber, 86_400)
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('subscription rotate-secret 0198… --keep 3600'))
+    .action(async (id, { secret, keep, output: format }) => {
+      const made = await (await context.client()).subscriptions.rotateSecret({ id, secret, keepSeconds: keep });
+      context.output.one(format, made, () => [
+        ...fieldsOf(made.subscription, context),
+        ['secret', `${made.secret}  (shown only now)`],
+      ]);
+    });
+}
+
+function addSubscriptionLog(noun: Command, context: CliContext): void {
+  noun
+    .command('log <id>')
+    .description('list the latest requests to the listener, the newest first')
+    .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('subscription log 0198… --limit 10'))
+    .action(async (id, { limit, output: format }) => {
+      const rows = await (await context.client()).subscriptions.attempts({ id, limit });
+      context.output.list(format, {
+        rows,
+        none: 'No attempts.',
+        columns: {
+          at: (row) => row.at,
+          event: (row) => row.event_type,
+          id: (row) => row.event_id,
+          events: (row) => row.events,
+          answer: (row) => row.error ?? row.status,
+          ms: (row) => row.ms,
+        },
+      });
+    });
+}
+
 const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [string, string | number | null])[] => [
   ['name', shown.name],
   ['id', shown.id],
   ['url', shown.url],
   ['types', shown.types.join(', ')],
+  ['filters', shown.filters && shown.filters.length > 0 ? JSON.stringify(shown.filters) : null],
   ['status', paintStatus(shown.status, output.colors)],
   ['reason', shown.reason ?? null],
   ['next attempt', shown.next_attempt_at ?? null],

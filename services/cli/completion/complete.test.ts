@@ -87,6 +87,9 @@ describe('command help', () => {
       'dead-letter replay',
       'dead-letter purge',
       'subscription delete',
+      'subscription pause',
+      'subscription resume',
+      'subscription retry',
       'completion',
     ]);
   });

@@ -1,12 +1,17 @@
 /** Webhook subscriptions and their deliveries. */
+import { jsonObject } from '@anneal/contracts/json.ts';
 import {
+  attemptList,
+  attemptSchema,
   deliveryList,
   deliveryReplay,
   deliveryViewSchema,
   eventGapSchema,
+  subscriptionAct,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionRotate,
   subscriptionShow,
   subscriptionViewSchema,
 } from '@anneal/contracts/notification.ts';
@@ -22,6 +27,7 @@ const subscribeSchema = z.strictObject({
   types: z.array(z.string().min(1)).min(1).default(['#']),
   subject_prefix: z.string().default(''),
   batch_size: z.number().int().min(1).max(1000).optional(),
+  filters: z.array(jsonObject).max(100).optional(),
   secret: z.string().optional(),
   after: z.string().optional(),
 });
@@ -44,7 +50,7 @@ export function subscriptionEndpoints({
       body: subscribeSchema,
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
-      handle: ({ request, body: { secret, after, batch_size: batchSize, ...wanted } }) => {
+      handle: ({ request, body: { secret, after, batch_size: batchSize, filters, ...wanted } }) => {
         const project = projectOf(request);
         const sealed = secret === undefined ? null : sealText(secrets, secret);
         return ask('notification', subscriptionCreate, {
@@ -55,6 +61,7 @@ export function subscriptionEndpoints({
             project,
             ...wanted,
             ...(batchSize !== undefined && { batch_size: batchSize }),
+            ...(filters && { filters }),
             ...(sealed && { secret: sealed }),
             ...(after !== undefined && { after }),
           },
@@ -93,8 +100,63 @@ export function subscriptionEndpoints({
   ];
 }
 
-export function deliveryEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+const summaries = {
+  pause: 'Pause a subscription: its events wait in the log.',
+  resume: 'Resume a paused or disabled subscription. It receives what it missed, in order per subject.',
+  retry: 'Attempt all that waits for the listener now.',
+};
+
+/** The endpoints that operate a subscription. */
+export function deliveryEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
   return [
+    ...(['pause', 'resume', 'retry'] as const).map((verb) =>
+      endpoint({
+        method: 'POST',
+        path: `/subscriptions/{id}/${verb}`,
+        summary: summaries[verb],
+        answer: subscriptionViewSchema,
+        handle: ({ request, params: { id = '' } }) => {
+          const project = projectOf(request);
+          return ask('notification', subscriptionAct, { project, data: { project, id, verb } });
+        },
+      }),
+    ),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions/{id}/rotate-secret',
+      summary:
+        'Replace the secret of a subscription. Requests have a signature with each secret until the previous one expires. Only this answer contains the new secret.',
+      body: z.strictObject({
+        secret: z.string().optional(),
+        keep_seconds: z
+          .number()
+          .int()
+          .min(0)
+          .max(30 * 86_400)
+          .default(86_400),
+      }),
+      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+      handle: ({ request, params: { id = '' }, body: { secret, keep_seconds } }) => {
+        const project = projectOf(request);
+        const sealed = secret === undefined ? null : sealText(secrets, secret);
+        return ask('notification', subscriptionRotate, {
+          project,
+          sealed,
+          data: { project, id, keep_seconds, ...(sealed && { secret: sealed }) },
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions/{id}/attempts',
+      summary: 'List the latest requests to the listener, the newest first: time, event, status, error and duration.',
+      query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+      answer: z.object({ attempts: z.array(attemptSchema) }),
+      handle: ({ request, params: { id = '' }, query: { limit } }) => {
+        const project = projectOf(request);
+        return ask('notification', attemptList, { project, data: { project, id, limit } });
+      },
+    }),
     endpoint({
       method: 'GET',
       path: '/subscriptions/{id}/deliveries',

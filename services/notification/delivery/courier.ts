@@ -79,7 +79,7 @@ export class Courier {
   readonly #run: string;
   #subscription!: SubscriptionDocument;
   #wants: (document: EventDocument) => boolean = () => false;
-  #keys: Uint8Array[] = [];
+  #keys: { key: Uint8Array; until: number }[] = [];
   #lanes = new EventLanes(0);
   #ring!: AttemptRing;
   #sender!: WebhookSender;
@@ -157,7 +157,8 @@ export class Courier {
     const { now } = this.#options;
     const found = await this.#options.subscriptions.get(this.#id);
     if (found?.status !== 'active') return this.#end(undefined);
-    if (found.outage && found.outage.due_at > now()) return this.#end(found.outage.due_at);
+    if (found.outage && found.outage.due_at > now() && found.retry_requested !== true)
+      return this.#end(found.outage.due_at);
     const notice = await this.#load(found);
     const { stopping } = this.#options;
     const stir = (): void => this.#stir();
@@ -223,8 +224,13 @@ export class Courier {
   async #load(found: SubscriptionDocument): Promise<number | undefined> {
     const { subscriptions, deliveries, attempts, openSender, secrets, pendingDeliveries, keepDeliveries, now } =
       this.#options;
-    const { document } = await change(subscriptions, found, (current) => ({ ...current, run: this.#run }));
+    const { document } = await change(subscriptions, found, (current) => ({
+      ...current,
+      run: this.#run,
+      ...(current.retry_requested === true && { retry_requested: false, outage: null }),
+    }));
     this.#subscription = document ?? found;
+    const mustRetry = found.retry_requested === true;
     const notice = await reportDropped(this.#subscription, this.#options);
     const stored = await deliveries.find({
       where: { subscription_id: this.#id, status: 'pending' },
@@ -233,13 +239,19 @@ export class Courier {
     });
     const { cursor, ahead = [], outage, attempts_number: last = 0 } = this.#subscription;
     this.#wants = wantedBy(this.#subscription);
-    this.#keys = [signingKey(secrets.open(this.#subscription.secret) as unknown as string)];
+    const { secret, previous_secret: previous } = this.#subscription;
+    this.#keys = [
+      { key: signingKey(secrets.open(secret) as unknown as string), until: Infinity },
+      ...(previous
+        ? [{ key: signingKey(secrets.open(previous.secret) as unknown as string), until: previous.until }]
+        : []),
+    ];
     this.#outage = outage ?? undefined;
     this.#lanes = new EventLanes(cursor);
     this.#ring = await AttemptRing.open(attempts, { subscription: this.#id, keep: keepDeliveries, last });
     for (const sequence of ahead) this.#known.add(sequence);
     for (const each of stored) {
-      this.#lanes.add(subjectItem(each, each));
+      this.#lanes.add(subjectItem(each, mustRetry ? { ...each, due_at: 0 } : each));
       if (!isOwnNotice(this.#subscription, each)) this.#known.add(each.sequence);
     }
     this.#stored = stored.length;
@@ -331,7 +343,7 @@ export class Courier {
     const isBatch = (this.#subscription.batch_size ?? 1) > 1;
     const outcome = await this.#sender.send({
       url: this.#subscription.url,
-      keys: this.#keys,
+      keys: this.#keys.filter(({ until }) => until > began).map(({ key }) => key),
       id: items.length === 1 ? first.event.id : derivedId(`batch\n${items.map(({ event }) => event.id).join('\n')}`),
       contentType: isBatch ? batchType : singleType,
       body: isBatch ? `[${items.map(({ event }) => textOf(event)).join(',')}]` : textOf(first.event),

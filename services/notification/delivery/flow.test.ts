@@ -1,9 +1,23 @@
 /** The flow of events to one listener that is slow, away, or refuses events. */
-import { deliveryList, subscriptionShow } from '@anneal/contracts/notification.ts';
+import {
+  attemptList,
+  deliveryList,
+  subscriptionAct,
+  subscriptionRotate,
+  subscriptionShow,
+} from '@anneal/contracts/notification.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cleanUpAll, listen, listenSlowly, project, startWorld, subscribe } from '../testing/world.ts';
+import {
+  cleanUpAll,
+  listen,
+  listenSlowly,
+  project,
+  startWorld,
+  subscribe,
+  type NotificationWorld,
+} from '../testing/world.ts';
 
 afterEach(cleanUpAll);
 
@@ -110,6 +124,83 @@ describe('the events of a subscription', () => {
       return shown.backlog === 0 && shown.status === 'active' ? true : undefined;
     });
     expect(listener.received.filter(({ event }) => event.subject !== 'bad')).toHaveLength(20);
+  });
+});
+
+describe('an operator', () => {
+  const ids = { id: '', project };
+  const backlogOf = async (world: NotificationWorld, id: string) =>
+    (await world.ask(subscriptionShow, { project, id })).backlog;
+
+  it('pauses and resumes a subscription, which then receives what it missed', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    const { subscription } = await subscribe(world, listener.url);
+    const target = { ...ids, id: subscription.id };
+    await world.happen('h1', 1);
+    await eventually(() => listener.received.length === 1);
+    expect(await world.ask(subscriptionAct, { ...target, verb: 'pause' })).toMatchObject({ status: 'paused' });
+    await world.happen('h1', 2);
+    await eventually(async () => (await backlogOf(world, subscription.id)) === 1);
+    await expect(world.ask(subscriptionAct, { ...target, verb: 'retry' })).rejects.toThrow('it is paused');
+    expect(listener.received).toHaveLength(1);
+    expect(await world.ask(subscriptionAct, { ...target, verb: 'resume' })).toMatchObject({ status: 'active' });
+    await eventually(() => listener.received.length === 2);
+    expect(versionsOf(listener.received, 'h1')).toEqual([1, 2]);
+  });
+
+  it('retries what waits before its time, and reads each request in the log', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '3600,3600' });
+    let refuses = true;
+    const listener = await listen(() => ({ status: refuses ? 422 : 204 }));
+    const { subscription } = await subscribe(world, listener.url);
+    await world.happen('h1', 1);
+    await eventually(() => listener.received.length === 1);
+    refuses = false;
+    await world.ask(subscriptionAct, { ...ids, id: subscription.id, verb: 'retry' });
+    await eventually(() => listener.received.length === 2);
+    const attempts = await eventually(async () => {
+      const found = await world.ask(attemptList, { project, id: subscription.id, limit: 10 });
+      return found.attempts.length === 2 ? found.attempts : undefined;
+    });
+    expect(attempts).toMatchObject([
+      { status: 204, error: null, event_type: 'host.up', subject: 'h1', events: 1 },
+      { status: 422, error: 'the listener answered 422' },
+    ]);
+  });
+
+  it('rotates the secret; both sign for a while, and then only the new one', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    const { subscription, secret: old } = await subscribe(world, listener.url);
+    const rotate = (seconds: number) =>
+      world.ask(subscriptionRotate, { ...ids, id: subscription.id, keep_seconds: seconds });
+    const { secret: second } = await rotate(3600);
+    await world.happen('h1', 1);
+    const [first] = await eventually(() => (listener.received.length === 1 ? listener.received : undefined));
+    const verify = (secret: string, received = first) =>
+      new Webhook(secret).verify(received?.body ?? '', received?.headers as Record<string, string>);
+    expect(verify(old)).toMatchObject({ subject: 'h1' });
+    expect(verify(second)).toMatchObject({ subject: 'h1' });
+    const { secret: third } = await rotate(0);
+    await world.happen('h1', 2);
+    await eventually(() => listener.received.length === 2);
+    expect(verify(third, listener.received[1])).toMatchObject({ subject: 'h1' });
+    expect(() => verify(second, listener.received[1])).toThrow('signature');
+  });
+
+  it('limits a subscription to events that pass its filters, and a filter with mistakes is refused', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    const filters = [{ any: [{ exact: { subject: 'h2' } }, { exact: { 'data.version': '3' } }] }];
+    const { subscription } = await subscribe(world, listener.url, { filters });
+    expect(subscription.filters).toEqual(filters);
+    for (const version of [1, 2, 3]) for (const subject of ['h1', 'h2']) await world.happen(subject, version);
+    await eventually(() => listener.received.length === 4);
+    expect(versionsOf(listener.received, 'h1')).toEqual([3]);
+    expect(versionsOf(listener.received, 'h2')).toEqual([1, 2, 3]);
+    await expect(subscribe(world, listener.url, { filters: [{ exact: {} }] })).rejects.toThrow('filters[0].exact');
+    await expect(subscribe(world, listener.url, { types: ['stak.#'] })).rejects.toThrow('Did you mean stack.#?');
   });
 });
 

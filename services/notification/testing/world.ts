@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { subscriptionCreate } from '@anneal/contracts/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
@@ -142,7 +143,13 @@ export async function listenSlowly(): Promise<{ url: string; received: ReceivedE
 export const subscribe = (
   world: NotificationWorld,
   url: string,
-  more: Partial<{ types: string[]; after: string; subject_prefix: string; batch_size: number }> = {},
+  more: Partial<{
+    types: string[];
+    after: string;
+    subject_prefix: string;
+    batch_size: number;
+    filters: JsonObject[];
+  }> = {},
 ) =>
   world.ask(subscriptionCreate, {
     id: world.context.newId(),

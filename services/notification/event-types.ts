@@ -1,0 +1,10 @@
+/** The types of events that the log stores. */
+import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { definitionsByFile } from '@anneal/contracts/registry.ts';
+
+/** Events that are not stored. They only report that there is something to read. */
+const fleeting = new Set<string>([queueFilled.type, eventKept.type]);
+
+/** All types of events, without those that only wake clients. */
+export const storedTypes = (): string[] =>
+  (definitionsByFile['events'] ?? []).map(({ type }) => type).filter((type) => !fleeting.has(type));
