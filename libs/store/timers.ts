@@ -221,8 +221,9 @@ class StoreTimers implements Timers {
     };
     try {
       await this.#options.fire(timer, { renew });
-      // T2: removes only the version that was fired; a timer that was set again meanwhile stays.
-      await this.#collection.remove(held.id, held.version);
+      // T2: removes only the version that was fired; a timer that was set again meanwhile stays. The timers of silence
+      // are set again by their handlers, once for each host, so this process does not try to remove what it has set.
+      if (!this.#known.has(held.id)) await this.#collection.remove(held.id, held.version);
     } catch (error) {
       this.#options.onError(error, timer);
       await this.#again(held, timer);
