@@ -30,7 +30,7 @@ describe('the core under a simulator', () => {
     expect([...killed.keys()].toSorted()).toEqual([...faultPoints].toSorted());
   });
 
-  it.each([1501264])('keeps its invariants for seed %i, which once broke one', (seed) => {
+  it.each([1501264, 512675, 707305])('keeps its invariants for seed %i, which once broke one', (seed) => {
     expect(() => simulate(seed)).not.toThrow();
   });
 

@@ -149,7 +149,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
     nameLimit: () => 255,
     replaceFailed: () => options.replaceFailed ?? true,
-    resolve: ({ resource, peer }) => {
+    resolve: ({ resource, peer, stack }) => {
       const external = resource.external_id;
       if (external?.kind === 'literal') return { ok: true, properties: {}, external_id: external.value as string };
       if (resource.properties['broken']) return { ok: false, failure: { code: 'InvalidTemplate', message: 'broken' } };
@@ -161,9 +161,10 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
             const source =
               item.kind === 'call' && item.arguments.kind === 'literal' ? (item.arguments.value as string) : '';
             const found = peer(source);
-            if (found?.status !== 'COMPLETE')
+            // Values also follow from a failed resource while no action runs: by a signal, or by a nested stack.
+            if (found?.status !== 'COMPLETE' && stack.phase !== 'idle')
               throw new Error(`C1: ${resource.name} reads ${source}, which is not complete`);
-            return found.attributes['output'] ?? null;
+            return found?.attributes['output'] ?? null;
           });
         }
       }
