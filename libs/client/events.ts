@@ -67,6 +67,8 @@ export interface SubscriptionCalls {
     secret?: string | undefined;
     keepSeconds?: number | undefined;
   }): Promise<{ subscription: SubscriptionView; secret: string }>;
+  /** Sends stored events again: from an id or time to another, or to the newest. Returns their number. */
+  replayRange(parameters: { id: string; from: string; to?: string | undefined }): Promise<number>;
   /** The latest requests to the listener, the newest first. */
   attempts(parameters: { id: string; limit?: number | undefined }): Promise<z.infer<typeof attemptSchema>[]>;
   deliveries(parameters: { id: string }): Promise<DeliveryView[]>;
@@ -109,14 +111,18 @@ export function eventsOf(connection: GatewayConnection): Events {
   };
 }
 
+const actOn =
+  (connection: GatewayConnection) =>
+  async (id: string, verb: 'pause' | 'resume' | 'retry'): Promise<SubscriptionView> => {
+    const what = `${verb} the subscription ${id}`;
+    const path = `/subscriptions/${encodeURIComponent(id)}/${verb}`;
+    return read(subscriptionViewSchema, await connection.json({ service, path, method: 'POST', what }), what);
+  };
+
 /** The calls for subscriptions. Each throws the gateway's AnnealError. */
 export function subscriptionsOf(connection: GatewayConnection): SubscriptionCalls {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
-  const act = async (id: string, verb: 'pause' | 'resume' | 'retry'): Promise<SubscriptionView> => {
-    const what = `${verb} the subscription ${id}`;
-    const body = await connection.json({ service, path: `${pathOf(id)}/${verb}`, method: 'POST', what });
-    return read(subscriptionViewSchema, body, what);
-  };
+  const act = actOn(connection);
   return {
     async create({ name, url, types, subjectPrefix, filters, batchSize, secret, after }) {
       const what = `create a subscription for ${url}`;
@@ -168,6 +174,12 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
         what,
       });
       return read(z.object({ subscription: subscriptionViewSchema, secret: z.string() }), answer, what);
+    },
+    async replayRange({ id, from, to }) {
+      const what = `replay events of ${id}`;
+      const body = { from, ...(to !== undefined && { to }) };
+      const answer = await connection.json({ service, path: `${pathOf(id)}/replay`, method: 'POST', body, what });
+      return read(z.object({ events: z.number() }), answer, what).events;
     },
     async attempts({ id, limit }) {
       const what = `list the attempts of ${id}`;

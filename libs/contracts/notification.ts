@@ -117,6 +117,23 @@ export const subscriptionRotate = call('subscription.rotate', 'Replace the secre
     .meta({ description: 'The secret is shown here and never again.' }),
 });
 
+export const subscriptionReplay = call(
+  'subscription.replay',
+  'Send the stored events of a range again, as far as the subscription wants them.',
+  {
+    question: z.object({
+      project: z.string(),
+      id: z.string(),
+      from: z.string().meta({ description: 'The first event: its id, or the earliest time (ISO 8601).' }),
+      to: z
+        .string()
+        .optional()
+        .meta({ description: 'The last event: its id, or the latest time. Absent: the newest.' }),
+    }),
+    answer: z.object({ events: z.number().int().meta({ description: 'The number of events that are sent again.' }) }),
+  },
+);
+
 export const attemptSchema = z.object({
   at: z.iso.datetime(),
   status: z.number().nullable().meta({ description: 'The HTTP status; null without an answer.' }),

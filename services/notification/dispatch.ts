@@ -68,6 +68,8 @@ export async function openDispatch(
   const events = await EventLog.open({
     store,
     keep: settings.keepEvents,
+    keepMs: settings.keepSeconds * 1000,
+    now,
     onKept,
     onTrim: async (old) => wake(await countDropped(subscriptions, log, old)),
     onTrimFailed: (error) =>

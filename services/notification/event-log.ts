@@ -37,7 +37,11 @@ export interface LogStart {
 
 interface EventLogOptions {
   store: Store;
+  /** The most events in the log. */
   keep: number;
+  /** Older events are removed, when further ones arrive. */
+  keepMs: number;
+  now: () => number;
   /** Called with new events when they are durable. */
   onKept: (kept: readonly EventDocument[]) => Promise<void>;
   /** Called before the oldest events are removed, and again with the same ones when their removal is interrupted. */
@@ -58,7 +62,7 @@ export function filterOf({ types, subject_prefix: prefix, filters = [] }: Filter
 
 export class EventLog {
   readonly #events: Collection<EventDocument>;
-  readonly #keep: number;
+  readonly #limits: Pick<EventLogOptions, 'keep' | 'keepMs' | 'now'>;
   readonly #onKept: EventLogOptions['onKept'];
   readonly #onTrim: EventLogOptions['onTrim'];
   readonly #onTrimFailed: EventLogOptions['onTrimFailed'];
@@ -70,7 +74,7 @@ export class EventLog {
 
   private constructor(events: Collection<EventDocument>, options: EventLogOptions) {
     this.#events = events;
-    this.#keep = options.keep;
+    this.#limits = options;
     this.#onKept = options.onKept;
     this.#onTrim = options.onTrim;
     this.#onTrimFailed = options.onTrimFailed;
@@ -211,6 +215,40 @@ export class EventLog {
     }
   }
 
+  /**
+   * The number before the first event of a range, or of its last event. An edge is the id of an event, or a time.
+   * @throws AnnealError NotFound for an event that the log does not have; InvalidRequest for another text
+   */
+  async edge(text: string, { project, side }: { project: string; side: 'from' | 'to' }): Promise<number> {
+    const known = await this.get(text, project);
+    if (known) return side === 'from' ? known.sequence - 1 : known.sequence;
+    const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+    if (!isTime) {
+      throw new AnnealError(
+        'NotFound',
+        `Cannot begin or end at ${text}: the log has no event with this id, and it is not a time such as 2030-01-01T00:00:00Z.`,
+      );
+    }
+    return this.#numberBefore(Date.parse(text) + (side === 'from' ? 0 : 1));
+  }
+
+  /** The number of the last event before a time. Numbers and times grow together, so half of the rest is left out each time. */
+  async #numberBefore(at: number): Promise<number> {
+    const [first] = await this.#events.find({ where: {}, orderBy: ['sequence'], limit: 1 });
+    let [low, high] = [(first?.sequence ?? 1) - 1, await this.last()];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const [found] = await this.#events.find({
+        where: { sequence: { gte: middle } },
+        orderBy: ['sequence'],
+        limit: 1,
+      });
+      if (found && Date.parse(found.event.time) < at) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
   /** The newest matching events, oldest first. */
   async newest(parameters: { project: string; filter: Filter; limit: number }): Promise<EventDocument[]> {
     const { project, filter, limit } = parameters;
@@ -237,12 +275,13 @@ export class EventLog {
     const last = this.#last ?? 0;
     if (last - this.#trimmedAt < trimEvery) return;
     this.#trimmedAt = last;
+    const { keep, keepMs, now } = this.#limits;
+    const oldest = new Date(now() - keepMs).toISOString();
     for (;;) {
-      const old = await this.#events.find({
-        where: { sequence: { lte: last - this.#keep } },
-        orderBy: ['sequence'],
-        limit: readAtOnce,
-      });
+      const found = await this.#events.find({ where: {}, orderBy: ['sequence'], limit: readAtOnce });
+      // The log loses only its beginning, so an event that is too young keeps those behind it.
+      const end = found.findIndex(({ sequence, event }) => sequence > last - keep && event.time >= oldest);
+      const old = end < 0 ? found : found.slice(0, end);
       if (old.length === 0) return;
       await this.#onTrim(old); // L4
       await faultPoint('notification.counted');

@@ -283,6 +283,22 @@ describe('the event log', () => {
     expect((await read()).gap).toBeUndefined();
   });
 
+  it('removes the events that are older than its age limit, and keeps younger ones whatever the number', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_SECONDS: '3600' });
+    const { context } = world;
+    const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
+    const minted = Array.from({ length: 600 }, () => context.mint(hostEvent.up, { data, subject: 'h', project }));
+    const time = new Date(Date.now() - 7_200_000).toISOString();
+    const events = minted.map((each, index) => (index < 300 ? { ...each, time } : each));
+    await context.bus.publish(events);
+    const left = await eventually(async () => {
+      const all = { project, types: ['#'], subject_prefix: '', limit: 1000, after: 'beginning' };
+      const page = await world.ask(eventLog, all);
+      return page.events.at(-1)?.id === events.at(-1)?.id && page.events.length < 600 ? page.events : undefined;
+    });
+    expect(left.map(({ id }) => id)).toEqual(events.slice(300).map(({ id }) => id));
+  });
+
   it('reports a gap to a client that starts after a removed event, unless the client had read the events behind it', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
     const { context } = world;

@@ -10,6 +10,7 @@ import {
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
@@ -36,6 +37,7 @@ import {
 
 const latestShown = 100;
 const mostCounted = 1000;
+const mostReplayed = 10_000;
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
@@ -65,6 +67,7 @@ export class SubscriptionRequests {
       answer(context, subscriptionAct, ({ data }) => this.#act(data)),
       answer(context, subscriptionRotate, ({ data }) => this.#rotate(data)),
       answer(context, attemptList, ({ data }) => this.#attempts(data)),
+      answer(context, subscriptionReplay, ({ data }) => this.#replayRange(data)),
       answer(context, deliveryList, ({ data }) => this.#deliveries(data)),
       answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
       answer(context, eventLog, ({ data }) => this.#events(data)),
@@ -152,6 +155,34 @@ export class SubscriptionRequests {
     }));
     await dispatch.wake([document]);
     return { subscription: await this.#view(document), secret };
+  }
+
+  /** Makes deliveries of the events of a range. A repeat makes the same ones. */
+  async #replayRange({
+    project,
+    id,
+    from,
+    to,
+  }: Question<typeof subscriptionReplay>): Promise<AnswerOf<typeof subscriptionReplay>> {
+    const { context, deliveries, dispatch } = this.#options;
+    const { events } = dispatch;
+    const subscription = await this.#find(project, id);
+    const after = await events.edge(from, { project, side: 'from' });
+    const last = to === undefined ? await events.last() : await events.edge(to, { project, side: 'to' });
+    const page = await events.read({ project, after, filter: subscription, limit: mostReplayed + 1 });
+    const found = page.events.filter(({ sequence }) => sequence <= last);
+    if (found.length > mostReplayed) {
+      throw new AnnealError(
+        'LimitReached',
+        `Cannot replay more than ${mostReplayed} events at once: choose a smaller range.`,
+      );
+    }
+    const now = context.now().getTime();
+    // Events above the cursor are sent anyway.
+    const wanted = found.filter(({ sequence }) => sequence <= subscription.cursor);
+    await deliveries.bulk(wanted.map((each) => ({ kind: 'put', document: newDelivery(id, each, now) })));
+    await dispatch.wake([subscription]);
+    return { events: wanted.length };
   }
 
   async #attempts({ project, id, limit }: Question<typeof attemptList>): Promise<AnswerOf<typeof attemptList>> {

@@ -11,9 +11,16 @@ const retrySeconds = '5,30,120,600,1800,7200,18000,36000,50400,72000,86400';
 export const notificationSettings = defineSettings({
   keepEvents: {
     env: 'ANNEAL_NOTIFICATION_KEEP_EVENTS',
-    schema: whole(100_000, 100, 100_000_000),
+    schema: whole(1_000_000, 100, 100_000_000),
     meaning: 'Maximum number of events in the event log; the oldest ones are removed first.',
     cost: 'About 1 KB of the store per event. A listener that falls behind by more events loses the oldest ones; a `subscription.events.dropped` event reports them.',
+  },
+  keepSeconds: {
+    env: 'ANNEAL_NOTIFICATION_KEEP_SECONDS',
+    schema: whole(7 * 86_400, 60, 10 * 365 * 86_400),
+    meaning:
+      'Age from which the event log removes events. `ANNEAL_NOTIFICATION_KEEP_EVENTS` limits their number whatever their age.',
+    cost: 'A listener that is away for longer loses the oldest events; a `subscription.events.dropped` event reports them.',
   },
   inFlight: {
     env: 'ANNEAL_NOTIFICATION_IN_FLIGHT',

@@ -221,6 +221,7 @@ const routes: Known[] = [
   ['POST', '/api/v1/subscriptions/X/pause'],
   ['POST', '/api/v1/subscriptions/X/resume'],
   ['POST', '/api/v1/subscriptions/X/retry'],
+  ['POST', '/api/v1/subscriptions/X/replay', { from: 'E', to: 'E' }],
   ['POST', '/api/v1/subscriptions/X/rotate-secret', { secret: 'whsec_AAAA', keep_seconds: 60 }],
   ['POST', '/api/v1/subscriptions/X/deliveries/Y/replay'],
   ['POST', '/api/v1/dead-letters/X/replay'],

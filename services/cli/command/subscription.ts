@@ -19,6 +19,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
   addSubscriptionVerbs(noun, context);
   addSubscriptionRotate(noun, context);
   addSubscriptionLog(noun, context);
+  addSubscriptionReplay(noun, context);
 }
 
 function addSubscriptionCreate(noun: Command, context: CliContext): void {
@@ -190,6 +191,22 @@ function addSubscriptionRotate(noun: Command, context: CliContext): void {
         ...fieldsOf(made.subscription, context),
         ['secret', `${made.secret}  (shown only now)`],
       ]);
+    });
+}
+
+function addSubscriptionReplay(noun: Command, context: CliContext): void {
+  noun
+    .command('replay <id>')
+    .description('send stored events again, from an event or time to another')
+    .requiredOption('--from <id|time>', 'the first event: its id, or the earliest time')
+    .option('--to <id|time>', 'the last event: its id, or the latest time (default: the newest)')
+    .addHelpText(
+      'after',
+      exampleText('subscription replay 0198… --from 2030-01-01T00:00:00Z --to 2030-01-01T01:00:00Z'),
+    )
+    .action(async (id, { from, to }) => {
+      const count = await (await context.client()).subscriptions.replayRange({ id, from, to });
+      context.output.line(`Sending ${count} event${count === 1 ? '' : 's'} again.`);
     });
 }
 

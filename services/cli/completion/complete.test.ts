@@ -90,6 +90,7 @@ describe('command help', () => {
       'subscription pause',
       'subscription resume',
       'subscription retry',
+      'subscription replay',
       'completion',
     ]);
   });

@@ -13,7 +13,7 @@ import { deploymentEndpoints } from './deployment-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
-import { deliveryEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
+import { deliveryEndpoints, operationEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { apiWording } from './wording.ts';
 
@@ -39,6 +39,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),
+  ...operationEndpoints(options),
   ...deliveryEndpoints(options),
 ];
 

@@ -11,6 +11,7 @@ import {
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
   subscriptionViewSchema,
@@ -107,7 +108,7 @@ const summaries = {
 };
 
 /** The endpoints that operate a subscription. */
-export function deliveryEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
+export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
   return [
     ...(['pause', 'resume', 'retry'] as const).map((verb) =>
       endpoint({
@@ -146,6 +147,24 @@ export function deliveryEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets
         });
       },
     }),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions/{id}/replay',
+      summary: 'Send the stored events of a range again: from an event id or time, to another or the newest event.',
+      body: z.strictObject({ from: z.string().min(1).max(255), to: z.string().min(1).max(255).optional() }),
+      status: 202,
+      answer: z.object({ events: z.number().int() }),
+      handle: ({ request, params: { id = '' }, body: { from, to } }) => {
+        const project = projectOf(request);
+        const range = { from, ...(to !== undefined && { to }) };
+        return ask('notification', subscriptionReplay, { project, data: { project, id, ...range } });
+      },
+    }),
+  ];
+}
+
+export function deliveryEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
     endpoint({
       method: 'GET',
       path: '/subscriptions/{id}/attempts',

@@ -461,8 +461,17 @@ export class Courier {
         item.document ? [{ kind: 'put' as const, document: this.#draft(item, this.#lanes.dueAt(item) ?? now()) }] : [],
       ),
       ...dead.map((item) => ({ kind: 'put' as const, document: this.#draft(item, 'dead') })),
-      ...delivered.flatMap(({ document }) => (document ? [{ kind: 'remove' as const, id: document.id }] : [])),
+      // A delivery that an operator has replayed meanwhile has another version. It stays, and is sent again.
+      ...delivered.flatMap(({ document }) =>
+        document
+          ? [{ kind: 'remove' as const, id: document.id, ...(document.version > 0 && { version: document.version }) }]
+          : [],
+      ),
     ];
+    for (const item of this.#changed) {
+      if (item.document && item.document.version > 0)
+        item.document = { ...item.document, version: item.document.version + 1 };
+    }
     this.#changed.clear();
     if (operations.length > 0) await deliveries.bulk(operations);
     for (const { item, document } of filed) {

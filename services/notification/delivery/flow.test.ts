@@ -3,6 +3,7 @@ import {
   attemptList,
   deliveryList,
   subscriptionAct,
+  subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
@@ -167,6 +168,29 @@ describe('an operator', () => {
       { status: 204, error: null, event_type: 'host.up', subject: 'h1', events: 1 },
       { status: 422, error: 'the listener answered 422' },
     ]);
+  });
+
+  it('replays a range of events between ids or times, in order', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    const { subscription } = await subscribe(world, listener.url, { types: ['host.#'] });
+    const events: string[] = [];
+    for (const version of [1, 2, 3, 4]) events.push(await world.happen('h1', version));
+    await eventually(async () => (await backlogOf(world, subscription.id)) === 0);
+    const target = { ...ids, id: subscription.id };
+    const [first = '', second = '', third = ''] = events;
+    expect(await world.ask(subscriptionReplay, { ...target, from: second, to: third })).toEqual({ events: 2 });
+    await eventually(() => listener.received.length === 6);
+    expect(versionsOf(listener.received, 'h1')).toEqual([1, 2, 3, 4, 2, 3]);
+    const timeOf = (id: string): string => {
+      const { body = '{}' } = listener.received.find(({ event }) => event.id === id) ?? {};
+      return (JSON.parse(body) as { time: string }).time;
+    };
+    // At once, while the deliveries of the first replay are not removed.
+    await world.ask(subscriptionReplay, { ...target, from: timeOf(first), to: timeOf(events.at(-1) ?? '') });
+    await eventually(() => listener.received.length === 10);
+    expect(versionsOf(listener.received.slice(6), 'h1')).toEqual([1, 2, 3, 4]);
+    await expect(world.ask(subscriptionReplay, { ...target, from: 'yesterday' })).rejects.toThrow('yesterday');
   });
 
   it('rotates the secret; both sign for a while, and then only the new one', async () => {

@@ -15,7 +15,10 @@ export interface SubjectItem {
   /** Events of the same subject are sent one after the other. */
   readonly subject: string;
   readonly event: Envelope;
-  /** The delivery that stores this event. Undefined while only the log stores it. */
+  /**
+   * The delivery that stores this event. Undefined while only the log stores it. Its version is 0 when this run has
+   * written it without reading it.
+   */
   document: DeliveryDocument | undefined;
   /** AttemptLog that failed because of this event, not because the listener was away. */
   tries: number;
