@@ -7,6 +7,7 @@ import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
 import type { YaqlRow } from '@anneal/hot/yaql/library/library.ts';
 import type { VersionRow } from '@anneal/cli/template/language.ts';
 import { stringify } from 'yaml';
+import { eventDataSections } from './event-data.ts';
 import type { SettingDefinitions } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
 
@@ -31,19 +32,21 @@ export const errorsPage = (): string =>
     ),
   );
 
-export const eventsPage = (): string =>
-  page(
+export function eventsPage(): string {
+  const events = Object.values(definitionsByFile)
+    .flat()
+    .filter(({ kind }) => kind === 'event')
+    .toSorted((one, other) => (one.type < other.type ? -1 : 1));
+  return page(
     'Events',
-    'Types of events, in alphabetical order. The data of each is in [asyncapi.yaml](../../asyncapi.yaml).',
+    'Types of events, in alphabetical order. Their data follows below, and is in [asyncapi.yaml](../../asyncapi.yaml).',
     table(
       ['type', 'when'],
-      Object.values(definitionsByFile)
-        .flat()
-        .filter(({ kind }) => kind === 'event')
-        .map(({ type, description }) => [`\`${type}\``, description] as const)
-        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      events.map(({ type, description }) => [`\`${type}\``, description]),
     ),
+    ...eventDataSections(events),
   );
+}
 
 /** The default of a setting, in the form of the environment. */
 function defaultOf(schema: z.ZodType): string {
