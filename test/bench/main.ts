@@ -5,11 +5,12 @@ import { engineBench } from './engine.ts';
 import { eventsBench } from './events.ts';
 import { hostsBench } from './hosts.ts';
 import { hotBench } from './hot.ts';
+import { neighbourBench } from './neighbour.ts';
 import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench, eventsBench];
+const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench, eventsBench, neighbourBench];
 const usage = [
   'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
   'names:',
