@@ -27,7 +27,10 @@ export default defineConfig({
         ? [
             project(
               'soak',
-              ['test/chaos/*.soak.ts', 'test/e2e/{dead-letters,shard-growth,distributed-outage,slow-database}.soak.ts'],
+              [
+                'test/chaos/*.soak.ts',
+                'test/e2e/soak/{dead-letters,shard-growth,distributed-outage,slow-database}.soak.ts',
+              ],
               300_000,
               backends,
             ),

@@ -5,7 +5,7 @@ import {
   bootSeedSchema,
   type BootDocument,
   type BootSeed,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { z } from 'zod';
 
 export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };

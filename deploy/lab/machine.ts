@@ -9,7 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
 import { exchange, fetchDocument, report, type Fetched } from './boot-image.ts';

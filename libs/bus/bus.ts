@@ -5,14 +5,14 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BrokerIntake, type Packet } from './broker.ts';
 import type { BusLog } from './bus-log.ts';
-import { createClaimChecks, type ClaimChecks, type Destination } from './claim-checks.ts';
+import { createClaimChecks, type ClaimChecks, type Destination } from './send/claim-checks.ts';
 import { createCodec, type Codec } from './codec.ts';
-import { createDeaths } from './death.ts';
-import { BusConsumer } from './consumer.ts';
-import { BusConsumers } from './consumers.ts';
+import { createDeaths } from './consume/death.ts';
+import { BusConsumer } from './consume/consumer.ts';
+import { BusConsumers } from './consume/consumers.ts';
 import type { Bus } from './port.ts';
-import { failedAnswer, Questions } from './questions.ts';
-import { SendingOrder, type Packets } from './sending-order.ts';
+import { failedAnswer, Questions } from './send/questions.ts';
+import { SendingOrder, type Packets } from './send/sending-order.ts';
 
 /** A question costs its service several round trips to a database, which may be slow. */
 const defaultTimeoutMs = 30_000;

@@ -6,9 +6,9 @@
 import type { Definition } from '@anneal/contracts/define.ts';
 import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
-import { isLargeJson, readJson, writeJson } from '@anneal/contracts/json-slices.ts';
+import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Blobs } from '@anneal/store/port.ts';
-import type { ClaimChecks, Destination } from './claim-checks.ts';
+import type { ClaimChecks, Destination } from './send/claim-checks.ts';
 import type { z } from 'zod';
 import type { Packet } from './broker.ts';
 

@@ -7,7 +7,7 @@ import {
   type PlannedChange,
   type ResourceAct,
   type StackAct,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';

@@ -5,7 +5,7 @@
  * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { holdsCredentials } from '@anneal/contracts/provisioning.ts';
+import { holdsCredentials } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
 

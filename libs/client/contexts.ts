@@ -1,5 +1,5 @@
 /** Contexts: facts of several hosts as one versioned map. */
-import { contextViewSchema, type ContextView } from '@anneal/contracts/context.ts';
+import { contextViewSchema, type ContextView } from '@anneal/contracts/calls/context.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 

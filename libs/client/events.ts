@@ -9,7 +9,7 @@ import {
   type DeliveryView,
   type EventGap,
   type SubscriptionView,
-} from '@anneal/contracts/notification.ts';
+} from '@anneal/contracts/calls/notification.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';

@@ -7,9 +7,9 @@ import {
   type DeploymentView,
   type HostBrokerAccess,
   type HostView,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';

@@ -1,7 +1,7 @@
 /** Stacks over Heat's API. */
 import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { FailurePolicy } from '@anneal/contracts/scheduling.ts';
+import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';

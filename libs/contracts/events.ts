@@ -3,13 +3,13 @@
  * least once, in order per subject. It carries the version of its object: a later read returns at least that version.
  */
 import { z } from 'zod';
-import { unexpectedAnswerSchema } from './configuration.ts';
-import { contextFailureSchema } from './context.ts';
+import { unexpectedAnswerSchema } from './calls/configuration.ts';
+import { contextFailureSchema } from './calls/context.ts';
 import { event } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
-import { droppedSchema } from './notification.ts';
-import { nodeStates, powerStates } from './provisioning.ts';
+import { droppedSchema } from './calls/notification.ts';
+import { nodeStates, powerStates } from './calls/provisioning.ts';
 
 const stackEventData = z.object({
   stack_id: z.string(),

@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { asyncApi, jsonSchemas } from './asyncapi.ts';
+import { asyncApi, jsonSchemas } from './asyncapi/document.ts';
 import { definitionsByFile, registry } from './registry.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { asyncApi, jsonSchemas } from './asyncapi.ts';
+import { asyncApi, jsonSchemas } from './asyncapi/document.ts';
 import { createMint, envelopeSchema, type Envelope } from './envelope.ts';
 import { AnnealError, errorTable, fromFailure, isErrorCode, toFailure } from './errors.ts';
-import { examples } from './examples.ts';
+import { examples } from './asyncapi/examples.ts';
 import { definitionsByFile, registry } from './registry.ts';
-import { stackDelete } from './scheduling.ts';
+import { stackDelete } from './calls/scheduling.ts';
 
 const mint = createMint({ source: 'anneal/test', newId: () => 'id-1', now: () => new Date(0) });
 

@@ -1,12 +1,12 @@
 /** Every message on the wire, by its type. */
-import * as configuration from './configuration.ts';
+import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
-import * as notification from './notification.ts';
-import * as provisioning from './provisioning.ts';
+import * as notification from './calls/notification.ts';
+import * as provisioning from './calls/provisioning.ts';
 import * as resource from './resource.ts';
-import * as scheduling from './scheduling.ts';
-import * as templating from './templating.ts';
+import * as scheduling from './calls/scheduling.ts';
+import * as templating from './calls/templating.ts';
 
 const isDefinition = (value: unknown): value is Definition =>
   typeof value === 'object' &&

@@ -8,7 +8,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
-import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
+import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
 
 /** The last action of a stack, in the words of Heat. */
 export type StackAction = (typeof stackActions)[number];

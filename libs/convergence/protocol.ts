@@ -3,7 +3,7 @@ import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/scheduling.ts';
+import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/calls/scheduling.ts';
 import type {
   ParentLink,
   ResourceDocument,

@@ -1,5 +1,5 @@
 /** Common code of our providers: takes requests for resources, and announces the resource types at each start. */
-import { on, type Route } from '@anneal/bus/route.ts';
+import { on, type Route } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {

@@ -15,9 +15,9 @@
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostResponse } from '@anneal/contracts/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Log } from './log.ts';
 import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';

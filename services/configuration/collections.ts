@@ -1,8 +1,8 @@
 /** The documents of this service. */
-import type { DeploymentView, HostCollector } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostCollector } from '@anneal/contracts/calls/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
+import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';

@@ -1,5 +1,5 @@
 /** A newer request for a deployment replaces the one in flight, as the types of deployments announce. */
-import { deploymentShow, stoppedReason } from '@anneal/contracts/configuration.ts';
+import { deploymentShow, stoppedReason } from '@anneal/contracts/calls/configuration.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

@@ -19,9 +19,9 @@ import {
   runTarget,
   type NewRunContext,
   type RunTarget,
-} from './deployments/new-run.ts';
-import { attributesOf } from './deployments/outcome.ts';
-import { carryOut, queuedRuns, settleDependents, withdraw } from './deployments/run.ts';
+} from './deployments/runs/new-run.ts';
+import { attributesOf } from './deployments/answers/outcome.ts';
+import { carryOut, queuedRuns, settleDependents, withdraw } from './deployments/runs/run.ts';
 import { respond, withEvent } from './respond.ts';
 
 export interface ProviderContext extends NewRunContext {

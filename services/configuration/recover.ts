@@ -1,6 +1,6 @@
 /** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
-import { abandonRuns, carryOut, settleDependents } from './deployments/run.ts';
-import { armSweep } from './deployments/due.ts';
+import { abandonRuns, carryOut, settleDependents } from './deployments/runs/run.ts';
+import { armSweep } from './deployments/runs/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { forgetHost } from './hosts/host.ts';
 import { handlePosted, type HostMessageContext } from './hosts/message.ts';

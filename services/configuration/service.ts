@@ -1,7 +1,7 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { setImmediate } from 'node:timers/promises';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
-import { answer, on, route } from '@anneal/bus/route.ts';
+import { answer, on, route } from '@anneal/bus/consume/route.ts';
 import {
   contextList,
   contextShow,
@@ -19,7 +19,7 @@ import {
   hostRemove,
   hostShow,
   hostTokenRenew,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent, queueFilled } from '@anneal/contracts/events.ts';
 import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
@@ -41,7 +41,7 @@ import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
 import { deploymentRoutes } from './deployments/calls.ts';
-import { fire } from './deployments/due.ts';
+import { fire } from './deployments/runs/due.ts';
 import {
   authenticateHost,
   createHost,
@@ -67,10 +67,10 @@ import { keepSending } from '@anneal/runtime/work/outbox.ts';
 import { SharedOutbox } from '@anneal/runtime/work/shared-outbox.ts';
 import { openOutputs, type StoredOutputContext } from './output/stored-output.ts';
 import { recover } from './recover.ts';
-import { abandonRuns } from './deployments/run.ts';
+import { abandonRuns } from './deployments/runs/run.ts';
 import type { SetAsideContext } from './queues/set-aside.ts';
 import { configurationSettings } from './settings.ts';
-import { handleSignal } from './deployments/signal.ts';
+import { handleSignal } from './deployments/answers/signal.ts';
 
 /** Each costs some hundred bytes of memory. */
 const hostQueuesKept = 20_000;

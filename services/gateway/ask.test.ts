@@ -1,4 +1,4 @@
-import { resourceTypeList } from '@anneal/contracts/templating.ts';
+import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAsk } from './ask.ts';

@@ -4,7 +4,7 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { questionAbandoned } from '@anneal/contracts/templating.ts';
+import { questionAbandoned } from '@anneal/contracts/calls/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 

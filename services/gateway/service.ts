@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
-import { on, route } from '@anneal/bus/route.ts';
+import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';

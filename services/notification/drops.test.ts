@@ -1,5 +1,5 @@
 import { hostEvent, subscriptionEvent, type SubscriptionDroppedData } from '@anneal/contracts/events.ts';
-import { eventLog, subscriptionShow, type SubscriptionView } from '@anneal/contracts/notification.ts';
+import { eventLog, subscriptionShow, type SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';

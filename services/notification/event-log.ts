@@ -9,7 +9,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { EventGap } from '@anneal/contracts/notification.ts';
+import type { EventGap } from '@anneal/contracts/calls/notification.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseFilters, type EventPredicate } from './event-filter.ts';

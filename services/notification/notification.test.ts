@@ -8,7 +8,7 @@ import {
   subscriptionDelete,
   subscriptionList,
   subscriptionShow,
-} from '@anneal/contracts/notification.ts';
+} from '@anneal/contracts/calls/notification.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';

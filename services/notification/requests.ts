@@ -1,5 +1,5 @@
 /** Answers the questions of clients about subscriptions, deliveries and the log of events. */
-import { answer, route } from '@anneal/bus/route.ts';
+import { answer, route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   attemptList,
@@ -13,7 +13,7 @@ import {
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
-} from '@anneal/contracts/notification.ts';
+} from '@anneal/contracts/calls/notification.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';

@@ -4,7 +4,7 @@ import type { Outage } from './delivery/outage.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Dropped, SubscriptionView } from '@anneal/contracts/notification.ts';
+import type { Dropped, SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
 import { checkPatterns } from './event-filter.ts';

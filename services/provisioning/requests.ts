@@ -1,6 +1,6 @@
 /** Hands each message of the requests queue to its part of the service. */
 import type { Handler } from '@anneal/bus/port.ts';
-import { answer, route } from '@anneal/bus/route.ts';
+import { answer, route } from '@anneal/bus/consume/route.ts';
 import {
   bootDocumentShow,
   bootExchange,
@@ -13,7 +13,7 @@ import {
   nodeRemove,
   nodeShow,
   nodeUpdate,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import { providerRoutes } from '@anneal/provider/routes.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Boots } from './boot/boots.ts';

@@ -1,6 +1,6 @@
 /** The provisioning service: connects its parts, announces resource types and resumes unfinished work. */
 import type { Death } from '@anneal/bus/port.ts';
-import { route } from '@anneal/bus/route.ts';
+import { route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
@@ -8,16 +8,16 @@ import { announceTypes } from '@anneal/provider/routes.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { Bmcs } from './nodes/bmcs.ts';
+import { Bmcs } from './nodes/bmc/bmcs.ts';
 import { Boots } from './boot/boots.ts';
 import { deployedServer } from './servers/deployed-server.ts';
 import { ServerHosts } from './servers/hosts.ts';
-import { NodeDriver } from './nodes/driver.ts';
+import { NodeDriver } from './nodes/bmc/driver.ts';
 import { NodeRecords } from './nodes/records.ts';
-import { createSteps } from './nodes/steps.ts';
+import { createSteps } from './nodes/states/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { novaServer } from './servers/nova-server.ts';
-import { PowerPoll } from './nodes/power-poll.ts';
+import { PowerPoll } from './nodes/bmc/power-poll.ts';
 import { Servers, type ServerWork } from './servers/servers.ts';
 import { provisioningHandler } from './requests.ts';
 import { settings } from './settings.ts';

@@ -3,7 +3,7 @@ import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { stackEvents, stackResources, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import { stackEvents, stackResources, stackShow, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

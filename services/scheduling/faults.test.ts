@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { stackEvents, stackResources } from '@anneal/contracts/scheduling.ts';
+import { stackEvents, stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';

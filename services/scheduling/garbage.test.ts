@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { stackAct, stackList } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

@@ -1,6 +1,6 @@
 /** Handles the service's own queue: forwards changes of a stack to its shard, and answers reads. */
 import type { Handler } from '@anneal/bus/port.ts';
-import { answer, on, route, type Route } from '@anneal/bus/route.ts';
+import { answer, on, route, type Route } from '@anneal/bus/consume/route.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -24,7 +24,7 @@ import {
   stackSignal,
   stackUpdate,
   stackWhy,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { StackPreview } from './read/preview.ts';
 import type { ProviderDirectory } from './shard/providers.ts';

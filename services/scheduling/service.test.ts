@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/scheduling.ts';
+import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;

@@ -1,6 +1,6 @@
 /** The scheduling service: runs stacks and their traversals, and contains a small provider of values and waits. */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { timerFired } from '@anneal/contracts/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';

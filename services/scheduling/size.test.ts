@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { stackResources } from '@anneal/contracts/scheduling.ts';
+import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;

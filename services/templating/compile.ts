@@ -1,9 +1,9 @@
 /** Compiles and validates templates, stores the results by content hash, and seals hidden values. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { writeJson } from '@anneal/contracts/json-slices.ts';
+import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
-import type { CompileAnswer } from '@anneal/contracts/templating.ts';
+import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
 import { compile, type CompileResult } from '@anneal/hot/compile.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';

@@ -4,7 +4,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

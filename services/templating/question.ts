@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { planSchema, type PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';

@@ -12,7 +12,7 @@ import {
   templateCompile,
   templateCompileNested,
   templateValidate,
-} from '@anneal/contracts/templating.ts';
+} from '@anneal/contracts/calls/templating.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';

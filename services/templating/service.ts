@@ -1,7 +1,7 @@
 /** The templating service: compiles templates to plans. It stores only blobs and announced types. */
 import { availableParallelism } from 'node:os';
 import type { Delivery } from '@anneal/bus/port.ts';
-import { answer, on, route } from '@anneal/bus/route.ts';
+import { answer, on, route } from '@anneal/bus/consume/route.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
@@ -12,7 +12,7 @@ import {
   templateCompile,
   templateCompileNested,
   templateValidate,
-} from '@anneal/contracts/templating.ts';
+} from '@anneal/contracts/calls/templating.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { Askers } from './askers.ts';

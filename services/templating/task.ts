@@ -2,7 +2,7 @@
  * Compiles and validates user templates. The same code runs in a worker and, for small tasks, in the service's thread.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';

@@ -1,7 +1,7 @@
 /** The engine alone: graphs of resources that cost nothing, with the real scheduling service, bus and store. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
-import type { CompileAnswer } from '@anneal/contracts/templating.ts';
+import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
 import { compile } from '@anneal/hot/compile.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';

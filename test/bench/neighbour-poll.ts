@@ -13,10 +13,10 @@ for (let count = 0; ; count += 1) {
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
   if (count === 1) {
     parentPort?.on('message', () => {
-      parentPort?.postMessage(samples);
+      parentPort?.postMessage(samples, []);
       samples = [];
     });
-    parentPort?.postMessage('ready');
+    parentPort?.postMessage('ready', []);
   }
   const sent = performance.now();
   get(url, { agent }, (response) => {

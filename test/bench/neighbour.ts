@@ -12,7 +12,7 @@ async function openPoller(url: string) {
   return {
     /** The milliseconds that each request waited since the last call. */
     async take(): Promise<number[]> {
-      worker.postMessage('take');
+      worker.postMessage('take', []);
       const [samples] = (await once(worker, 'message')) as [number[]];
       return samples;
     },

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { brokers, findBackends, startDistributed, type Distributed } from '../e2e/distributed.ts';
+import { brokers, findBackends, startDistributed, type Distributed } from '../e2e/soak/distributed.ts';
 import { survivesWithBatches } from './batches.ts';
 import { randomOf, seedOf } from './random.ts';
 

@@ -1,6 +1,6 @@
 /** The data of each event as Markdown, with an example, generated from the schemas. Pure. */
 import type { Definition } from '@anneal/contracts/define.ts';
-import { examples } from '@anneal/contracts/examples.ts';
+import { examples } from '@anneal/contracts/asyncapi/examples.ts';
 import { z } from 'zod';
 
 interface DataSchema {

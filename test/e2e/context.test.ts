@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ContextView } from '@anneal/contracts/context.ts';
+import type { ContextView } from '@anneal/contracts/calls/context.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleted, settled, startServer, type TestServer } from './server.ts';

@@ -8,7 +8,7 @@ import { announceTypes } from '@anneal/provider/routes.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
-import type { Backends } from './distributed.ts';
+import type { Backends } from './soak/distributed.ts';
 
 export interface TestProvider {
   readonly bus: Bus;

@@ -1,6 +1,6 @@
 /** A context whose members a scaling policy changes between the updates of the stack. */
-import { contextShow, hostCreate, queuePost } from '@anneal/contracts/configuration.ts';
-import type { ContextView } from '@anneal/contracts/context.ts';
+import { contextShow, hostCreate, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import type { ContextView } from '@anneal/contracts/calls/context.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';

@@ -1,6 +1,6 @@
 /** Every gateway of an installation refuses a host's token at once when it was renewed or the host was deleted. */
 import { configurationService } from '@anneal/configuration/service.ts';
-import { hostCreate, hostDelete, hostTokenRenew, queuePost } from '@anneal/contracts/configuration.ts';
+import { hostCreate, hostDelete, hostTokenRenew, queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceCreate } from '@anneal/contracts/resource.ts';

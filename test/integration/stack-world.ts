@@ -20,8 +20,8 @@ import {
   type ResourceView,
   type StackAct,
   type StackView,
-} from '@anneal/contracts/scheduling.ts';
-import { type CompileQuestion, templateCompile } from '@anneal/contracts/templating.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
+import { type CompileQuestion, templateCompile } from '@anneal/contracts/calls/templating.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';

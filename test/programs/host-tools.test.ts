@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { installFromPypi } from '../backends/pypi.ts';

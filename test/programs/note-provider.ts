@@ -3,7 +3,7 @@
  * that does not complete. Arguments: the URLs of the broker and of the store.
  */
 import { openBus } from '@anneal/bus/open.ts';
-import { route } from '@anneal/bus/route.ts';
+import { route } from '@anneal/bus/consume/route.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { Provider, type Decision, type WorkingDocument } from '@anneal/provider/provide.ts';

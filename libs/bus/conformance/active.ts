@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoreTrouble } from './store.ts';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Consumer, Delivery } from '../port.ts';
-import { answer, route } from '../route.ts';
+import { answer, route } from '../consume/route.ts';
 import type { BusHarness, OpenedBus } from './harness.ts';
 
 const soon = { timeout: 20_000, interval: 20 };

@@ -2,7 +2,7 @@
 import { openStore } from '@anneal/store/open.ts';
 import type { Collection, Store } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createClaimChecks, type ClaimCheckDocument } from '../claim-checks.ts';
+import { createClaimChecks, type ClaimCheckDocument } from '../send/claim-checks.ts';
 import type { Bus, ConsumeOptions } from '../port.ts';
 import { happened, mintTestMessage, silent, work } from './messages.ts';
 import type { BusHarness } from './harness.ts';

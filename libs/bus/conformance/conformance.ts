@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claimCheckConformance } from './claim-checks.ts';
 import { otherFailed, happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
-import { answer, route } from '../route.ts';
+import { answer, route } from '../consume/route.ts';
 import type { OpenedBus, BusHarness } from './harness.ts';
 
 const q = 'test.q';

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Delivery } from '../port.ts';
-import { answer, route } from '../route.ts';
+import { answer, route } from '../consume/route.ts';
 import type { BusHarness } from './harness.ts';
 
 /** A server that the test started and may kill. `start` resolves when it accepts connections again. */

@@ -10,7 +10,7 @@ import {
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
 import { BrokerAway } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
-import { isUnproved } from '../certificate.ts';
+import { isUnproved } from '../connect/certificate.ts';
 import { createNames, type NatsNames } from './names.ts';
 import { readNatsUrl } from './url.ts';
 

@@ -18,7 +18,7 @@ import {
 import type { BusLog } from '../bus-log.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
-import { nameProcess } from '../process-name.ts';
+import { nameProcess } from '../connect/process-name.ts';
 import { bringForward } from '../topology.ts';
 import { createAfterlife } from './consume/settle.ts';
 import { QuestionChannel, isMissing } from './channel.ts';

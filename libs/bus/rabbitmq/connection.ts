@@ -6,7 +6,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
-import { isUnproved } from '../certificate.ts';
+import { isUnproved } from '../connect/certificate.ts';
 import type { BrokerEndpoint } from './url.ts';
 import { WriteBatch } from './publish/write-batch.ts';
 import type { BusLog } from '../bus-log.ts';

@@ -19,7 +19,7 @@
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
-import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
 import { conditionOf } from '../resources/health.ts';
 import type { Comparison } from '../protocol.ts';
 import { canBecome } from '../resources/pick-incarnation.ts';

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { resourceTypeList } from '@anneal/contracts/templating.ts';
+import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { serveQueueMetrics } from './queue-metrics.ts';
 import { createTestContext, eventually, type TestContext } from '../testing.ts';
 

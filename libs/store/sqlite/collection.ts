@@ -9,7 +9,7 @@ import {
   type Draft,
   type Query,
 } from '../port.ts';
-import { isLargeJson, readJson, writeJson } from '@anneal/contracts/json-slices.ts';
+import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import { assertServed } from '../served.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
 import { amongSql, countSql, findSql, isSortedByCaller, rowNumbersSql, type Sql } from './query.ts';

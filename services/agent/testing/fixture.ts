@@ -15,9 +15,9 @@ import {
   hostResponseSchema,
   type HostRequest,
   type HostResponse,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 
 interface Queued {

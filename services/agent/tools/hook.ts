@@ -4,7 +4,7 @@
  */
 import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { asText } from '@anneal/tools/tool.ts';
 import { readWhole } from '../output.ts';

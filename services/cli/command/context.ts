@@ -1,5 +1,5 @@
 /** `anneal context …` */
-import type { ContextMember, ContextView } from '@anneal/contracts/context.ts';
+import type { ContextMember, ContextView } from '@anneal/contracts/calls/context.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';

@@ -1,6 +1,6 @@
 /** `anneal event …` */
 import type { AnnealEvent } from '@anneal/client/events.ts';
-import type { EventGap } from '@anneal/contracts/notification.ts';
+import type { EventGap } from '@anneal/contracts/calls/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';

@@ -1,5 +1,5 @@
 /** `anneal host …` */
-import type { DeploymentView, HostView, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostView, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';

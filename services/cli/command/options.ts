@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { collectFiles } from '@anneal/client/files.ts';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { failurePolicies } from '@anneal/contracts/scheduling.ts';
+import { failurePolicies } from '@anneal/contracts/calls/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 export const formatOption = () =>

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Client } from '@anneal/client/connect.ts';
-import type { HostView } from '@anneal/contracts/configuration.ts';
+import type { HostView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Command } from '@commander-js/extra-typings';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { StackAct } from '@anneal/contracts/scheduling.ts';
+import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';

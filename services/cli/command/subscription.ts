@@ -1,7 +1,7 @@
 /** `anneal subscription …` */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { SubscriptionView } from '@anneal/contracts/notification.ts';
+import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';

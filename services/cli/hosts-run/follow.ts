@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
-import type { DeploymentView } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 /** The most hosts in one request. */

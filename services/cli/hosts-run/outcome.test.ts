@@ -1,4 +1,4 @@
-import type { DeploymentView, HostView } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { expect, it } from 'vitest';
 import { outcomeOfCommand } from './outcome.ts';
 

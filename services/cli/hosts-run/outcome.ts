@@ -1,5 +1,5 @@
 /** The outcome of a command on many hosts: distinct answers, and the hosts without one. Pure. */
-import type { DeploymentView, HostView } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
 
 export interface AnswerGroup {
   readonly status_code: number;

@@ -19,7 +19,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
-import { finishRun } from '../deployments/run.ts';
+import { finishRun } from '../deployments/runs/run.ts';
 import { hearOf } from '../hosts/host.ts';
 import { handleMessage } from '../hosts/message.ts';
 import { readHostMessage } from '../hosts/response-body.ts';

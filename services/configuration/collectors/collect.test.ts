@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { CollectTransport } from '@anneal/contracts/transports.ts';

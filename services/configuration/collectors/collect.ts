@@ -10,12 +10,12 @@
  *    in the list, so the host gets it even when the first answer was lost.
  * K4 Two reads without a change between them return the same metadata, so the host does nothing.
  */
-import { hostRequestSchema, type HostRequest, type QueueMessage } from '@anneal/contracts/configuration.ts';
+import { hostRequestSchema, type HostRequest, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
-import { byRun, finishRun } from '../deployments/run.ts';
+import { byRun, finishRun } from '../deployments/runs/run.ts';
 import { openHostToken, type HostContext } from '../hosts/host.ts';
 import { handOut, watchClaimed } from '../queues/hand-out.ts';
 import { hostQueue, type ResolvedQueue } from '../queues/names.ts';

@@ -1,5 +1,5 @@
 /** A request to a host in the form that os-collect-config passes to the hooks of heat-agents. Pure. */
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
 /** `signal` has the `deploy_*` inputs by which heat-config-notify sends the answer. */

@@ -2,7 +2,7 @@
  * The settings of os-collect-config on a host: the attribute `os_collect_config` of its server, and the part of its
  * metadata from which os-apply-config writes `/etc/os-collect-config.conf`. Pure.
  */
-import type { HostCollector } from '@anneal/contracts/configuration.ts';
+import type { HostCollector } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { CollectTransport } from '@anneal/contracts/transports.ts';
 import { ec2SecretOf, metadataObject, signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';

@@ -2,7 +2,7 @@
  * The inputs by which heat-config-notify answers for a run, by signal transport. Their credentials allow answering this
  * run of this host and nothing else.
  */
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import { deploymentSignalTransports, type DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
 import { signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { items, readConfig, type StoredConfig } from '../deployments/derive.ts';
 import { multipartMime, type MimePart } from '@anneal/python/text/mime.ts';
-import type { NewRunContext } from '../deployments/new-run.ts';
+import type { NewRunContext } from '../deployments/runs/new-run.ts';
 
 type Context = Pick<NewRunContext, 'collections' | 'service'>;
 

@@ -1,13 +1,13 @@
 /** Configs that clients store and delete by the API. They belong to no stack and never change. */
-import type { ConfigCreate, ConfigView } from '@anneal/contracts/configuration.ts';
+import type { ConfigCreate, ConfigView } from '@anneal/contracts/calls/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { Requester, ConfigurationResource } from '../collections.ts';
 import type { StoredConfig } from '../deployments/derive.ts';
-import type { NewRunContext } from '../deployments/new-run.ts';
-import { checkLimits } from '../deployments/time-limit.ts';
+import type { NewRunContext } from '../deployments/runs/new-run.ts';
+import { checkLimits } from '../deployments/runs/time-limit.ts';
 import { viewConfig } from './view.ts';
 
 export const storedType = 'OS::Heat::SoftwareConfig';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { contextShow, deploymentList, hostDelete } from '@anneal/contracts/configuration.ts';
-import { contextDataSchema, type ContextData } from '@anneal/contracts/context.ts';
+import { contextShow, deploymentList, hostDelete } from '@anneal/contracts/calls/configuration.ts';
+import { contextDataSchema, type ContextData } from '@anneal/contracts/calls/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceSignal } from '@anneal/contracts/resource.ts';

@@ -1,5 +1,5 @@
 /** The data of a context: what its hosts publish, for templates, configs and API clients. Pure. */
-import type { ContextData, ContextMember } from '@anneal/contracts/context.ts';
+import type { ContextData, ContextMember } from '@anneal/contracts/calls/context.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { HostDocument } from '../collections.ts';
 import { strings } from '../deployments/derive.ts';

@@ -1,5 +1,5 @@
 /** The documents of contexts. */
-import type { ContextData, ContextFailure } from '@anneal/contracts/context.ts';
+import type { ContextData, ContextFailure } from '@anneal/contracts/calls/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkingDocument } from '@anneal/provider/provide.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';

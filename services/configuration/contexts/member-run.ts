@@ -2,14 +2,14 @@
  * Runs of a context's configs on its members. Each is an ordinary deployment in the queue of its host, whose document
  * names the context as its parent.
  */
-import type { ContextMember } from '@anneal/contracts/context.ts';
+import type { ContextMember } from '@anneal/contracts/calls/context.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { draftOf } from '@anneal/provider/document.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { HostDocument, ConfigurationResource } from '../collections.ts';
-import { filledIn, restingState, startRun, type NewRunContext, type RunTarget } from '../deployments/new-run.ts';
-import { carryOut, finishRun, withdraw } from '../deployments/run.ts';
+import { filledIn, restingState, startRun, type NewRunContext, type RunTarget } from '../deployments/runs/new-run.ts';
+import { carryOut, finishRun, withdraw } from '../deployments/runs/run.ts';
 import type { ContextConfig, ContextDocument } from './document.ts';
 import { inputsFor } from './data.ts';
 import { roundKey, type KnownRun, type RoundConfig } from './round.ts';

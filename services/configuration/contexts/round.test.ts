@@ -1,4 +1,4 @@
-import type { ContextMember } from '@anneal/contracts/context.ts';
+import type { ContextMember } from '@anneal/contracts/calls/context.ts';
 import { describe, expect, it } from 'vitest';
 import { roundKey, planRound, type KnownRun, type RoundConfig } from './round.ts';
 

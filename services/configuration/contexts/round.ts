@@ -6,7 +6,7 @@
  * C3 A run that its host has taken ends first; then one run follows, for the version that is the newest then.
  * C4 A failed run is repeated for a new version, a changed config or a new request for the context, and not otherwise.
  */
-import type { ContextFailure, ContextMember } from '@anneal/contracts/context.ts';
+import type { ContextFailure, ContextMember } from '@anneal/contracts/calls/context.ts';
 
 export interface RoundConfig {
   /** Unique within the context. */

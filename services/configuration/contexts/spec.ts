@@ -3,8 +3,8 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { digestOf, items, strings } from '../deployments/derive.ts';
-import { valuesOf, type NewRunContext } from '../deployments/new-run.ts';
-import { checkLimits } from '../deployments/time-limit.ts';
+import { valuesOf, type NewRunContext } from '../deployments/runs/new-run.ts';
+import { checkLimits } from '../deployments/runs/time-limit.ts';
 import { readMembers, type MemberSpec } from './data.ts';
 import type { ContextConfig, ContextSpec } from './document.ts';
 

@@ -1,5 +1,5 @@
 /** Views of contexts. */
-import type { ContextView } from '@anneal/contracts/context.ts';
+import type { ContextView } from '@anneal/contracts/calls/context.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { lastReport } from '@anneal/provider/provide.ts';
 import type { ContextCollections, ContextDocument } from './document.ts';

@@ -1,13 +1,13 @@
 /** Handlers of the calls about configs and deployments. */
-import { answer, type Route } from '@anneal/bus/route.ts';
-import * as contract from '@anneal/contracts/configuration.ts';
+import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { createConfig, deleteConfig } from '../configs/stored.ts';
 import { listConfigs, showConfig } from '../configs/view.ts';
 import { readOutput } from '../output/read-output.ts';
 import { takeReport } from '../output/report.ts';
 import type { StoredOutputContext } from '../output/stored-output.ts';
-import type { NewRunContext } from './new-run.ts';
-import { createDeployment, deleteDeployment, updateDeployment } from './stored.ts';
+import type { NewRunContext } from './runs/new-run.ts';
+import { createDeployment, deleteDeployment, updateDeployment } from './answers/stored.ts';
 import { listDeployments, metadataOf, showDeployment } from './view.ts';
 
 export function deploymentRoutes(context: NewRunContext & StoredOutputContext): Route[] {

@@ -1,15 +1,15 @@
 /** Views of deployments. Secrets are masked. */
-import type { DeploymentView, HostMetadata } from '@anneal/contracts/configuration.ts';
+import type { DeploymentView, HostMetadata } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from '../configs/view.ts';
 import { findHost } from '../queues/names.ts';
-import { answerStateOf } from './answer-state.ts';
+import { answerStateOf } from './answers/answer-state.ts';
 import { storedOf } from '../output/read-output.ts';
 import type { OutputCollections } from '../output/stored-output.ts';
-import { shownStdout } from './quoted.ts';
+import { shownStdout } from './answers/quoted.ts';
 
 export function viewDeployment(
   secrets: Secrets,

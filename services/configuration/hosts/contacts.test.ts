@@ -1,4 +1,4 @@
-import { hostShow, queueClaim } from '@anneal/contracts/configuration.ts';
+import { hostShow, queueClaim } from '@anneal/contracts/calls/configuration.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { expect, it } from 'vitest';
 import { openConfigurationCollections, type HostDocument } from '../collections.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 

@@ -10,12 +10,12 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { HostCollector, HostView } from '@anneal/contracts/configuration.ts';
+import type { HostCollector, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';

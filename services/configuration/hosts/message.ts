@@ -7,7 +7,7 @@
  * M4 No stored message and no dead letter shows a secret that its host was given.
  */
 import type { Death } from '@anneal/bus/port.ts';
-import { hostMessageRefused, type HostRequest, type HostResponse } from '@anneal/contracts/configuration.ts';
+import { hostMessageRefused, type HostRequest, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
@@ -17,9 +17,9 @@ import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { readHostMessage, type HostMessage } from './response-body.ts';
-import { openQuoted, sealTexts } from '../deployments/quoted.ts';
-import { answerRun, byRun, finishRun, noteProgress } from '../deployments/run.ts';
-import type { RunContext } from '../deployments/run-context.ts';
+import { openQuoted, sealTexts } from '../deployments/answers/quoted.ts';
+import { answerRun, byRun, finishRun, noteProgress } from '../deployments/runs/run.ts';
+import type { RunContext } from '../deployments/runs/run-context.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 

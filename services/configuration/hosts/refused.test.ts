@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { deploymentShow, hostMessageRefused } from '@anneal/contracts/configuration.ts';
+import { deploymentShow, hostMessageRefused } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

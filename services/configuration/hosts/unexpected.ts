@@ -5,16 +5,16 @@
  * U2 A flood of them costs one document of a bounded size, and a bounded number of events a minute. Alarms have a
  *    separate share, so that no flood hides them.
  */
-import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
+import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { storedOutputs } from '../deployments/outcome.ts';
-import { withoutSecrets } from '../deployments/quoted.ts';
+import { storedOutputs } from '../deployments/answers/outcome.ts';
+import { withoutSecrets } from '../deployments/answers/quoted.ts';
 import { hostQueue } from '../queues/names.ts';
-import type { RunContext } from '../deployments/run-context.ts';
+import type { RunContext } from '../deployments/runs/run-context.ts';
 
 /** The most entries that are kept, separately for alarms and for other answers. */
 const mostKept = 10;

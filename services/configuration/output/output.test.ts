@@ -6,7 +6,7 @@ import {
   deploymentShow,
   configCreate,
   type DeploymentView,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { outputRead, runReport, type OutputRead } from '@anneal/contracts/output.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

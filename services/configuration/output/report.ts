@@ -1,11 +1,11 @@
 /** Takes what a host reports of a run in progress, and tells the host when it must stop. */
 import type { RunReport } from '@anneal/contracts/output.ts';
 import { deploymentEvent } from '@anneal/contracts/events.ts';
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { ConfigurationResource, DeploymentState } from '../collections.ts';
-import { byRun } from '../deployments/run.ts';
-import type { RunContext } from '../deployments/run-context.ts';
-import { hidesValues, wordRedactorOf } from '../deployments/quoted.ts';
+import { byRun } from '../deployments/runs/run.ts';
+import type { RunContext } from '../deployments/runs/run-context.ts';
+import { hidesValues, wordRedactorOf } from '../deployments/answers/quoted.ts';
 import { eventDataOf } from '../respond.ts';
 import { change } from '@anneal/store/change.ts';
 import { append, readWindow, sizeOf, windowBytes, type StoredOutputContext, type RunOutput } from './stored-output.ts';

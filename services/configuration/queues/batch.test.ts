@@ -1,5 +1,5 @@
 /** Batches of a host: several requests with one claim, and their answers with the next. */
-import * as contract from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';

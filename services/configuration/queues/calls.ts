@@ -1,6 +1,6 @@
 /** Handlers of the queue calls. They apply the special rules of host queues. */
-import { answer, type Route } from '@anneal/bus/route.ts';
-import * as contract from '@anneal/contracts/configuration.ts';
+import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';

@@ -1,12 +1,12 @@
 /** The form in which a client receives a host's request, and the timers that start when it does. */
-import { hostRequestSchema, type QueueMessage } from '@anneal/contracts/configuration.ts';
+import { hostRequestSchema, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { MessageDocument } from '../collections.ts';
 import { firstMessage, isClaimed, shownMessage, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
-import type { RunContext } from '../deployments/run-context.ts';
-import { limitAnswer, limitWait } from '../deployments/run-timer.ts';
-import { handedOut } from '../deployments/time-limit.ts';
+import type { RunContext } from '../deployments/runs/run-context.ts';
+import { limitAnswer, limitWait } from '../deployments/runs/run-timer.ts';
+import { handedOut } from '../deployments/runs/time-limit.ts';
 
 /** One timer a host, because a host has one claim at a time. */
 export const claimTimer = (hostId: string): string => `claim:${hostId}`;

@@ -1,4 +1,4 @@
-import * as contract from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue } from '@anneal/contracts/queues.ts';
 import { randomUUID } from 'node:crypto';

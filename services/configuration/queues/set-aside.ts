@@ -10,8 +10,8 @@ import { claimMessages } from './claim.ts';
 import type { MessageDocument } from '../collections.ts';
 import { checkClaim, firstMessage, isClaimed, messagesInOrder, removeMessages } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
-import { byRun } from '../deployments/run.ts';
-import type { RunContext } from '../deployments/run-context.ts';
+import { byRun } from '../deployments/runs/run.ts';
+import type { RunContext } from '../deployments/runs/run-context.ts';
 
 export interface SetAsideContext extends RunContext {
   readonly popLeaseSeconds: number;

@@ -1,6 +1,6 @@
 /** For tests: a configuration service on the real embedded bus and store, with a test engine and test hosts. */
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';

@@ -1,9 +1,9 @@
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
-import { answer, route } from '@anneal/bus/route.ts';
+import { answer, route } from '@anneal/bus/consume/route.ts';
 import { eventKept } from '@anneal/contracts/events.ts';
-import { eventLog } from '@anneal/contracts/notification.ts';
+import { eventLog } from '@anneal/contracts/calls/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import {
   deploymentList,
   deploymentShow,
   deploymentViewSchema,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /** The event log: a page of it, or each event as it happens. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
-import { eventGapSchema, eventLog } from '@anneal/contracts/notification.ts';
+import { eventGapSchema, eventLog } from '@anneal/contracts/calls/notification.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';

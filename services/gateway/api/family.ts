@@ -1,5 +1,5 @@
 /** Anneal's own API and its description. */
-import { asyncApi } from '@anneal/contracts/asyncapi.ts';
+import { asyncApi } from '@anneal/contracts/asyncapi/document.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';

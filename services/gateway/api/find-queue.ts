@@ -7,7 +7,7 @@ import {
   queueShow,
   type QueueMessage,
   type QueueView,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Ask } from '../ask.ts';

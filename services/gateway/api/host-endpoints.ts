@@ -8,7 +8,7 @@ import {
   hostShow,
   hostTokenRenew,
   hostViewSchema,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import { z } from 'zod';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';

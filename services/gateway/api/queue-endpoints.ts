@@ -1,6 +1,6 @@
 /** All queues, of the store and of the bus. */
 import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
-import { queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
+import { queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';

@@ -7,7 +7,7 @@ import {
   stackActSchema,
   stackShow,
   stackWhy,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';

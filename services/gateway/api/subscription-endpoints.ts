@@ -15,7 +15,7 @@ import {
   subscriptionRotate,
   subscriptionShow,
   subscriptionViewSchema,
-} from '@anneal/contracts/notification.ts';
+} from '@anneal/contracts/calls/notification.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -4,7 +4,7 @@
  * down, and no secret is logged.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anneal/contracts/provisioning.ts';
+import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -2,7 +2,7 @@
  * CloudFormation's `DescribeStackResource`, as far as os-collect-config and cfn-get-metadata read it: a host reads the
  * metadata of its own server. The host signs its requests with its EC2 keys.
  */
-import { hostKeys } from '@anneal/contracts/configuration.ts';
+import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';

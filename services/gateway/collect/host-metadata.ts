@@ -1,8 +1,8 @@
 /** The metadata of a host's server, for the collectors that poll: what the template gives, then the deployments. */
-import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/configuration.ts';
+import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import { stackResources, type ResourceView } from '@anneal/contracts/scheduling.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Ask } from '../ask.ts';
 
 export interface CollectedMetadata {

@@ -1,6 +1,6 @@
 /** Stacks, resources, outputs and events in Heat's form. Pure: from a view and the address of the stacks to JSON. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
+import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
 
 /** `http://host/orchestration/v1/<project>` */
 export type Root = string;

@@ -1,7 +1,7 @@
 /** Software configs and deployments, as Heat's clients store, run and read them. */
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/configuration.ts';
-import type { ConfigView, DeploymentView } from '@anneal/contracts/configuration.ts';
+import * as contract from '@anneal/contracts/calls/configuration.ts';
+import type { ConfigView, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';

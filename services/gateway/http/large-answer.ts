@@ -1,6 +1,6 @@
 /** A large answer in pieces, so that neither its text nor its bytes are written in one turn of the event loop. */
-import { linesOfJson } from '@anneal/contracts/json-slices.ts';
-import { Pace } from '@anneal/contracts/pace.ts';
+import { linesOfJson } from '@anneal/contracts/slices/json-slices.ts';
+import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { Readable } from 'node:stream';
 
 export interface LargeAnswer {

@@ -3,7 +3,7 @@
  * body.
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { isLargeJson } from '@anneal/contracts/json-slices.ts';
+import { isLargeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';

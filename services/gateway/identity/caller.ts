@@ -10,7 +10,7 @@
  *    Unauthorized. All other routes ask first.
  */
 import { createHash } from 'node:crypto';
-import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
+import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';

@@ -1,5 +1,5 @@
 /** The node that an address of Ironic's API names. */
-import { nodeShow, type NodeView } from '@anneal/contracts/provisioning.ts';
+import { nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 

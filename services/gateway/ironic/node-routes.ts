@@ -15,7 +15,7 @@ import {
   nodeUpdate,
   traitsSchema,
   type NodeView,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';

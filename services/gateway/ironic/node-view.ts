@@ -1,5 +1,5 @@
 /** A node in Ironic's form. Pure. */
-import type { NodeView } from '@anneal/contracts/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
 
 export const ironicPrefix = '/baremetal';
 const part = encodeURIComponent;

@@ -1,5 +1,5 @@
 /** The states of nodes in Ironic's API. Each change is accepted, and completes in the background. */
-import { nodeMaintenance, nodePower, nodeProvision } from '@anneal/contracts/provisioning.ts';
+import { nodeMaintenance, nodePower, nodeProvision } from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -1,6 +1,6 @@
 /** The traits of nodes in Ironic's API. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
+import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

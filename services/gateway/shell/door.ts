@@ -11,7 +11,7 @@
  * | `answer` | those of an answer, `claim`, `message` | posts the answer and deletes the request |
  * | `hello` | `facts.<name>` | reports the facts of the machine |
  */
-import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/configuration.ts';
+import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { default as multipart } from '@fastify/multipart';
@@ -19,7 +19,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../http/body.ts';
 import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/caller.ts';
-import { claimWithin, type ClaimOptions } from '../zaqar/claim.ts';
+import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
 import { reportRun, withBytesStored } from './report.ts';
 import { queueKey } from '../wakeups.ts';

@@ -3,12 +3,12 @@
  * stop the config. A report may wait for that, so the host learns of a stop without polling.
  */
 import { isUtf8 } from 'node:buffer';
-import type { HostResponse } from '@anneal/contracts/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { outputPrefix, runReport, type RunReport } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';
 import type { HostCaller } from '../identity/caller.ts';
-import type { ClaimOptions } from '../zaqar/claim.ts';
+import type { ClaimOptions } from '../zaqar/claims/claim.ts';
 import { waitOf } from '../zaqar/limits.ts';
 import type { FormPart } from '../zaqar/response-form.ts';
 import { queueKey } from '../wakeups.ts';

@@ -13,7 +13,7 @@
  *
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
-import { graceMs, type HostRequest } from '@anneal/contracts/configuration.ts';
+import { graceMs, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';
 import { asText, ConfigError } from '@anneal/tools/tool.ts';

@@ -1,12 +1,12 @@
 /** Answers a claim of a host with its request as a script. */
-import { hostRequestSchema } from '@anneal/contracts/configuration.ts';
+import { hostRequestSchema } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { callerOf } from '../identity/caller.ts';
 import type { QueueAccess } from '../zaqar/access.ts';
-import { returnClaim, type ClaimAnswer } from '../zaqar/claim.ts';
+import { returnClaim, type ClaimAnswer } from '../zaqar/claims/claim.ts';
 import { renderShellRequest } from './request.ts';
 
 /** The routes that the scripts of hosts use: `door.ts`. */

@@ -2,7 +2,7 @@
  * Test services behind the gateway: small programs that answer the same calls on the real bus. They keep just enough
  * state for a client to see the effect of its requests.
  */
-import { answer, route, type Route } from '@anneal/bus/route.ts';
+import { answer, route, type Route } from '@anneal/bus/consume/route.ts';
 import {
   hostAuthenticate,
   hostList,
@@ -20,7 +20,7 @@ import {
   type HostView,
   type QueueMessage,
   type QueueView,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
@@ -34,7 +34,7 @@ import {
   nodePower,
   nodeShow,
   type NodeView,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import {
   stackCreate,
@@ -49,13 +49,13 @@ import {
   type ResourceView,
   type StackEvent,
   type StackView,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import {
   resourceTypeList,
   templateCompile,
   templateValidate,
   type CompileQuestion,
-} from '@anneal/contracts/templating.ts';
+} from '@anneal/contracts/calls/templating.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 const at = '2026-11-21T12:34:01.250Z';

@@ -10,7 +10,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
-import { queueNameOf } from './queue-alias.ts';
+import { queueNameOf } from './queues/queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
 export type Use = 'take' | 'post' | 'manage';

@@ -1,5 +1,5 @@
 /** Bodies of queue requests. Invalid ones are refused in Zaqar's words, at the first mistake. */
-import { mostInBatch, mostMessageDelay } from '@anneal/contracts/configuration.ts';
+import { mostInBatch, mostMessageDelay } from '@anneal/contracts/calls/configuration.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';

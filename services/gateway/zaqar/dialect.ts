@@ -10,9 +10,9 @@
  * | a message has an `id` | no | yes | yes |
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
-import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
+import type { QueueMessage, QueueView } from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { aliasOf } from './queue-alias.ts';
+import { aliasOf } from './queues/queue-alias.ts';
 
 export interface Dialect {
   readonly version: 'v1' | 'v1.1' | 'v2';

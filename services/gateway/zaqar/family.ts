@@ -5,12 +5,12 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { callerOf, requireToken } from '../identity/caller.ts';
 import { clientId } from './access.ts';
-import { claimRoutes, type ClaimRouteOptions } from './claim-routes.ts';
+import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
-import { deleteRoutes } from './message-delete.ts';
-import { postRoutes } from './message-post.ts';
-import { readRoutes } from './message-read.ts';
-import { queueRoutes } from './queue-routes.ts';
+import { deleteRoutes } from './messages/message-delete.ts';
+import { postRoutes } from './messages/message-post.ts';
+import { readRoutes } from './messages/message-read.ts';
+import { queueRoutes } from './queues/queue-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {

@@ -2,7 +2,7 @@
  * Reads a host's answer from a form as `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
  * `outputs.<name>` per output, `stored.<name>` per output that was sent before. Fields and files are treated alike.
  */
-import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
+import { outputLimit, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { outputPrefix } from '@anneal/contracts/output.ts';

@@ -2,7 +2,7 @@
  * The latest delivery attempts of a subscription: a ring of documents with some dozen attempts each, so that an attempt
  * costs no write of its own. A document that is written again replaces the oldest one.
  */
-import type { attemptSchema } from '@anneal/contracts/notification.ts';
+import type { attemptSchema } from '@anneal/contracts/calls/notification.ts';
 import type { z } from 'zod';
 import type { BulkOperation, Collection, Document, Store } from '@anneal/store/port.ts';
 

@@ -6,7 +6,7 @@ import {
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
-} from '@anneal/contracts/notification.ts';
+} from '@anneal/contracts/calls/notification.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -10,12 +10,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Bmcs } from '../nodes/bmcs.ts';
+import type { Bmcs } from '../nodes/bmc/bmcs.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
 import type { Boot, NodeDocument, Power, NodeChange } from '../nodes/document.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import { bootProgressIn } from '../redfish/boot-progress.ts';
-import type { StepOutcome, Settled } from '../nodes/step-outcome.ts';
+import type { StepOutcome, Settled } from '../nodes/states/step-outcome.ts';
 
 export interface BootStepOptions {
   readonly context: ServiceContext;

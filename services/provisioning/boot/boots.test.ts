@@ -1,15 +1,15 @@
-import { bootReport } from '@anneal/contracts/provisioning.ts';
+import { bootReport } from '@anneal/contracts/calls/provisioning.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashOf } from './boot-steps.ts';
-import type { Bmcs } from '../nodes/bmcs.ts';
+import type { Bmcs } from '../nodes/bmc/bmcs.ts';
 import { Boots } from './boots.ts';
 import type { Boot, NodeDocument } from '../nodes/document.ts';
-import { NodeDriver } from '../nodes/driver.ts';
+import { NodeDriver } from '../nodes/bmc/driver.ts';
 import { NodeRecords } from '../nodes/records.ts';
-import type { createSteps } from '../nodes/steps.ts';
+import type { createSteps } from '../nodes/states/steps.ts';
 
 let context: TestContext;
 let records: NodeRecords;

@@ -14,15 +14,15 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
-import { on, type Route } from '@anneal/bus/route.ts';
-import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import { on, type Route } from '@anneal/bus/consume/route.ts';
+import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
-import type { NodeDriver } from '../nodes/driver.ts';
-import { move } from '../nodes/moves.ts';
+import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import { move } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
-import { seedStates } from '../nodes/states.ts';
+import { seedStates } from '../nodes/states/states.ts';
 import { objectOf, textOf } from '../servers/document.ts';
 
 export class Boots {

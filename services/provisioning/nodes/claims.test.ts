@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { missingClaims, type Older } from './claims.ts';
 import { unclaimedDefinition, type NodeDocument } from './document.ts';
 import { NodeRecords } from './records.ts';
-import { identityFault } from './identity.ts';
+import { identityFault } from './bmc/identity.ts';
 
 const file = new URL('../testdata/nodes-without-claims.json', import.meta.url);
 const { nodes } = JSON.parse(await readFile(file, 'utf8')) as { nodes: (Older & { id: string })[] };

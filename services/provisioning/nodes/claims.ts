@@ -5,9 +5,9 @@
  * The other gets a fault, and nothing is done through it until an operator removes it or corrects its address.
  */
 import { toFailure } from '@anneal/contracts/errors.ts';
-import { claimsOf, identityIn, type Claims, type Identity, identityFault } from './identity.ts';
+import { claimsOf, identityIn, type Claims, type Identity, identityFault } from './bmc/identity.ts';
 import type { NodeDocument, NodeChange } from './document.ts';
-import { sameMachine } from './faults.ts';
+import { sameMachine } from './bmc/faults.ts';
 
 export type Older = Omit<NodeDocument, 'claims'> & { readonly claims?: Claims };
 

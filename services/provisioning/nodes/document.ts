@@ -1,12 +1,12 @@
 /** The stored document of a node, and its public view. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
-import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { NodeState, NodeView, powerStates } from '@anneal/contracts/calls/provisioning.ts';
+import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
-import { type Claims, type Identity, identityFault } from './identity.ts';
-import type { ProvisionStep } from './states.ts';
+import { type Claims, type Identity, identityFault } from './bmc/identity.ts';
+import type { ProvisionStep } from './states/states.ts';
 import type { Trust } from '../redfish/trust.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;

@@ -9,22 +9,22 @@ import type {
   nodeProvision,
   nodeUpdate,
   NodeView,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
-import { claimsOf, identityFault } from './identity.ts';
+import { claimsOf, identityFault } from './bmc/identity.ts';
 import type { z } from 'zod';
-import { convertDriverInfo } from '@anneal/contracts/provisioning.ts';
-import { checkDeclared, requireDeclaration } from './declared-properties.ts';
+import { convertDriverInfo } from '@anneal/contracts/calls/provisioning.ts';
+import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
 import { nodeView, type NodeDocument, type NodeChange } from './document.ts';
-import { requireOwnMachine, sameMachine } from './faults.ts';
-import type { NodeDriver } from './driver.ts';
-import { acceptedMachine, changePower, move } from './moves.ts';
+import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
+import type { NodeDriver } from './bmc/driver.ts';
+import { acceptedMachine, changePower, move } from './states/moves.ts';
 import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
 import type { NodeRecords } from './records.ts';
-import { removableStates } from './states.ts';
+import { removableStates } from './states/states.ts';
 import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;

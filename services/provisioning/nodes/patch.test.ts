@@ -1,5 +1,5 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { NodePatch } from '@anneal/contracts/provisioning.ts';
+import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
 import { describe, expect, it } from 'vitest';
 import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
 

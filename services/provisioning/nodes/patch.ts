@@ -8,7 +8,7 @@ import {
   resourceClassSchema,
   traitsSchema,
   type NodePatch,
-} from '@anneal/contracts/provisioning.ts';
+} from '@anneal/contracts/calls/provisioning.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 

@@ -11,8 +11,8 @@ import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runti
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
-import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
-import { sameMachine } from './faults.ts';
+import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './bmc/identity.ts';
+import { sameMachine } from './bmc/faults.ts';
 import { missingClaims } from './claims.ts';
 import { nodesDefinition, unclaimedDefinition, type NodeDocument, type NodeChange } from './document.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/identity.ts';
+import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/bmc/identity.ts';
 import type { Power } from '../nodes/document.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
 import { linkIn, httpReason, type RedfishHttp } from './http.ts';

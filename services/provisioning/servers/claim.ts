@@ -5,8 +5,8 @@ import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts'
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeDocument } from '../nodes/document.ts';
-import type { NodeDriver } from '../nodes/driver.ts';
-import { move } from '../nodes/moves.ts';
+import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import { move } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
 import { place, type Flavors, type PlacementRequest } from './placement.ts';

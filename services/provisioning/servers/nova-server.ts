@@ -2,7 +2,7 @@
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Bmcs } from '../nodes/bmcs.ts';
+import type { Bmcs } from '../nodes/bmc/bmcs.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import { bootDataOf, claimNode, type NodeClaimOptions } from './claim.ts';

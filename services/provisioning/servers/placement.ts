@@ -1,6 +1,6 @@
 /** Ranks the nodes for a server. Pure: the caller claims in this order, and asks again when it loses. */
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
-import { capabilitiesOf } from '../nodes/declared-properties.ts';
+import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 
 export type CandidateNode = Pick<

@@ -4,8 +4,8 @@
 import { AnnealError, fromFailure } from '@anneal/contracts/errors.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { Power, PowerTarget } from '../nodes/document.ts';
-import type { NodeDriver } from '../nodes/driver.ts';
-import { changePower } from '../nodes/moves.ts';
+import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import { changePower } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import type { ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { StackView } from '@anneal/contracts/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import type { Comparison, Tools } from '@anneal/convergence/protocol.ts';

@@ -1,4 +1,4 @@
-import { stackShow } from '@anneal/contracts/scheduling.ts';
+import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';

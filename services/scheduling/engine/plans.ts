@@ -1,6 +1,6 @@
 /** Reads plans by content hash, and caches the most recently used ones. A plan never changes. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { readJson } from '@anneal/contracts/json-slices.ts';
+import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';

@@ -1,6 +1,12 @@
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { snapshotDelete, stackAct, stackList, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
+import {
+  snapshotDelete,
+  stackAct,
+  stackList,
+  stackResources,
+  stackSignal,
+} from '@anneal/contracts/calls/scheduling.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;

@@ -1,5 +1,5 @@
 /** Reads the events of stacks. Skips runs that cannot contain a requested event. */
-import { mapInSlices } from '@anneal/contracts/pace.ts';
+import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import {
   eventsIn,

@@ -8,7 +8,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import type { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';

@@ -3,7 +3,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
+import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/calls/templating.ts';
 import { type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';

@@ -1,4 +1,4 @@
-import { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
 import { describe, expect, it } from 'vitest';
 import { adjustmentFrom } from './scaling.ts';
 

@@ -3,7 +3,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
-import { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo, type Result } from '@anneal/provider/document.ts';

@@ -1,4 +1,4 @@
-import { stackAct, stackEvents, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackEvents, stackResources, stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { readSignalToken, grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';

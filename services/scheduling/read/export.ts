@@ -1,8 +1,8 @@
 /** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { readJson } from '@anneal/contracts/json-slices.ts';
-import { Pace } from '@anneal/contracts/pace.ts';
+import { readJson } from '@anneal/contracts/slices/json-slices.ts';
+import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from '../collections.ts';

@@ -1,7 +1,7 @@
 /** Answers read-only questions from the store, in any replica. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { mapInSlices, Pace } from '@anneal/contracts/pace.ts';
+import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
@@ -15,7 +15,7 @@ import type {
   stackList,
   stackResources,
   stackShow,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import { goesToNothing, type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';

@@ -1,7 +1,7 @@
 /** Snapshots of stacks: the state of a stack, for a later restore. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Snapshot } from '@anneal/contracts/scheduling.ts';
+import type { Snapshot } from '@anneal/contracts/calls/scheduling.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import {
   type ResourceDocument,

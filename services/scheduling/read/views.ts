@@ -1,8 +1,8 @@
 /** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { Pace } from '@anneal/contracts/pace.ts';
+import { Pace } from '@anneal/contracts/slices/pace.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
-import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
+import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
 import {
   isNested,
   representative,

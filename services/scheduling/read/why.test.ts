@@ -6,7 +6,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { stackSignal, stackWhy } from '@anneal/contracts/scheduling.ts';
+import { stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';

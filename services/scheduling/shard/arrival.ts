@@ -12,7 +12,7 @@ import {
   stackUpdate,
   timerFired,
   type StackAct,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -17,7 +17,7 @@ import {
   stackWhy,
   timerFired,
   type StackAct,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { shardOf } from '../shards/shard-of.ts';

@@ -2,7 +2,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonBytes } from '@anneal/contracts/json.ts';
-import { stackAct, stackSignal, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackSignal, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import type { Contents } from '../engine/contents.ts';

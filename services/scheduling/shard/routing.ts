@@ -3,7 +3,7 @@
  * every second, until a provider is announced and gets the request, or until `routeMs` are over and the request fails.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { timerFired } from '@anneal/contracts/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';

@@ -17,7 +17,7 @@ import {
   stackDelete,
   stackSignal,
   stackUpdate,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
 import { step } from '@anneal/convergence/step.ts';

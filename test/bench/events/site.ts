@@ -1,6 +1,6 @@
 /** The notification service in this process with a counted bus and store, and a listener in another process. */
 import { hostEvent } from '@anneal/contracts/events.ts';
-import { subscriptionCreate, subscriptionDelete } from '@anneal/contracts/notification.ts';
+import { subscriptionCreate, subscriptionDelete } from '@anneal/contracts/calls/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';

@@ -8,7 +8,7 @@ import {
   hostShow,
   hostTokenRenew,
   queueMessages,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

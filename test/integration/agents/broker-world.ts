@@ -5,7 +5,7 @@ import {
   hostRequestSchema,
   type HostBrokerAccess,
   type HostRequest,
-} from '@anneal/contracts/configuration.ts';
+} from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { connect as connectNats, nkeys, type NatsConnection } from '@nats-io/transport-node';

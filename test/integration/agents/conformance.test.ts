@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash, randomBytes } from 'node:crypto';
-import { deploymentShow, hostShow, type DeploymentView } from '@anneal/contracts/configuration.ts';
+import { deploymentShow, hostShow, type DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { outputRead } from '@anneal/contracts/output.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

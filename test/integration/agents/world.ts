@@ -1,8 +1,8 @@
 /** For the conformance suite: a real configuration service and gateway, and an engine that asks for configs on a host. */
 import { createRig, project, type Rig } from '@anneal/configuration/testing/running-service.ts';
-import { hostTokenRenew } from '@anneal/contracts/configuration.ts';
+import { hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';

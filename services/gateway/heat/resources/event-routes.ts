@@ -1,7 +1,7 @@
 /** Reads the events of a stack and of one resource. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/scheduling.ts';
-import { mapInSlices } from '@anneal/contracts/pace.ts';
+import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../../http/body.ts';

@@ -1,6 +1,6 @@
 /** Finds the resources that a path names. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/scheduling.ts';
+import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { stackAt } from '../stacks/find-stack.ts';

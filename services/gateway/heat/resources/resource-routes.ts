@@ -1,7 +1,7 @@
 /** Reads the resources of a stack, and marks one as unhealthy. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { resourceAct, type ResourceView } from '@anneal/contracts/scheduling.ts';
-import { mapInSlices } from '@anneal/contracts/pace.ts';
+import { resourceAct, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';

@@ -1,7 +1,7 @@
 /** Signals to a resource, and its metadata: by its owner, or by a signaller that holds a grant. Clears hooks, as Heat does. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
-import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/scheduling.ts';
+import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';

@@ -1,9 +1,9 @@
 /** Sends a signal by a grant, from any API: to its resource and never to a replacement, or as the answer of its run. */
-import { outputLimit, queuePost } from '@anneal/contracts/configuration.ts';
+import { outputLimit, queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { stackSignal } from '@anneal/contracts/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Ask } from '../../ask.ts';
 

@@ -1,6 +1,6 @@
 /** Starts actions on a stack, and exports it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';

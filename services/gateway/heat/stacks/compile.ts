@@ -1,11 +1,11 @@
 /** Compiles a client's request to create or update a stack. */
-import type { StackView } from '@anneal/contracts/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import {
   templateCompile,
   templateValidate,
   type CompileAnswer,
   type CompileQuestion,
-} from '@anneal/contracts/templating.ts';
+} from '@anneal/contracts/calls/templating.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Ask } from '../../ask.ts';

@@ -1,6 +1,6 @@
 /** Finds the stack that a path names, and redirects a lookup to its canonical path. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, queryOf } from '../../http/base-url.ts';

@@ -4,7 +4,7 @@
  * attributes of resources are left out, because the adopting installation derives or reads them again.
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { Pace } from '@anneal/contracts/pace.ts';
+import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { asWritten, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
 /** The parts of a resource that clients can read. */

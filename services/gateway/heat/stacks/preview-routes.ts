@@ -1,8 +1,8 @@
 /** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
 import { randomUUID } from 'node:crypto';
-import { mapInSlices } from '@anneal/contracts/pace.ts';
+import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackPreview, stackResources } from '@anneal/contracts/scheduling.ts';
+import { stackPreview, stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';

@@ -1,4 +1,4 @@
-import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
+import type { PlannedChange, ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import { describe, expect, it } from 'vitest';
 import { byPath, nestedRows, previewList, previewRow } from './preview-rows.ts';
 

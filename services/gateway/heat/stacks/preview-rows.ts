@@ -1,6 +1,6 @@
 /** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
+import type { PlannedChange, ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import { heatTime } from '../representation.ts';
 
 export interface PreviewedStack {

@@ -8,7 +8,7 @@ import {
   snapshotShow,
   type Snapshot,
   type StackView,
-} from '@anneal/contracts/scheduling.ts';
+} from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';

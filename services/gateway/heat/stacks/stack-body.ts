@@ -1,9 +1,9 @@
 /** Translates a request to create, update or validate a stack into a call of templating. */
-import type { CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
+import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
 import { heatError } from '../wording.ts';

@@ -1,5 +1,5 @@
 /** Lists stacks, with Heat's filters, order and pages. */
-import { stackList, type StackView } from '@anneal/contracts/scheduling.ts';
+import { stackList, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, requestPath } from '../../http/base-url.ts';

@@ -1,8 +1,8 @@
 /** Reads one stack: its state, template, environment, files and outputs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { readJson } from '@anneal/contracts/json-slices.ts';
+import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { StackView } from '@anneal/contracts/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';

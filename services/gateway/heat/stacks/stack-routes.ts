@@ -1,7 +1,7 @@
 /** Creating, changing and deleting stacks. */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';

@@ -3,7 +3,7 @@ import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { resourceTypeList } from '@anneal/contracts/templating.ts';
+import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';

@@ -1,0 +1,191 @@
+/**
+ * Generates the AsyncAPI 3 document and the JSON Schemas of all messages from the zod schemas. Pure. The document is
+ * self-contained: it includes all schemas.
+ */
+import { z } from 'zod';
+import type { Definition } from '../define.ts';
+import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { bindingsOf, natsAddress, operationBindings, servers, type BindingRoute } from './bindings.ts';
+import { examples } from './examples.ts';
+import { requestsQueue, serviceNames, type ServiceName } from '../queues.ts';
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
+  z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any' }) as unknown as JsonObject;
+
+/** File name (without folder) to JSON Schema: one per message, one more per answer, and the envelope. */
+export function jsonSchemas(definitions: Iterable<Definition>): Record<string, JsonObject> {
+  const schemas: Record<string, JsonObject> = { 'envelope.json': schemaOf(envelopeSchema, 'output') };
+  for (const definition of definitions) {
+    const example = examples[definition.type];
+    schemas[`${definition.type}.json`] = {
+      ...schemaOf(definition.data, 'input'),
+      description: definition.description,
+      ...(example && { examples: [example] }),
+    };
+    if (definition.kind === 'call') {
+      schemas[`${answerType(definition.type)}.json`] = {
+        ...schemaOf(definition.answer, 'output'),
+        description: `Value of a successful answer to ${definition.type}.`,
+      };
+    }
+  }
+  return Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const idOf = (type: string): string => type.replaceAll(/[^A-Za-z0-9]/g, '_');
+const schemaReference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${idOf(name)}` });
+
+/** Places a schema inside the document: references to its own root become references to its new place. */
+function placed(name: string, value: Json): Json {
+  if (Array.isArray(value)) return value.map((each) => placed(name, each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '$schema' && key !== '$id')
+      .map(([key, each]) => [
+        key,
+        key === '$ref' && typeof each === 'string' && each.startsWith('#')
+          ? `#/components/schemas/${idOf(name)}${each.slice(1)}`
+          : placed(name, each),
+      ]),
+  );
+}
+
+const messageReference = (type: string): JsonObject => ({ $ref: `#/components/messages/${idOf(type)}` });
+
+interface Channel {
+  address: string;
+  route: BindingRoute;
+  description: string;
+  types: string[];
+  /** The service that consumes from it; absent for an event, which any listener may receive. */
+  receiver?: string;
+}
+
+/** Lists the queues and the messages on each. Each provider serves the resource messages on its own queue. */
+function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Channel[] {
+  const channels: Channel[] = [];
+  for (const service of serviceNames) {
+    const calls = (byFile[service] ?? []).filter(({ kind }) => kind === 'call');
+    if (calls.length === 0) continue;
+    channels.push({
+      address: requestsQueue(service satisfies ServiceName),
+      route: 'queue',
+      description: `Questions to the ${service} service. Answers go to the question’s replyto.`,
+      types: calls.map(({ type }) => type),
+      receiver: service,
+    });
+  }
+  const resource = (byFile['resource'] ?? []).map(({ type }) => type);
+  const toProvider = resource.filter((type) => !['resource.response', 'provider.announced'].includes(type));
+  channels.push(
+    {
+      address: 'anneal.{provider}.requests',
+      route: 'queue',
+      description: 'Requests to the provider of a resource type, on the queue that it announced.',
+      types: toProvider,
+      receiver: 'provider',
+    },
+    {
+      address: 'anneal.scheduling.shard.{shard}',
+      route: 'queue',
+      description: 'Messages for the stacks of one shard. The queue has one active consumer.',
+      types: ['resource.response', 'timer.fired', 'stack.create', 'stack.update', 'stack.delete', 'stack.signal'],
+      receiver: 'scheduling',
+    },
+    {
+      address: 'anneal.announcements',
+      route: 'queue',
+      description: 'A provider sends it to anneal.templating.requests and to anneal.scheduling.requests at each start.',
+      types: ['provider.announced'],
+      receiver: 'templating and scheduling',
+    },
+  );
+  for (const { type, description } of byFile['events'] ?? [])
+    channels.push({ address: type, route: 'event', description, types: [type] });
+  return channels;
+}
+
+function messageOf(type: string, summary: string, data: JsonObject): JsonObject {
+  return {
+    name: type,
+    summary,
+    contentType: 'application/cloudevents+json',
+    bindings: { amqp: { contentEncoding: 'utf-8', messageType: type, bindingVersion: '0.3.0' } },
+    payload: {
+      allOf: [schemaReference('envelope'), { properties: { type: { const: type }, data }, required: ['data'] }],
+    },
+  };
+}
+
+function channelOf({ address, route, description, types }: Channel): JsonObject {
+  return {
+    address,
+    description,
+    ...(address.includes('{') && {
+      parameters: Object.fromEntries([...address.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, {}])),
+    }),
+    messages: Object.fromEntries(types.map((type) => [idOf(type), messageReference(type)])),
+    bindings: bindingsOf(route, address),
+    'x-nats': natsAddress(route, address),
+  };
+}
+
+function componentsOf(definitions: readonly Definition[]): JsonObject {
+  const messages: Record<string, Json> = {};
+  for (const { type, description, kind } of definitions) {
+    messages[idOf(type)] = messageOf(type, description, schemaReference(type));
+    if (kind !== 'call') continue;
+    const answer = answerType(type);
+    messages[idOf(answer)] = messageOf(answer, `The answer to ${type}: a value, or the failure.`, {
+      allOf: [schemaReference('answer'), { properties: { value: schemaReference(answer) } }],
+    });
+  }
+  const schemas = Object.entries({
+    ...Object.fromEntries(
+      Object.entries(jsonSchemas(definitions)).map(([file, schema]) => [file.replace(/\.json$/, ''), schema]),
+    ),
+    answer: schemaOf(answerSchema, 'output'),
+  });
+  return {
+    messages,
+    schemas: Object.fromEntries(schemas.map(([name, schema]) => [idOf(name), placed(name, schema)])),
+  };
+}
+
+/** The AsyncAPI document of all definitions. */
+export function asyncApi(options: {
+  version: string;
+  byFile: Readonly<Record<string, readonly Definition[]>>;
+}): JsonObject {
+  const channels = channelsOf(options.byFile);
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Anneal',
+      version: options.version,
+      description:
+        'Every message and event, as CloudEvents 1.0 in JSON, structured mode, on RabbitMQ and NATS JetStream. ' +
+        'Every listener may receive events; queues belong to the services. Generated by `npm run contracts`; ' +
+        'the gateway serves it as /api/v1/asyncapi.json and /api/v1/asyncapi.yaml.',
+      license: { name: 'Apache-2.0' },
+    },
+    servers,
+    defaultContentType: 'application/cloudevents+json',
+    channels: Object.fromEntries(channels.map((channel) => [idOf(channel.address), channelOf(channel)])),
+    operations: Object.fromEntries(
+      channels.map(({ address, route, description, receiver, types }) => [
+        `${receiver ? 'receive' : 'subscribe'}_${idOf(address)}`,
+        {
+          action: receiver ? 'receive' : 'send',
+          channel: { $ref: `#/channels/${idOf(address)}` },
+          summary: receiver ? `Taken by ${receiver}.` : description,
+          bindings: operationBindings(route),
+          messages: types.map((type) => ({ $ref: `#/channels/${idOf(address)}/messages/${idOf(type)}` })),
+        },
+      ]),
+    ),
+    components: componentsOf(Object.values(options.byFile).flat()),
+  };
+}

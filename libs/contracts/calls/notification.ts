@@ -1,0 +1,200 @@
+/** Questions to the notification service: subscriptions, deliveries and the log of events. */
+import { z } from 'zod';
+import { call } from '../define.ts';
+import { envelopeSchema } from '../envelope.ts';
+import { failureSchema } from '../errors.ts';
+import { jsonObject, secretText } from '../json.ts';
+
+/** Events that the log removed before a subscription could deliver them. */
+export const droppedSchema = z.object({
+  count: z.number().int().positive(),
+  since: z.iso.datetime().meta({ description: 'Time of the first one.' }),
+  last: z.iso.datetime().meta({ description: 'Time of the last one.' }),
+});
+export type Dropped = z.infer<typeof droppedSchema>;
+
+export const subscriptionViewSchema = z.object({
+  id: z.string(),
+  project: z.string(),
+  name: z.string(),
+  url: z.url().meta({ description: 'Where the events go.' }),
+  types: z
+    .array(z.string())
+    .meta({ description: 'Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`.' }),
+  subject_prefix: z.string().meta({ description: 'Only events whose subject starts with this.' }),
+  status: z.enum(['active', 'paused', 'disabled']),
+  created_at: z.iso.datetime(),
+  last_success_at: z.iso.datetime().nullable(),
+  last_failure_at: z.iso.datetime().nullable(),
+  last_error: z.string().nullable(),
+  reason: z.string().nullable().optional().meta({ description: 'Why it is disabled.' }),
+  filters: z.array(jsonObject).optional().meta({
+    description: 'Filters in the dialects of the CloudEvents Subscriptions API; an event must pass all.',
+  }),
+  batch_size: z.number().int().optional().meta({
+    description:
+      'The most events of one request. Above 1, the body is a JSON array: application/cloudevents-batch+json.',
+  }),
+  next_attempt_at: z.iso.datetime().nullable().optional().meta({
+    description: 'While the listener is away: the time of the next attempt.',
+  }),
+  backlog: z.number().int().meta({ description: 'Events that wait to be delivered.' }),
+  dropped: droppedSchema.nullable().optional().meta({
+    description: 'Null when this subscription has lost no event; absent in answers of older versions.',
+  }),
+  version: z.number().int(),
+});
+export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
+
+export const eventGapSchema = z
+  .object({
+    after: z.string().meta({ description: 'The event that is not in the log any more.' }),
+    oldest: z.iso.datetime().nullable().meta({
+      description: 'Time of the oldest event of the project in the log; null when the log has none.',
+    }),
+  })
+  .meta({ description: 'Events between the two may be lost: the log has removed them.' });
+export type EventGap = z.infer<typeof eventGapSchema>;
+
+export const subscriptionCreate = call('subscription.create', 'Create a subscription: events are sent to a URL.', {
+  question: z.object({
+    id: z.string(),
+    project: z.string(),
+    name: z.string().max(255),
+    url: z.url(),
+    types: z.array(z.string()).min(1),
+    subject_prefix: z.string().default(''),
+    batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),
+    filters: z.array(jsonObject).max(100).optional().meta({
+      description: 'In the dialects exact, prefix, suffix, all, any and not; an event must pass all.',
+    }),
+    secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
+    after: z
+      .string()
+      .optional()
+      .meta({ description: 'Also deliver events after this one; `beginning` for all stored events.' }),
+  }),
+  answer: z
+    .object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() })
+    .meta({ description: 'The secret is shown here and never again.' }),
+});
+export const subscriptionList = call('subscription.list', 'List the subscriptions of a project.', {
+  question: z.object({ project: z.string() }),
+  answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
+});
+export const subscriptionShow = call('subscription.show', 'Read a subscription.', {
+  question: z.object({ project: z.string(), id: z.string() }),
+  answer: subscriptionViewSchema,
+});
+export const subscriptionDelete = call('subscription.delete', 'Delete a subscription.', {
+  question: z.object({ project: z.string(), id: z.string() }),
+  answer: z.object({}),
+});
+
+export const subscriptionAct = call(
+  'subscription.act',
+  'Pause or resume a subscription, or attempt all that waits for its listener now.',
+  {
+    question: z.object({ project: z.string(), id: z.string(), verb: z.enum(['pause', 'resume', 'retry']) }),
+    answer: subscriptionViewSchema,
+  },
+);
+export const subscriptionRotate = call('subscription.rotate', 'Replace the secret of a subscription.', {
+  question: z.object({
+    project: z.string(),
+    id: z.string(),
+    secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
+    keep_seconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(86_400)
+      .meta({ description: 'So long the previous secret signs too.' }),
+  }),
+  answer: z
+    .object({ subscription: subscriptionViewSchema, secret: z.string() })
+    .meta({ description: 'The secret is shown here and never again.' }),
+});
+
+export const subscriptionReplay = call(
+  'subscription.replay',
+  'Send the stored events of a range again, as far as the subscription wants them.',
+  {
+    question: z.object({
+      project: z.string(),
+      id: z.string(),
+      from: z.string().meta({ description: 'The first event: its id, or the earliest time (ISO 8601).' }),
+      to: z
+        .string()
+        .optional()
+        .meta({ description: 'The last event: its id, or the latest time. Absent: the newest.' }),
+    }),
+    answer: z.object({ events: z.number().int().meta({ description: 'The number of events that are sent again.' }) }),
+  },
+);
+
+export const attemptSchema = z.object({
+  at: z.iso.datetime(),
+  status: z.number().nullable().meta({ description: 'The HTTP status; null without an answer.' }),
+  error: z.string().nullable(),
+  ms: z.number().meta({ description: 'Duration of the request.' }),
+  event_id: z.string().meta({ description: 'The first event of the request.' }),
+  event_type: z.string(),
+  subject: z.string().optional(),
+  events: z.number().int().meta({ description: 'The number of events of the request.' }),
+  sequence: z.number().int(),
+});
+
+export const deliveryViewSchema = z.object({
+  id: z.string(),
+  subscription_id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  status: z.enum(['pending', 'delivered', 'dead']),
+  attempts: z.array(
+    z.object({ at: z.iso.datetime(), status: z.number().nullable(), error: z.string().nullable(), ms: z.number() }),
+  ),
+  next_attempt_at: z.iso.datetime().nullable(),
+  failure: failureSchema.nullable(),
+});
+export type DeliveryView = z.infer<typeof deliveryViewSchema>;
+
+export const attemptList = call('subscription.attempts', 'List the latest requests to a listener.', {
+  question: z.object({ project: z.string(), id: z.string(), limit: z.number().int().min(1).max(1000) }),
+  answer: z.object({ attempts: z.array(attemptSchema) }),
+});
+
+export const deliveryList = call('delivery.list', 'List the latest deliveries of a subscription.', {
+  question: z.object({ project: z.string(), subscription: z.string() }),
+  answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
+});
+export const deliveryReplay = call('delivery.replay', 'Send a delivery again.', {
+  question: z.object({ project: z.string(), subscription: z.string(), delivery: z.string() }),
+  answer: deliveryViewSchema,
+});
+
+export const eventLog = call('event.log', 'List the events of a project in the order in which they were stored.', {
+  question: z.object({
+    project: z.string(),
+    after: z.string().optional().meta({
+      description:
+        'Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event.',
+    }),
+    position: z.number().int().optional().meta({
+      description:
+        'The `position` of the answer that ended with `after`. Shows whether an event was removed from the log unread, also when `after` itself was removed.',
+    }),
+    types: z.array(z.string()).default(['#']),
+    subject_prefix: z.string().default(''),
+    limit: z.number().int().min(1).max(1000),
+  }),
+  answer: z.object({
+    events: z.array(envelopeSchema),
+    cursor: z.string().optional().meta({
+      description: 'The last event examined, whether it matches or not; reading from here examines no event twice.',
+    }),
+    position: z.number().int().optional().meta({ description: 'The number up to which the log was read.' }),
+    gap: eventGapSchema.optional(),
+  }),
+});

@@ -1,0 +1,266 @@
+/** Derives a run from a request of the engine: the target of the deployment and the request to its host. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
+import {
+  deriveInputs,
+  digestOf,
+  emptyConfig,
+  readConfig,
+  selectForAction,
+  strings,
+  type HostAction,
+  type StoredConfig,
+} from '../derive.ts';
+import { attributesOf } from '../answers/outcome.ts';
+import { skipping } from './run.ts';
+import type { RunContext } from './run-context.ts';
+import { respond, withEvent } from '../../respond.ts';
+import { signalTransportOf } from '../../collectors/signal-inputs.ts';
+import { fillIn } from '../../configs/structured.ts';
+import { checkLimits, runSeconds } from './time-limit.ts';
+
+export interface NewRunContext extends RunContext {
+  readonly deploymentTimeoutMs: number;
+  /** How long deployments and configs to forget stay after their time limit. */
+  readonly runKeepMs: number;
+}
+type Request = Envelope<ResourceRequest>;
+
+/** The part of a request that a run is made from. */
+export interface Asked extends Pick<ResourceRequest, 'stack' | 'fence' | 'deadline'> {
+  readonly resource: Pick<ResourceRequest['resource'], 'id' | 'name'>;
+}
+
+export interface RunTarget {
+  readonly config: StoredConfig;
+  readonly values: JsonObject;
+  readonly actions: readonly string[];
+  readonly name: string;
+  /** False when the engine gets its answer as soon as the request is in the host's queue. */
+  readonly waits: boolean;
+  /** The property `signal_transport`. Absent: the transport follows the host. */
+  readonly transport?: string;
+}
+
+/** The target of a deployment, whether or not it needs a run. */
+export async function runTarget(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<RunTarget> {
+  const values = valuesOf(context, properties.input_values);
+  const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
+  const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
+  const given = properties.signal_transport;
+  const answer = { waits: given !== 'NO_SIGNAL', ...(typeof given === 'string' && { transport: given }) };
+  if (resource.type === 'OS::Heat::OrderedConfig') {
+    const config = readConfig(resource.type, properties);
+    checkLimits(config.options, resource.name);
+    return { config, values, actions, name, ...answer };
+  }
+  const [configId] = strings(properties.config);
+  if (configId === undefined) return { config: emptyConfig, values, actions, name, ...answer };
+  const found = await context.collections.resources.get(configId);
+  if (!found?.config) {
+    throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
+      mistakes: [
+        { code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'config does not exist' },
+      ],
+    });
+  }
+  const config =
+    resource.type === 'OS::Heat::StructuredDeployment' ? filledIn(found.config, values, properties) : found.config;
+  checkLimits(config.options, resource.name);
+  return { config, values, actions, name, ...answer };
+}
+
+/** A config that is a map, with its inputs in their places. */
+export function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObject): StoredConfig {
+  const inputs = new Map([
+    ...config.inputs.flatMap(({ name, default: value }): [string, Json][] => (value === null ? [] : [[name, value]])),
+    ...Object.entries(values),
+  ]);
+  const key = typeof properties.input_key === 'string' ? properties.input_key : 'get_input';
+  const strict = properties.input_values_validate === 'STRICT';
+  return { ...config, config: fillIn(config.config, { inputs, key, strict }) };
+}
+
+/**
+ * The input values. A map that is sealed as a whole (by a function) is resealed value by value, to make its names
+ * readable.
+ */
+export function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
+  const values = (given ?? {}) as JsonObject;
+  if (!secrets.isSealed(values)) return values;
+  const opened = secrets.open<Json>(values) as JsonObject;
+  return Object.fromEntries(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
+}
+
+/** The state for a config that has nothing to do in this action. */
+export function restingState(
+  context: NewRunContext,
+  before: DeploymentState | null,
+  { host, target, action }: { host: Pick<HostDocument, 'id' | 'name'>; target: RunTarget; action: HostAction },
+): DeploymentState {
+  const now = context.service.now().toISOString();
+  const digest = digestOf(target.config, target.values);
+  return {
+    name: target.name,
+    host_id: host.id,
+    host_name: host.name,
+    group: target.config.group,
+    action,
+    status: 'COMPLETE',
+    reason: `Nothing to do for ${action}`,
+    config: target.config,
+    input_values: target.values,
+    actions: target.actions,
+    waits_for_answer: target.waits,
+    ...(target.transport !== undefined && { signal_transport: target.transport }),
+    applied: digest,
+    digest,
+    depends_on: [],
+    waiting_for: [],
+    request: null,
+    output_values: before?.output_values ?? {},
+    status_code: before?.status_code ?? null,
+    stdout: before?.stdout ?? '',
+    stderr: before?.stderr ?? '',
+    created_at: before?.created_at ?? now,
+    queued_at: null,
+    started_at: null,
+    finished_at: now,
+    deadline: null,
+    failure: null,
+  };
+}
+
+/** Starts a run. Undefined when the config has nothing to do in this action. */
+export function startRun(
+  context: NewRunContext,
+  options: {
+    base: Draft<ConfigurationResource>;
+    host: HostDocument;
+    asked: Asked;
+    before: DeploymentState | null;
+    target: RunTarget;
+    action: HostAction;
+    /** The version that the document is about to get. */
+    version: number;
+  },
+): Draft<ConfigurationResource> | undefined {
+  const { base, host, asked: data, before, target, action, version } = options;
+  const selected = selectForAction(target.config, action, target.actions);
+  if (!selected) return undefined;
+  const now = context.service.now();
+  const runId = runIdOf(data.resource.id, data.fence);
+  const deployment: DeploymentState = {
+    ...restingState(context, before, { host, target, action }),
+    group: selected.group,
+    status: 'IN_PROGRESS',
+    reason: `Waits in the queue of ${host.name}`,
+    applied: before?.applied ?? null,
+    output_values: {},
+    status_code: null,
+    stdout: '',
+    stderr: '',
+    request: {
+      id: runId,
+      deployment_id: data.resource.id,
+      name: target.name,
+      group: selected.group,
+      config: selected.config,
+      action,
+      inputs: deriveInputs({
+        config: target.config,
+        values: target.values,
+        isSealed: (value) => context.service.secrets.isSealed(value),
+        context: {
+          host_id: host.id,
+          action,
+          stack: data.stack,
+          resource_name: data.resource.name,
+          transport: signalTransportOf(target.transport, {
+            host: { collector: host.collector ?? null },
+            inStack: data.stack.id !== '',
+          }),
+        },
+      }),
+      outputs: target.config.outputs.map((output) => ({ ...output })),
+      options: target.config.options,
+      timeout: runSeconds(target.config.options, context.deploymentTimeoutMs),
+      deadline: data.deadline,
+      creation_time: now.toISOString(),
+    },
+    queued_at: now.toISOString(),
+    finished_at: null,
+    deadline: data.deadline,
+  };
+  const next: Draft<ConfigurationResource> = {
+    ...base,
+    deployment,
+    status: 'IN_PROGRESS',
+    host_id: host.id,
+    run_id: runId,
+  };
+  const queued = withEvent(context, next, 'queued', version);
+  if (target.waits) return respond(context, queued, { status: 'in progress', message: deployment.reason });
+  return respond(context, queued, {
+    status: 'complete',
+    message: 'Not waiting for outputs signal',
+    attributes: attributesOf(deployment),
+  });
+}
+
+/** A UUID derived from resource and fence, so that a repeated request gets the same one. */
+export function runIdOf(resourceId: string, fence: number): string {
+  return derivedId(`run:${resourceId}:${fence}`);
+}
+
+/** Applies `depends_on`: a failed deployment skips this run, and an unfinished one delays it. */
+export async function afterThoseBefore(
+  context: NewRunContext,
+  run: Draft<ConfigurationResource>,
+  message: Request,
+  version: number,
+): Promise<Draft<ConfigurationResource>> {
+  const { deployment } = run;
+  const ids = strings(message.data.properties.depends_on);
+  if (!deployment || ids.length === 0) return run;
+  const found = await context.collections.resources.getMany(ids);
+  const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');
+  if (failed) {
+    const { reason, failure } = skipping(deployment, failed);
+    const skipped = withEvent(
+      context,
+      {
+        ...run,
+        // Report only the skip, because the request was never in a queue.
+        outbox: run.outbox.filter((entry) => entry.message.type !== 'deployment.queued'),
+        status: 'SKIPPED',
+        deployment: {
+          ...deployment,
+          status: 'SKIPPED',
+          reason,
+          failure,
+          depends_on: ids,
+          finished_at: deployment.queued_at,
+        },
+      },
+      'skipped',
+      version,
+    );
+    return respond(context, skipped, { status: 'failed', ...(failure && { error: failure }) });
+  }
+  const waiting_for = found.filter((other) => other.status === 'IN_PROGRESS').map((other) => other.id);
+  return {
+    ...run,
+    deployment: {
+      ...deployment,
+      depends_on: ids,
+      waiting_for,
+      ...(waiting_for.length > 0 && { reason: `Waits for ${waiting_for.join(', ')}` }),
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** The dependencies of runs. */
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { SharedOutbox } from '@anneal/runtime/work/shared-outbox.ts';
+import type { ConfigurationCollections, ConfigurationResource } from '../../collections.ts';
+import type { QueueContext } from '../../queues/queue.ts';
+import type { RunTimerContext } from './run-timer.ts';
+
+export interface RunContext extends RunTimerContext {
+  readonly service: ServiceContext;
+  readonly collections: ConfigurationCollections;
+  readonly queues: QueueContext;
+  /** Sends the responses and events of resources. */
+  readonly outbox: SharedOutbox<ConfigurationResource>;
+  /** Looks at a context again, because a run of one of its configs has ended. */
+  readonly wakeContext: (id: string) => void;
+}

@@ -1,0 +1,414 @@
+/**
+ * Runs: one config on one host, from the request in the queue of the host to its answer.
+ *
+ * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for the deployments it depends
+ * on, then in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or
+ * SKIPPED when it has ended. Only a new request for the resource, which creates a new run, leaves one of these three.
+ *
+ * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
+ * R2 The document changes first. Queue, timer, responses and events follow from it, and are completed after a crash.
+ * R3 A run ends at most once: by its answer, its deadline, the deletion of its host, or a deployment that it depends
+ *    on.
+ */
+import type { HostProgress, HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import { withoutSecrets } from '../answers/quoted.ts';
+import type { DeploymentState, HostDocument, MessageDocument, ConfigurationResource } from '../../collections.ts';
+import { attributesOf, outcomeOf } from '../answers/outcome.ts';
+import { change } from '@anneal/store/change.ts';
+import { dropMessage, firstMessage, isClaimed, messagesInOrder, putMessages } from '../../queues/queue.ts';
+import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
+import { deadlineTimer, limitAnswer, limitWait, timerOf, waitDueAt } from './run-timer.ts';
+import { respond, withEvent } from '../../respond.ts';
+import { judge, noteUnexpected } from '../../hosts/unexpected.ts';
+import { outputAddress } from '../../output/stored-output.ts';
+import { answerDueAt } from './time-limit.ts';
+import type { RunContext } from './run-context.ts';
+
+/** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
+const messageGraceSeconds = 120;
+
+/** Brings queue, timer and messages in line with the document. Harmless to repeat. */
+export async function carryOut(context: RunContext, document: ConfigurationResource): Promise<void> {
+  const { deployment, run_id } = document;
+  if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
+    await faultPoint('configuration.run.recorded');
+    if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew: document.version === 1 });
+    else await context.timers().set([timerOf(run_id, Date.parse(deployment.deadline ?? ''))]);
+  }
+  await context.outbox.flush(document);
+}
+
+/**
+ * Puts the request of a run into the queue of its host, unless the queue already holds it, and sets the timer of the run.
+ * @param options.isNew true when no earlier call can have put it
+ */
+export async function offer(
+  context: RunContext,
+  deployment: DeploymentState,
+  { isNew = false }: { isNew?: boolean } = {},
+): Promise<void> {
+  const { request, started_at } = deployment;
+  const host = await context.collections.hosts.get(deployment.host_id);
+  if (!host || !request) return;
+  const queue = hostQueue(host, 'requests');
+  const now = context.queues.now();
+  const first = await firstMessage(context.queues, queue);
+  const isFirst = first === undefined || first.id === request.id;
+  const waits = started_at === null && isFirst;
+  const dueAt = waits ? waitDueAt(context, request, now) : Date.parse(deployment.deadline ?? request.deadline);
+  const seconds = Math.max(1, Math.ceil((Date.parse(request.deadline) - now) / 1000));
+  const ttl = seconds + messageGraceSeconds;
+  // The timer is durable before the message, so that no host takes a request without a limit.
+  const [[message]] = await Promise.all([
+    putMessages(context.queues, {
+      queue,
+      client_id: 'anneal',
+      messages: [{ id: request.id, body: request as unknown as Json, ttl }],
+      isNew,
+    }),
+    context.timers().set([timerOf(request.id, dueAt)]),
+  ]);
+  if (message && started_at === null) await limitOffered(context, { queue, message, isFirst });
+  await context.queues.wake(queue);
+}
+
+/** Sets the timer of a request that its host has taken already, or that became the first while it was put. */
+async function limitOffered(
+  context: RunContext,
+  { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
+): Promise<void> {
+  const [answer] = limitAnswer(message);
+  if (answer) await context.timers().set([answer]);
+  else if (!isFirst && (await firstMessage(context.queues, queue))?.id === message.id) {
+    await limitWait(context, message, context.queues.now());
+  }
+}
+
+/**
+ * Removes a superseded or ended run from the queue of its host. The host of a claimed request is asked to stop it: it
+ * waits for that at its queue, which this wakes. The request stays until the host answers, so that the next config begins
+ * after the script has ended.
+ */
+export async function withdraw(
+  context: RunContext,
+  options: { run_id: string; host_id: string; even_claimed: boolean; host?: HostDocument | undefined },
+): Promise<void> {
+  const { run_id, host_id, even_claimed } = options;
+  const cancelled = context.timers().cancel([deadlineTimer(run_id)]);
+  const host = options.host?.id === host_id ? options.host : await context.collections.hosts.get(host_id);
+  const queue = host && hostQueue(host, 'requests');
+  const message = even_claimed || !queue ? undefined : await context.collections.messages.get(run_id);
+  if (queue && message && isClaimed(message, context.queues.now())) await context.queues.wake(queue);
+  else if (queue) await dropMessage(context.queues, queue, run_id);
+  await cancelled;
+}
+
+/** The runs of a deployment whose requests are in the queue of this host. */
+export async function queuedRuns(
+  context: RunContext,
+  { host_id, deployment }: { host_id: string; deployment: string },
+): Promise<string[]> {
+  const host = await context.collections.hosts.get(host_id);
+  const runs: string[] = [];
+  if (!host) return runs;
+  for await (const { id, body } of messagesInOrder(context.queues, hostQueue(host, 'requests'))) {
+    const request = body as unknown as Partial<HostRequest>;
+    if (request.id === id && request.deployment_id === deployment) runs.push(id);
+  }
+  return runs;
+}
+
+export async function byRun(context: RunContext, runId: string): Promise<ConfigurationResource | undefined> {
+  const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
+  return document;
+}
+
+export interface Ending {
+  readonly status: 'COMPLETE' | 'FAILED' | 'SKIPPED';
+  readonly reason: string;
+  readonly failure: Failure | null;
+  readonly change?: Partial<DeploymentState>;
+  /** When the host started it, if only its answer reports the start. */
+  readonly startedAt?: string;
+}
+
+/** Documents that the caller of {@link finishRun} has read, so that it need not read them again. */
+interface KnownOfRun {
+  readonly document?: ConfigurationResource | undefined;
+  readonly host?: HostDocument;
+}
+
+/** Ends a run, once. False when it had ended before, or was superseded. */
+export async function finishRun(
+  context: RunContext,
+  runId: string,
+  decide: (
+    deployment: DeploymentState,
+    document: ConfigurationResource,
+  ) => Ending | undefined | Promise<Ending | undefined>,
+  known: KnownOfRun = {},
+): Promise<boolean> {
+  const { resources } = context.collections;
+  let inHand = known.document?.run_id === runId ? known.document : undefined;
+  const { document, changed } = await change(
+    resources,
+    async () => {
+      const found = inHand ?? (await byRun(context, runId));
+      inHand = undefined;
+      return found;
+    },
+    async (current) => {
+      const before = current.deployment;
+      if (before?.status !== 'IN_PROGRESS') return undefined;
+      const ending = await decide(before, current);
+      return ending && endedDocument(context, current, before, ending);
+    },
+  );
+  if (!document) return false;
+  if (!changed) {
+    if (document.deployment?.status === 'IN_PROGRESS') return false;
+    // A repeat: complete the steps that the first attempt may have missed.
+    await context.outbox.flush(document);
+    await settleDependents(context, document);
+    return false;
+  }
+  await faultPoint('configuration.run.ended');
+  await Promise.all([
+    context.outbox.flush(document),
+    withdraw(context, {
+      run_id: runId,
+      host_id: document.deployment?.host_id ?? '',
+      even_claimed: true,
+      host: known.host,
+    }),
+  ]);
+  await settleDependents(context, document);
+  return true;
+}
+
+const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
+
+function endedDocument(
+  context: RunContext,
+  current: ConfigurationResource,
+  before: DeploymentState,
+  ending: Ending,
+): Draft<ConfigurationResource> {
+  const document = { ...current, outbox: context.outbox.rest(current) };
+  const now = context.service.now().toISOString();
+  const { startedAt } = ending;
+  const { outbox } =
+    startedAt === undefined
+      ? document
+      : withEvent(
+          context,
+          { ...document, deployment: { ...before, started_at: startedAt } },
+          'started',
+          document.version + 1,
+        );
+  const deployment: DeploymentState = {
+    ...before,
+    ...ending.change,
+    status: ending.status,
+    reason: ending.reason,
+    failure: ending.failure,
+    applied: ending.status === 'COMPLETE' ? before.digest : before.applied,
+    finished_at: ending.change?.finished_at ?? now,
+    waiting_for: [],
+  };
+  const ended = withEvent(
+    context,
+    {
+      ...document,
+      outbox,
+      deployment,
+      status: ending.status,
+      removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
+    },
+    stepOf[ending.status],
+    document.version + 1,
+  );
+  // If the engine does not wait for the host, the request was answered when it was queued.
+  if (document.response) return ended;
+  const attributes = attributesOf(deployment);
+  return ending.failure
+    ? respond(context, ended, { status: 'failed', error: ending.failure, attributes })
+    : respond(context, ended, { status: 'complete', attributes });
+}
+
+/** The answer, with the address of each output that the host sent as bytes as its value. */
+const withLinks = (
+  { service: { gatewayUrl } }: RunContext,
+  { id }: ConfigurationResource,
+  response: HostResponse,
+): HostResponse => {
+  const links = (response.stored ?? []).map((name) => [name, outputAddress({ gatewayUrl, deployment: id, name })]);
+  return { ...response, outputs: { ...response.outputs, ...(Object.fromEntries(links) as JsonObject) } };
+};
+
+/**
+ * Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing.
+ * @param by.found the document of the run, if the caller has read it
+ */
+export async function answerRun(
+  context: RunContext,
+  { host, found }: { host: HostDocument; found?: ConfigurationResource | undefined },
+  response: HostResponse,
+): Promise<boolean> {
+  const decide = (deployment: DeploymentState, document: ConfigurationResource): Ending | undefined => {
+    if (deployment.host_id !== host.id) return undefined;
+    const { secrets } = context.service;
+    const { shown, stdout, redact, seal } = withoutSecrets(secrets, deployment, withLinks(context, document, response));
+    const outcome = outcomeOf(deployment, shown);
+    const { started_at: startedAt } = response;
+    return {
+      ...(startedAt !== undefined && deployment.started_at === null && { startedAt }),
+      status: outcome.status,
+      reason: redact(outcome.reason),
+      failure: redact(outcome.failure),
+      change: {
+        output_values: Object.fromEntries(
+          Object.entries(outcome.output_values).map(([name, value]) => [name, seal(value)]),
+        ),
+        status_code: response.status_code,
+        stdout,
+        stderr: shown.stderr,
+        started_at: response.started_at ?? deployment.started_at ?? document.deployment?.queued_at ?? null,
+        ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
+      },
+    };
+  };
+  const ended = await finishRun(context, response.id, decide, { document: found, host });
+  // Also remove the request of an obsolete run from the head of the queue, because the host is done with it.
+  if (!ended) {
+    const document = await byRun(context, response.id);
+    const judged = await judge(context, host, { id: response.id, response, document });
+    if (judged) await noteUnexpected(context, host, { id: response.id, found: judged });
+    await dropOwn(context, host, response.id);
+  }
+  return ended;
+}
+
+/** Removes a request that the host has finished from its own queue. Never touches the queue of another host. */
+async function dropOwn(context: RunContext, host: HostDocument, id: string): Promise<void> {
+  const queue = hostQueue(host, 'requests');
+  const message = await context.collections.messages.get(id);
+  if (message?.queue === queue.id) await dropMessage(context.queues, queue, id);
+}
+
+export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
+  const { resources } = context.collections;
+  const runsHere = (deployment: ConfigurationResource['deployment'] | undefined): deployment is DeploymentState =>
+    deployment?.status === 'IN_PROGRESS' && deployment.host_id === host.id;
+  let dueAt = 0;
+  const { document, changed } = await change(
+    resources,
+    () => byRun(context, progress.id),
+    (current) => {
+      const { deployment } = current;
+      if (!runsHere(deployment) || progress.progress !== 'started' || deployment.started_at !== null) return undefined;
+      const now = context.queues.now();
+      const latest = Date.parse(deployment.deadline ?? '');
+      // The clock of the host may be wrong, so the limit counts from now.
+      dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
+      const running: DeploymentState = {
+        ...deployment,
+        started_at: progress.at ?? new Date(now).toISOString(),
+        deadline: new Date(dueAt).toISOString(),
+        reason: `Runs on ${host.name}`,
+      };
+      const rest = { ...current, outbox: context.outbox.rest(current), deployment: running };
+      const started = withEvent(context, rest, 'started', current.version + 1);
+      return current.response
+        ? started
+        : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
+    },
+  );
+  if (!runsHere(document?.deployment)) {
+    const found = await judge(context, host, { id: progress.id, document });
+    if (found) await noteUnexpected(context, host, { id: progress.id, found });
+  }
+  if (!changed || !document) return;
+  await context.timers().setAtLatest([timerOf(progress.id, dueAt)]);
+  await context.outbox.flush(document);
+}
+
+/**
+ * Ends the runs of a host that is being deleted, because no answer will come. A DELETE completes: nothing is left to
+ * undo.
+ */
+export async function abandonRuns(context: RunContext, host: HostDocument): Promise<void> {
+  const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  for (const { run_id } of waiting) {
+    if (run_id === null) continue;
+    await finishRun(context, run_id, (deployment) => {
+      if (deployment.action === 'DELETE') {
+        return { status: 'COMPLETE', reason: 'The host was deleted.', failure: null };
+      }
+      const error = new AnnealError(
+        'DeploymentFailed',
+        `Deployment to server failed: host ${host.name} was deleted before it answered.`,
+        { details: { host: host.name, host_id: host.id, deployment: deployment.name, action: deployment.action } },
+      );
+      return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+    });
+  }
+}
+
+/**
+ * Offers or skips the deployments in the same stack that depend on the deployment that has just ended, or wakes the
+ * context that it belongs to.
+ */
+export async function settleDependents(context: RunContext, ended: ConfigurationResource): Promise<void> {
+  const { status, stack_id } = ended;
+  if (status === null || status === 'IN_PROGRESS') return;
+  if (ended.parent) {
+    context.wakeContext(ended.parent);
+    return;
+  }
+  // Only deployments of a stack depend on each other.
+  if (stack_id === '') return;
+  const others = await context.collections.resources.find({
+    where: { stack_id, status: 'IN_PROGRESS' },
+  });
+  for (const other of others) {
+    if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
+    if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
+    else await finishRun(context, other.run_id, (deployment) => skipping(deployment, ended));
+  }
+}
+
+export function skipping(
+  deployment: Pick<DeploymentState, 'name' | 'host_id' | 'host_name'>,
+  cause: ConfigurationResource,
+): Ending {
+  const error = new AnnealError(
+    'DeploymentSkipped',
+    `${deployment.name} was not run: ${cause.deployment?.name ?? cause.name}, which it depends on, ${
+      cause.status === 'SKIPPED' ? 'was skipped' : 'failed'
+    }: ${cause.deployment?.reason ?? ''}`,
+    {
+      details: {
+        host: deployment.host_name,
+        host_id: deployment.host_id,
+        deployment: deployment.name,
+        depends_on: cause.id,
+      },
+    },
+  );
+  return { status: 'SKIPPED', reason: error.message, failure: toFailure(error) };
+}
+
+async function waitNoMore(context: RunContext, id: string, done: string): Promise<void> {
+  const { document, changed } = await change(context.collections.resources, id, ({ deployment, ...current }) => {
+    if (!deployment?.waiting_for.includes(done)) return undefined;
+    const waiting_for = deployment.waiting_for.filter((other) => other !== done);
+    const outbox = context.outbox.rest(current);
+    return { ...current, outbox, unsent: outbox.length > 0, deployment: { ...deployment, waiting_for } };
+  });
+  if (changed && document) await carryOut(context, document);
+}

@@ -1,0 +1,109 @@
+/** Claims of messages: take, show, renew and release. */
+import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { objectBody } from '../../http/body.ts';
+import { callerOf, ofHost } from '../../identity/caller.ts';
+import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
+import { bodiesOf } from '../bodies.ts';
+import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from './claim.ts';
+import { messageBody, queueHref, type Dialect } from '../dialect.ts';
+import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import { checkedHosts, hosts } from '../messages/message-paths.ts';
+import { sendScript } from '../../shell/send-script.ts';
+
+export interface ClaimRouteOptions extends ClaimOptions {
+  dialect: Dialect;
+  limits: QueueRequestLimits;
+}
+
+const shellScript = 'text/x-shellscript';
+
+export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions): void {
+  const { ask, dialect, limits } = options;
+  const all = '/queues/:queue/claims';
+  const one = `${all}/:claim`;
+  const bodies = bodiesOf(dialect, limits);
+
+  scope.post(all, checkedHosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    // A host that claims again has lost its first claim. Without a Client-ID it counts as one program, known by its
+    // host id.
+    const caller = callerOf(request);
+    const client =
+      clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
+      (caller.kind === 'host' ? caller.id : '');
+    const { ttl, grace, batch, answers } = bodies.claim(objectBody(request));
+    const isHost = caller.kind === 'host';
+    const wanted: WantedClaim = {
+      ttl,
+      grace,
+      limit: limitOf(request, limits),
+      ...(isHost && batch !== undefined && { batch }),
+      ...(isHost && answers && { answers: [...answers] }),
+      ...(client !== '' && { client_id: client }),
+    };
+    if (isHost && batch !== undefined) void reply.header('anneal-takes-answers', 'true');
+    const asScript = request.headers.accept?.includes(shellScript) ?? false;
+    const claimed = await claimWithin(options, request, {
+      access,
+      wanted: { ...wanted, limit: asScript ? 1 : wanted.limit },
+    });
+    const answered = wanted.answers ? { answered: true } : {};
+    if (!claimed) return wanted.answers ? reply.send({ messages: [], ...answered }) : reply.code(204).send();
+    const href = `${queueHref(dialect, access.queue)}/claims/${claimed.id}`;
+    void reply.code(201).header('location', href);
+    if (asScript) return sendScript(ask, { request, reply, access, claimed, ttl: wanted.ttl });
+    const messages = claimed.messages.map((message) =>
+      messageBody(dialect, access.queue, { ...message, claim_id: claimed.id }),
+    );
+    return reply.send(dialect.lists ? messages : { messages, ...answered });
+  });
+
+  scope.get<{ Params: { claim: string } }>(one, hosts, async (request) => {
+    const access = queueFor(request, 'take');
+    const { claim } = request.params;
+    const { age, ttl, messages } = await ask('configuration', queueClaimShow, {
+      project: access.project,
+      data: { ...access, ...asHost(request), claim_id: claim },
+    }).catch((error: unknown) => {
+      throw claimMissing(request, access, error);
+    });
+    return {
+      age: Math.floor(age),
+      ttl,
+      messages: messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: claim })),
+      href: `${queueHref(dialect, access.queue)}/claims/${claim}`,
+    };
+  });
+
+  scope.patch<{ Params: { claim: string } }>(one, checkedHosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    const body = objectBody(request);
+    const { ttl, grace } = bodies.claim(body);
+    await ask('configuration', queueClaimRenew, {
+      project: access.project,
+      data: {
+        ...access,
+        ...ofHost(callerOf(request)),
+        claim_id: request.params.claim,
+        ttl,
+        ...(body['grace'] !== undefined && { grace }),
+      },
+    }).catch((error: unknown) => {
+      throw claimMissing(request, access, error);
+    });
+    return reply.code(204).send();
+  });
+
+  scope.delete<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
+    await returnClaim(ask, queueFor(request, 'take'), request.params.claim);
+    return reply.code(204).send();
+  });
+}
+
+function claimMissing(request: FastifyRequest, { project, queue }: QueueAccess, error: unknown): unknown {
+  if (!(error instanceof AnnealError) || error.code !== 'NotFound') return error;
+  const { claim } = request.params as { claim: string };
+  return new AnnealError('NotFound', `Claim ${claim} does not exist in queue ${queue} for project ${project}`);
+}

@@ -1,0 +1,119 @@
+/**
+ * Claims messages, and waits for them (the long poll of hosts).
+ *
+ * C1 The event of the queue wakes a waiting client, and so does the return of the bus, which may have lost events. A
+ *    client of a user's queue also polls, because claims expire there without an event. The queue of a host has a timer
+ *    for its claims, so a waiting host costs nothing until its next call.
+ * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
+ * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
+ * C4 A client whose token was revoked during its wait gets no message: a user's token is checked again, a host's token
+ *    with every claim. A renewal wakes the host.
+ */
+import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { authenticated, callerOf, ofHost, type Authenticate } from '../../identity/caller.ts';
+import { queueKey, type Wakeups } from '../../wakeups.ts';
+import type { QueueAccess } from '../access.ts';
+import { waitOf } from '../limits.ts';
+
+export interface ClaimOptions {
+  ask: Ask;
+  authenticate: Authenticate;
+  wakeups: Wakeups;
+  maxWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+/** How long a waiting client may miss an expired claim. */
+const lookAgainMs = 5_000;
+/** The same for a host that waits for long. Each look is a contact, so that it does not count as silent. */
+const hostLooksAgainMs = 60_000;
+
+/** A timer may fire a little early. */
+const timerSlackMs = 5;
+
+export interface WantedClaim {
+  ttl: number;
+  grace: number;
+  limit: number;
+  client_id?: string;
+  /** Only for hosts. */
+  batch?: number;
+  answers?: { body: Json; ttl: number }[];
+}
+
+export interface ClaimAnswer {
+  id: string;
+  messages: QueueMessage[];
+}
+
+/**
+ * Claims what the queue has, or waits for it as long as the request allows. Undefined when there is nothing. The answers
+ * of a host are handed over before the wait, so the request ends only after they were taken.
+ */
+export async function claimWithin(
+  options: ClaimOptions,
+  request: FastifyRequest,
+  { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
+): Promise<ClaimAnswer | undefined> {
+  const { ask, authenticate, wakeups, maxWaitSeconds, stopping } = options;
+  const caller = callerOf(request);
+  const lookMs = caller.kind === 'host' ? hostLooksAgainMs : lookAgainMs;
+  const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  request.raw.socket.once('close', onClose);
+  const signal = AbortSignal.any([gone.signal, stopping]); // C3
+  // Start listening before the first read, or a message that arrives in between would be missed.
+  const listener = wakeups.listen(queueKey(access.project, access.queue));
+  try {
+    for (let first = true; ; first = false) {
+      const { answers, ...plain } = wanted;
+      const asked = { ...plain, ...(first && answers && { answers }), ...ofHost(caller) };
+      const claimed = await claimNow(ask, access, asked);
+      if (claimed && gone.signal.aborted) {
+        await returnClaim(ask, access, claimed.id); // C2
+        return undefined;
+      }
+      const left = end - performance.now();
+      if (claimed || left <= 0 || signal.aborted) return claimed;
+      const { isWoken } = await listener.next(Math.min(left, lookMs), signal); // C1
+      if (signal.aborted) return undefined;
+      // Its next call looks again at once.
+      if (caller.kind === 'host' && !isWoken && performance.now() >= end - timerSlackMs) return undefined;
+      if (caller.kind !== 'host') await authenticated(request, authenticate); // C4
+    }
+  } finally {
+    listener.close();
+    request.raw.socket.off('close', onClose);
+  }
+}
+
+async function claimNow(
+  ask: Ask,
+  { project, queue }: QueueAccess,
+  wanted: WantedClaim & ReturnType<typeof ofHost>,
+): Promise<ClaimAnswer | undefined> {
+  try {
+    const { claim_id: id, messages } = await ask('configuration', queueClaim, {
+      project,
+      data: { project, queue, ...wanted },
+    });
+    return id === null || messages.length === 0 ? undefined : { id, messages };
+  } catch (error) {
+    // No message was ever posted there, so there is nothing to claim.
+    if (error instanceof AnnealError && error.code === 'NotFound' && !wanted.answers) return undefined;
+    throw error;
+  }
+}
+
+/** Gives the messages of a claim back to the queue. A claim that no longer exists is ignored. */
+export const returnClaim = (ask: Ask, { project, queue }: QueueAccess, claim: string): Promise<unknown> =>
+  ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(
+    (error: unknown) => {
+      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    },
+  );

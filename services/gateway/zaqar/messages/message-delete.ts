@@ -1,0 +1,84 @@
+/** Deletes messages: one, several, those that a pop takes, or all of a queue. */
+import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { queryValue } from '../../http/body.ts';
+import { callerOf, ofHost } from '../../identity/caller.ts';
+import { queueFor, type QueueAccess } from '../access.ts';
+import { bodiesOf } from '../bodies.ts';
+import { idsOf, popOf } from '../limits.ts';
+import { allMessages, checkedHosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
+import { zaqarError } from '../wording.ts';
+
+export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  scope.delete<MessagePath>(oneMessage, checkedHosts, async (request, reply) => {
+    const claim = queryValue(request, 'claim_id');
+    await remove(ask, queueFor(request, 'take'), {
+      ...ofHost(callerOf(request)),
+      ids: [request.params.message],
+      ...(claim !== undefined && { claim_id: claim }),
+    });
+    return reply.code(204).send();
+  });
+
+  scope.delete(allMessages, checkedHosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    const ids = idsOf(request, limits);
+    const pop = popOf(request, limits);
+    const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
+    if (ids && pop !== undefined) {
+      throw invalid('pop and id params cannot be present together in the delete request.');
+    }
+    if (pop !== undefined) {
+      const caller = callerOf(request);
+      const { messages } = await remove(ask, access, {
+        ...ofHost(caller),
+        pop,
+        ...(caller.kind === 'host' && { host_id: caller.id }),
+      });
+      return reply.send({
+        messages: messages.map(({ id, age, ttl, body, claim_id, claim_count }) => ({
+          id,
+          age,
+          ttl,
+          body,
+          claim_id,
+          claim_count,
+        })),
+      });
+    }
+    if (!ids) {
+      throw invalid('The request should have either "ids" or "pop" parameter in the request, to be able to delete.');
+    }
+    const claim = queryValue(request, 'claim_ids')?.split(',', 1)[0] ?? queryValue(request, 'claim_id');
+    await remove(ask, access, { ...ofHost(callerOf(request)), ids, ...(claim !== undefined && { claim_id: claim }) });
+    return reply.code(204).send();
+  });
+
+  if (dialect.version === 'v2') {
+    const { purgesMessages } = bodiesOf(dialect, limits);
+    scope.post('/queues/:queue/purge', async (request, reply) => {
+      const access = queueFor(request, 'manage');
+      if (purgesMessages(request.body)) await remove(ask, access, { purge: true });
+      return reply.code(204).send();
+    });
+  }
+}
+
+const remove = (
+  ask: Ask,
+  { project, queue }: QueueAccess,
+  data: {
+    caller?: { host_id: string; token_hash: string };
+    ids?: string[];
+    pop?: number;
+    purge?: boolean;
+    claim_id?: string;
+    host_id?: string;
+  },
+) =>
+  ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
+    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };
+    throw error;
+  });

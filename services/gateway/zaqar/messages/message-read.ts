@@ -1,0 +1,104 @@
+/** Reads messages: a page of a queue, or messages by their ids. */
+import { queueMessages, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { queryBoolean, queryValue } from '../../http/body.ts';
+import { callerOf } from '../../identity/caller.ts';
+import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
+import { messageBody, queueHref } from '../dialect.ts';
+import { idsOf, limitOf } from '../limits.ts';
+import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
+
+export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  scope.get(allMessages, hosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+    const ids = idsOf(request, limits);
+    if (ids) {
+      const { messages } = await read(ask, access, {
+        ...asHost(request),
+        ids,
+        include_claimed: true,
+        echo: true,
+        client_id: client,
+      });
+      if (messages.length === 0) {
+        if (dialect.lists) return reply.code(204).send();
+        throw new AnnealError('NotFound', `Queue ${access.queue} has no message ${ids.join(', ')}.`);
+      }
+      const bodies = messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null }));
+      return reply.send(dialect.lists ? bodies : { messages: bodies });
+    }
+    const limit = limitOf(request, limits);
+    const echo = queryBoolean(request, 'echo') ?? false;
+    const claimed = queryBoolean(request, 'include_claimed') ?? false;
+    const delayed = queryBoolean(request, 'include_delayed') ?? false;
+    const marker = queryValue(request, 'marker');
+    const page = await read(ask, access, {
+      ...asHost(request),
+      limit,
+      echo,
+      include_claimed: claimed,
+      ...(delayed && { include_delayed: true }),
+      client_id: client,
+      ...(marker !== undefined && { marker }),
+    });
+    if (page.messages.length === 0) {
+      return dialect.lists ? reply.code(204).send() : reply.send({ messages: [], links: [] });
+    }
+    const query = new URLSearchParams({
+      limit: String(limit),
+      ...(echo && { echo: 'true' }),
+      ...(claimed && { include_claimed: 'true' }),
+      ...(delayed && { include_delayed: 'true' }),
+      marker: page.marker ?? page.messages.at(-1)?.id ?? '',
+    });
+    return reply.send({
+      messages: page.messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null })),
+      links: [{ rel: 'next', href: `${queueHref(dialect, access.queue)}/messages?${query.toString()}` }],
+    });
+  });
+
+  scope.get<MessagePath>(oneMessage, hosts, async (request) => {
+    const access = queueFor(request, 'take');
+    const id = request.params.message;
+    const { messages } = await read(ask, access, {
+      ...asHost(request),
+      ids: [id],
+      include_claimed: true,
+      echo: true,
+      client_id: '',
+    });
+    const [message] = messages;
+    if (!message) {
+      throw new AnnealError(
+        'NotFound',
+        `Message ${id} does not exist in queue ${access.queue} for project ${access.project}`,
+      );
+    }
+    return messageBody(dialect, access.queue, { ...message, claim_id: null });
+  });
+}
+
+/** Reads messages. A queue is created with its first message; before that it is empty. */
+async function read(
+  ask: Ask,
+  { project, queue }: QueueAccess,
+  data: {
+    ids?: string[];
+    limit?: number;
+    marker?: string;
+    include_claimed: boolean;
+    echo: boolean;
+    client_id: string;
+    host_id?: string;
+  },
+): Promise<{ messages: QueueMessage[]; marker: string | null }> {
+  try {
+    return await ask('configuration', queueMessages, { project, data: { project, queue, ...data } });
+  } catch (error) {
+    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [], marker: null };
+    throw error;
+  }
+}

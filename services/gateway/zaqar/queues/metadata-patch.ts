@@ -1,0 +1,30 @@
+/** Changes of a queue's metadata: a JSON patch over `/metadata/<key>` with add, replace and remove. Pure. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { json } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
+import { parseField } from '../../http/body.ts';
+import { zaqarError } from '../wording.ts';
+
+const operationsSchema = z
+  .array(
+    z.object({
+      op: z.enum(['add', 'replace', 'remove']),
+      path: z.string().regex(/^\/metadata\/[^/]+$/, { message: 'must be /metadata/<key>' }),
+      value: json.optional(),
+    }),
+  )
+  .max(100);
+
+/** @throws AnnealError InvalidRequest for an invalid patch, Conflict for a missing key. */
+export function patchMetadata(before: JsonObject, patch: unknown): JsonObject {
+  const after = new Map(Object.entries(before));
+  for (const { op, path, value } of parseField(operationsSchema, patch, 'The patch')) {
+    const key = path.slice('/metadata/'.length).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (op !== 'add' && !after.has(key)) {
+      throw zaqarError('Conflict', 'Resource conflict', `Can't ${op} non-existent object ${key}.`);
+    }
+    if (op === 'remove') after.delete(key);
+    else after.set(key, value ?? null);
+  }
+  return Object.fromEntries(after);
+}

@@ -1,0 +1,136 @@
+/** Queues: create, show, list, delete, statistics. */
+import {
+  queueCreate,
+  queueDelete,
+  queueList,
+  queueMessages,
+  queueShow,
+  type QueueMessage,
+  type QueueView,
+} from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../../ask.ts';
+import { objectBody, queryBoolean, queryValue } from '../../http/body.ts';
+import { projectOf } from '../../identity/caller.ts';
+import { queueFor, type QueueAccess } from '../access.ts';
+import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from '../dialect.ts';
+import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import { patchMetadata } from './metadata-patch.ts';
+import { queueNameOf } from './queue-alias.ts';
+import { zaqarError } from '../wording.ts';
+
+export function queueRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, limits }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits },
+): void {
+  const one = '/queues/:queue';
+
+  /** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
+  const showOrEmpty = async ({ project, queue }: QueueAccess): Promise<QueueView> =>
+    ask('configuration', queueShow, { project, data: { project, queue, or_empty: dialect.version !== 'v1' } });
+
+  scope.put(one, async (request, reply) => {
+    const { project, queue } = queueFor(request, 'manage');
+    const metadata = objectBody(request);
+    const { created } = await ask('configuration', queueCreate, {
+      project,
+      // v1 has a separate address for metadata, so a repeated creation must not erase them.
+      data: { project, queue, ...(dialect.version !== 'v1' && { metadata }) },
+    });
+    return reply
+      .code(created ? 201 : 204)
+      .header('location', queueHref(dialect, queue))
+      .send();
+  });
+
+  scope.get(one, async (request, reply) => {
+    const { project, queue } = queueFor(request, 'manage');
+    const view = await showOrEmpty({ project, queue });
+    return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view);
+  });
+
+  scope.delete(one, async (request, reply) => {
+    const { project, queue } = queueFor(request, 'manage');
+    await ask('configuration', queueDelete, { project, data: { project, queue } }).catch((error: unknown) => {
+      // An absent queue counts as deleted.
+      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    });
+    return reply.code(204).send();
+  });
+
+  if (dialect.version === 'v1') {
+    scope.get(`${one}/metadata`, async (request) => {
+      const { project, queue } = queueFor(request, 'manage');
+      return (await ask('configuration', queueShow, { project, data: { project, queue } })).metadata;
+    });
+    scope.put(`${one}/metadata`, async (request, reply) => {
+      const { project, queue } = queueFor(request, 'manage');
+      const metadata = objectBody(request);
+      await ask('configuration', queueShow, { project, data: { project, queue } });
+      await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
+      return reply.code(204).send();
+    });
+  }
+
+  if (dialect.version === 'v2') {
+    scope.patch(one, async (request) => {
+      const { project, queue } = queueFor(request, 'manage');
+      const type = 'application/openstack-messaging-v2.0-json-patch';
+      if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== type) {
+        throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
+      }
+      const before = await ask('configuration', queueShow, { project, data: { project, queue } });
+      // Clients that replace all metadata remove every shown key that they do not want, including reserved keys.
+      const patched = patchMetadata(metadataBody(dialect, before), request.body);
+      const metadata = ownMetadata({ ...before, metadata: patched });
+      await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
+      return metadataBody(dialect, { ...before, metadata });
+    });
+  }
+
+  scope.get(`${one}/stats`, async (request) => {
+    const { project, queue } = queueFor(request, 'manage');
+    const view = await showOrEmpty({ project, queue });
+    const counts = { claimed: view.claimed, free: view.free, total: view.total };
+    if (view.total === 0) return { messages: counts };
+    const { messages } = await ask('configuration', queueMessages, {
+      project,
+      data: { project, queue, include_claimed: true, echo: true, client_id: '', limit: 1000 },
+    });
+    const end = (message: QueueMessage | undefined) =>
+      message && {
+        age: message.age,
+        ttl: message.ttl,
+        body: message.body,
+        claim_id: message.claim_id,
+        claim_count: message.claim_count,
+        created: `${message.created_at.slice(0, 19)}Z`,
+        href: messageHref(dialect, queue, { ...message, claim_id: null }),
+      };
+    return { messages: { ...counts, newest: end(messages.at(-1)), oldest: end(messages[0]) } };
+  });
+
+  scope.get('/queues', async (request, reply) => {
+    const project = projectOf(request);
+    const limit = limitOf(request, limits);
+    const marker = queryValue(request, 'marker');
+    const detailed = queryBoolean(request, 'detailed') ?? false;
+    const { queues } = await ask('configuration', queueList, {
+      project,
+      data: { project, limit, ...(marker !== undefined && { marker: queueNameOf(marker) }) },
+    });
+    const last = queues.at(-1);
+    if (!last && dialect.lists) return reply.code(204).send();
+    const query = new URLSearchParams({ limit: String(limit), ...(detailed && { detailed: 'true' }) });
+    if (last) query.set('marker', queueBody(dialect, last.name).name);
+    return {
+      queues: queues.map((view) => ({
+        ...queueBody(dialect, view.name),
+        ...(detailed && { metadata: metadataBody(dialect, view) }),
+      })),
+      links: last ? [{ rel: 'next', href: `${dialect.path}/queues?${query.toString()}` }] : [],
+      ...(queryBoolean(request, 'with_count') && { count: queues.length }),
+    };
+  });
+}

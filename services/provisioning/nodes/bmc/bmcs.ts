@@ -1,0 +1,189 @@
+/**
+ * Connects a node to its management controller: opens the credentials, shares one client, runs one task at a time.
+ *
+ * B1 All calls of one turn end at one deadline: that of the node's work, and never after `turnMs`.
+ * B2 `cut` ends the running task of a node at once, and starts the next one.
+ * B3 A push of the power button toggles, so it is not repeated until the machine had time to follow the last one.
+ */
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { NodeDocument, Power } from '../document.ts';
+import { RedfishHttp, type HttpOptions } from '../../redfish/http.ts';
+import { RedfishMachine } from '../../redfish/machine.ts';
+import { SerialQueues } from '../../redfish/serial.ts';
+import type { Change } from '../../redfish/system.ts';
+import { BmcError } from '../../redfish/transport.ts';
+import type { Trust } from '../../redfish/trust.ts';
+import { identityFault } from './identity.ts';
+
+/** Shorter than the timer of a step, after which another process takes over the node. */
+const turnMs = 60_000;
+const pushMs = 60_000;
+
+export interface BmcOptions {
+  readonly secrets: Secrets;
+  /** The default for nodes without `verify_ca`. */
+  readonly trust: Trust;
+  /** Placeholder values that identify no machine, in lower case. */
+  readonly placeholders: ReadonlySet<string>;
+  readonly now: () => number;
+  readonly http?: HttpOptions;
+}
+
+export class Bmcs {
+  readonly #options: BmcOptions;
+  readonly #http: RedfishHttp;
+  readonly #queues = new SerialQueues();
+  readonly #running = new Map<string, Set<AbortController>>();
+  readonly #paths = new Map<string, string>();
+  readonly #pushed = new Map<string, number>();
+
+  constructor(options: BmcOptions) {
+    this.#options = options;
+    this.#http = new RedfishHttp(options.http);
+  }
+
+  close(): Promise<void> {
+    for (const id of this.#running.keys()) this.cut(id, new Error('the service is stopping'));
+    return this.#http.close();
+  }
+
+  /**
+   * Runs work in the node's turn. A controller with several systems has one queue per system, as each may hang by
+   * itself.
+   */
+  async with<T>(
+    node: NodeDocument,
+    work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>,
+    { withinMs = turnMs, tries }: { withinMs?: number; tries?: number } = {},
+  ): Promise<T> {
+    requireOneNode(node);
+    const end = new AbortController();
+    const left = Math.max(1, Math.min(withinMs, node.work ? node.work.deadline - this.#options.now() : turnMs));
+    const timer = setTimeout(() => end.abort(this.#late(node, left)), left);
+    const running = this.#running.get(node.id) ?? new Set();
+    this.#running.set(node.id, running.add(end));
+    try {
+      const turn = (): Promise<T> => this.#onMachine(node, { signal: end.signal, tries, work });
+      return await this.#queues.run(keyOf(node), turn, end.signal);
+    } catch (error) {
+      // A pause that an abort ends reports only the abort; its reason says who ended the turn.
+      throw error instanceof Error && error.name === 'AbortError' && end.signal.aborted ? end.signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+      running.delete(end);
+      if (running.size === 0) this.#running.delete(node.id);
+    }
+  }
+
+  /** B2 */
+  cut(nodeId: string, reason: Error): void {
+    for (const end of this.#running.get(nodeId) ?? []) end.abort(reason);
+  }
+
+  isBusy(node: NodeDocument): boolean {
+    return this.#queues.isBusy(keyOf(node));
+  }
+
+  /**
+   * Resolves when a reading shows the wanted power, or `proven` returns true. A BMC may report the power late, and a
+   * machine may be off again before a reading. @throws AnnealError when the reset was accepted without effect.
+   */
+  ensurePower(
+    node: NodeDocument,
+    wanted: Power,
+    options: { withinMs: number; change?: Change; proven?: () => Promise<boolean> },
+  ): Promise<void> {
+    return this.with(node, async (machine, signal) => {
+      if ((await machine.power()) === wanted) return;
+      const outcome = await this.#reset(node, machine, options.change ?? wanted);
+      const lost = outcome instanceof BmcError ? outcome : undefined;
+      const task = outcome instanceof BmcError ? undefined : outcome.task;
+      if (await machine.awaitPower(wanted, options.withinMs, { proven: options.proven, task })) return;
+      signal.throwIfAborted();
+      if (lost) throw lost;
+      throw new AnnealError(
+        'BmcRefused',
+        `The BMC of node ${node.name} at ${node.address} accepted a reset to ${wanted}, but did not reach that power state within ${options.withinMs / 1000} s.`,
+        { details: { node: node.name, url: node.address } },
+      );
+    });
+  }
+
+  /** B3. A reset whose answer was lost may have been carried out. Read the power instead of repeating the reset. */
+  async #reset(
+    node: NodeDocument,
+    machine: RedfishMachine,
+    change: Change,
+  ): Promise<BmcError | { task: string | undefined }> {
+    const key = keyOf(node);
+    const pushes = (await machine.resetType(change)) === 'PushPowerButton';
+    if (pushes && Date.now() - (this.#pushed.get(key) ?? -Infinity) < pushMs) return { task: undefined };
+    if (pushes) this.#pushed.set(key, Date.now());
+    try {
+      return await machine.reset(change);
+    } catch (error) {
+      const unknown = error instanceof BmcError && error.code === 'BmcUnreachable' && error.repeat !== 'always';
+      if (unknown) return error;
+      this.#pushed.delete(key);
+      throw error;
+    }
+  }
+
+  async #onMachine<T>(
+    node: NodeDocument,
+    {
+      signal,
+      tries,
+      work,
+    }: {
+      signal: AbortSignal;
+      tries: number | undefined;
+      work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>;
+    },
+  ): Promise<T> {
+    const { secrets, trust, placeholders } = this.#options;
+    const password = secrets.open(node.password);
+    const key = keyOf(node);
+    const machine = new RedfishMachine(this.#http, {
+      access: {
+        node: node.name,
+        address: node.address,
+        username: node.username,
+        password: typeof password === 'string' ? password : null,
+        trust: node.verify_ca ?? trust,
+      },
+      systemId: node.system_id,
+      signal,
+      path: this.#paths.get(key) ?? node.identity?.path ?? undefined,
+      expected: node.identity ?? null,
+      placeholders,
+      ...(tries !== undefined && { tries }),
+    });
+    try {
+      return await work(machine, signal);
+    } finally {
+      if (machine.path !== undefined) this.#paths.set(key, machine.path);
+    }
+  }
+
+  #late(node: NodeDocument, ms: number): BmcError {
+    return new BmcError(
+      'BmcUnreachable',
+      `The BMC of node ${node.name} at ${node.address} did not complete the request within ${Math.round(ms / 100) / 10} s.`,
+      { repeat: 'never', details: { node: node.name, url: node.address } },
+    );
+  }
+}
+
+/** Refuses access when another node owns the machine. Older versions could enrol two nodes for one machine. */
+function requireOneNode(node: NodeDocument): void {
+  if (node.fault !== identityFault || node.foreign !== null) return;
+  throw new AnnealError(
+    'IdentityMismatch',
+    `Node ${node.name} is the same machine as another node, so it is not changed through this one. Remove this node, or correct its address and verify it again with the verb "manage".`,
+    { details: { node: node.name, url: node.address } },
+  );
+}
+
+const keyOf = (node: NodeDocument): string => `${node.address} ${node.system_id ?? ''}`;

@@ -1,0 +1,74 @@
+/** The properties of a machine that an operator declares and that its BMC reports. Pure. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { nodePropertiesSchema } from '@anneal/contracts/calls/provisioning.ts';
+import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
+
+/** A network interface of a node, declared or inspected. */
+export interface Nic {
+  readonly mac_address: string | undefined;
+  /** The network that it is connected to. Only a declared interface has it. */
+  readonly network: string | undefined;
+  readonly addresses: readonly string[];
+}
+
+const text = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+const objects = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+export function nicsOf(properties: JsonObject): Nic[] {
+  return objects(properties['interfaces']).map((entry) => ({
+    mac_address: text(entry['mac_address']),
+    network: text(entry['network']),
+    addresses: Array.isArray(entry['addresses']) ? entry['addresses'].flatMap((address) => text(address) ?? []) : [],
+  }));
+}
+
+/** The capabilities, from the map or the text form of `properties.capabilities`. */
+export function capabilitiesOf(properties: JsonObject): Readonly<Record<string, string>> {
+  const { capabilities } = properties;
+  if (typeof capabilities === 'string') return capabilitiesInText(capabilities) ?? {};
+  if (!isObject(capabilities)) return {};
+  return Object.fromEntries(Object.entries(capabilities).map(([name, value]) => [name, scalarText(value)]));
+}
+
+/** @throws AnnealError InvalidRequest for capabilities in no known form. The request's schema checks the rest. */
+export function checkDeclared(properties: JsonObject): void {
+  const { capabilities } = properties;
+  if (typeof capabilities !== 'string' || capabilitiesInText(capabilities)) return;
+  const path = 'properties.capabilities';
+  const message = `must be "name:value,name:value", not ${JSON.stringify(capabilities)}`;
+  throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${message}`, {
+    mistakes: [{ code: 'InvalidField', path, message }],
+  });
+}
+
+/** @throws AnnealError InvalidRequest that names every wrong property. */
+export function requireDeclaration(properties: JsonObject): void {
+  const { error } = nodePropertiesSchema.safeParse(properties);
+  if (!error) return checkDeclared(properties);
+  const mistakes = error.issues.map(({ path, message }) => ({
+    code: 'invalid_value',
+    path: ['properties', ...path].join('.'),
+    message,
+  }));
+  const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
+}
+
+/** Merges declared and inspected properties. The BMC wins for the hardware, but it knows no networks. */
+export function inspectedProperties(declared: JsonObject, inventory: JsonObject): JsonObject {
+  const found = objects(inventory['interfaces']);
+  const given = objects(declared['interfaces']);
+  const macOf = (nic: JsonObject): string | undefined => text(nic['mac_address'])?.toLowerCase();
+  const interfaces = [
+    ...found.map((nic) => {
+      const known = given.find((each) => macOf(each) === macOf(nic));
+      const addresses = known && Array.isArray(known['addresses']) ? known['addresses'] : nic['addresses'];
+      return { ...known, ...nic, ...(addresses !== undefined && { addresses }) };
+    }),
+    ...given.filter((nic) => !found.some((each) => macOf(each) === macOf(nic))),
+  ];
+  const shown = Object.entries(inventory).filter(([name, value]) => value !== null || !Object.hasOwn(declared, name));
+  return { ...declared, ...Object.fromEntries(shown), interfaces };
+}

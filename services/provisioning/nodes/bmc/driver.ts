@@ -1,0 +1,222 @@
+/**
+ * Carries out the work of nodes.
+ *
+ * D1 The document alone determines the next step, so a process that starts can continue the work of every node.
+ * D2 Before a step begins, a durable timer is set for after its end. If this process dies, another one continues.
+ * D3 An outcome is written only over the work it belongs to. After an abort, or in a second process, it is dropped.
+ * D4 Work ends: each state has a deadline, after which it fails with its last error.
+ * D5 A step whose work was aborted, here or in another process, is interrupted, so that the controller is free.
+ */
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { Timers } from '@anneal/store/timers.ts';
+import type { Bmcs } from './bmcs.ts';
+import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from '../document.ts';
+import { identityChange } from './faults.ts';
+import { lateFailure, move, type Budgets, type MoveContext } from '../states/moves.ts';
+import type { NodeRecords } from '../records.ts';
+import { stepAfter, type Verb } from '../states/states.ts';
+import { isHopeless, type createSteps } from '../states/steps.ts';
+import type { StepOutcome, Settled } from '../states/step-outcome.ts';
+import { SingleFlight } from '@anneal/runtime/work/serial.ts';
+
+export interface NodeDriverOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly steps: ReturnType<typeof createSteps>;
+  readonly bmcs: Bmcs;
+  readonly timers: () => Timers;
+  readonly budgets: Budgets;
+}
+
+export const timerOfNode = (id: string): string => `node:${id}`;
+/** Longer than the longest step, which takes a few turns at the controller. */
+const watchMs = 150_000;
+/** D5. How often a long step checks that its work was not aborted. */
+const lookMs = 2_000;
+
+export class NodeDriver {
+  readonly #options: NodeDriverOptions;
+  readonly #flights: SingleFlight;
+
+  constructor(options: NodeDriverOptions) {
+    this.#options = options;
+    this.#flights = new SingleFlight({
+      run: (id) => this.#drive(id),
+      onError: (error, id) => options.context.log.error({ err: error, node: id }, 'step of a node failed; retrying'),
+    });
+  }
+
+  get moment(): MoveContext {
+    const { context, budgets } = this.#options;
+    return { now: context.now().getTime(), newId: context.newId, budgets };
+  }
+
+  /** Interrupts the work in progress, and starts the work of the new document at once. */
+  cut(id: string): void {
+    this.#options.bmcs.cut(id, new Unwanted());
+    this.kick(id);
+  }
+
+  /** Checks the node for work. */
+  kick(id: string): void {
+    this.#flights.kick(id);
+  }
+
+  async resumeAll(): Promise<void> {
+    for (const node of await this.#options.records.all()) if (node.work) this.kick(node.id);
+  }
+
+  stop(): Promise<void> {
+    return this.#flights.stop();
+  }
+
+  /** @throws AnnealError Conflict when the state of the node does not allow the verb; NotFound. */
+  async apply(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
+    const moved = await this.#options.records.change(id, (node) =>
+      move(node, verb, { moment: this.moment, ...options }),
+    );
+    if (!moved) throw new AnnealError('NotFound', `There is no node ${id}.`);
+    this.cut(id);
+    return moved;
+  }
+
+  async #drive(id: string): Promise<void> {
+    const { records, steps } = this.#options;
+    let watched = false;
+    while (!this.#flights.stopping) {
+      const node = await records.get(id);
+      if (!node?.work) {
+        if (watched) await this.#options.timers().cancel([timerOfNode(id)]);
+        return;
+      }
+      const { work } = node;
+      const now = this.moment.now;
+      if (now >= work.deadline) {
+        await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
+        continue;
+      }
+      if (work.next_at > now) {
+        await this.#setTimer(id, Math.min(work.next_at, work.deadline));
+        return;
+      }
+      if (!watched) await this.#setTimer(id, now + watchMs);
+      watched = true;
+      await faultPoint(`provisioning.step.${work.step}`);
+      let decide: (current: NodeDocument) => NodeChange;
+      try {
+        const outcome = await this.#whileWanted(node, () => steps[work.step](node));
+        decide = (current) => this.#after(current, outcome);
+      } catch (error) {
+        // The stop of this service interrupted the step, which is not a failure. The next process repeats the step.
+        if (this.#flights.stopping) return;
+        if (error instanceof Unwanted) continue;
+        this.#options.context.log.warn(
+          { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
+          'step failed',
+        );
+        decide = (current) => this.#afterError(current, error);
+      }
+      await this.#write(node, decide);
+    }
+  }
+
+  /** D5 */
+  async #whileWanted<T>(node: NodeDocument, step: () => Promise<T>): Promise<T> {
+    const { records, bmcs } = this.#options;
+    const look = setInterval(() => {
+      records
+        .get(node.id)
+        .then((current) => (current?.work?.id === node.work?.id ? undefined : bmcs.cut(node.id, new Unwanted())))
+        // The store is briefly unavailable. The step continues.
+        .catch(() => undefined);
+    }, lookMs);
+    try {
+      return await step();
+    } finally {
+      clearInterval(look);
+    }
+  }
+
+  /** D3. Does not write a wait over a node that changed since it was read. The node is checked again instead. */
+  async #write(seen: NodeDocument, decide: (current: NodeDocument) => NodeChange): Promise<void> {
+    await this.#options.records.change(seen.id, (current) => {
+      if (current.work?.id !== seen.work?.id || current.work?.step !== seen.work?.step) return undefined;
+      const change = decide(current);
+      const waits = change.work && change.work.next_at > this.moment.now;
+      return waits && current.version !== seen.version && !change.last_error ? undefined : change;
+    });
+  }
+
+  #after(node: NodeDocument, outcome: StepOutcome): NodeChange {
+    const { work } = node;
+    if (!work) return {};
+    // The boot may have changed while the step ran (a fetch, an answer), and is then newer than the step's copy.
+    const change = outcome.change && withNewerBoot(outcome.change, node);
+    const warned = outcome.kind === 'next' ? warningsAfter(node, outcome.settled) : {};
+    switch (outcome.kind) {
+      case 'wait':
+        return {
+          ...change,
+          work: { ...work, attempts: 0, next_at: this.moment.now + Math.max(outcome.ms, 1) },
+          last_error: null,
+        };
+      case 'again':
+        return { ...change, work: { ...work, attempts: 0, next_at: 0 } };
+      case 'rest':
+        return { ...change, work: null, last_error: null };
+      case 'next': {
+        const next = stepAfter(node.state, work.step);
+        if (next !== undefined)
+          return { ...change, ...warned, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
+        // The server is deleted as soon as no part of it runs.
+        const unbound = node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {} } : {};
+        return move(node, outcome.verb ?? 'done', {
+          moment: this.moment,
+          reason: outcome.reason ?? `${work.step} is done`,
+          change: { ...change, ...warned, ...unbound },
+        });
+      }
+    }
+  }
+
+  #afterError(node: NodeDocument, error: unknown): NodeChange {
+    const { work } = node;
+    if (!work) return {};
+    const failure = toFailure(error);
+    const other = identityChange(node, error, new Date(this.moment.now));
+    if (isHopeless(node, error)) return { ...this.#failed(node, failure), ...other };
+    const attempts = work.attempts + 1;
+    const pause = Math.min(30_000, 500 * 2 ** Math.min(attempts, 6)) * (0.75 + Math.random() / 2);
+    return { work: { ...work, attempts, next_at: this.moment.now + pause }, last_error: failure };
+  }
+
+  #failed(node: NodeDocument, failure: Failure): NodeChange {
+    if (node.work?.step === 'change power') return { work: null, power_target: null, last_error: failure };
+    return move(node, 'fail', { moment: this.moment, reason: failure.message, failure });
+  }
+
+  #setTimer(id: string, dueAt: number): Promise<void> {
+    return this.#options.timers().set([{ id: timerOfNode(id), dueAt, data: { node: id } }]);
+  }
+}
+
+/** The work of a step was aborted while it ran. */
+class Unwanted extends Error {
+  override readonly name = 'Unwanted';
+}
+
+function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
+  const { boot } = change;
+  if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
+  const { fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
+  return { ...change, boot: { ...boot, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } };
+}
+
+function warningsAfter(node: NodeDocument, settled: Settled | undefined): Pick<NodeChange, 'warnings'> {
+  if (!settled) return {};
+  return {
+    warnings: 'warning' in settled ? withWarning(node, settled.warning) : withoutWarning(node, settled.clears),
+  };
+}

@@ -1,0 +1,54 @@
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { describe, expect, it } from 'vitest';
+import type { NodeDocument } from '../document.ts';
+import { afterMiss, afterReading } from './power-poll.ts';
+import { identityFault } from './identity.ts';
+
+const at = new Date(0);
+const node = (change: Partial<NodeDocument> = {}): NodeDocument =>
+  ({ power: 'power on', fault: null, poll: { failures: 0, reading: 'power on' }, ...change }) as NodeDocument;
+const dead = new AnnealError('BmcUnreachable', 'no answer');
+
+describe('power poll', () => {
+  it('writes nothing while nothing changes', () => {
+    expect(afterReading(node(), 'power on')).toBeUndefined();
+  });
+
+  it('L1: records a change after two equal readings', () => {
+    const first = afterReading(node(), 'power off');
+    expect(first).toEqual({ poll: { failures: 0, reading: 'power off' } });
+    expect(afterReading(node({ ...first }), 'power off')).toMatchObject({ power: 'power off' });
+    expect(afterReading(node({ ...first }), 'power on')).not.toMatchObject({ power: 'power off' });
+  });
+
+  it('L2: sets a fault and unknown power after three failed readings, and clears them after one good reading', () => {
+    let seen = node();
+    for (let miss = 1; miss <= 3; miss += 1) {
+      expect(seen.fault).toBeNull();
+      seen = { ...seen, ...afterMiss(seen, dead, at) };
+    }
+    expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
+    expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });
+  });
+
+  it('keeps other faults', () => {
+    expect(
+      afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, at),
+    ).not.toHaveProperty('fault');
+  });
+
+  it('L4: sets a fault at the first reading of another machine, until the original machine answers', () => {
+    const reported = { uuid: 'u2', serial: null, manufacturer: null, model: null, path: null };
+    const other = new AnnealError('IdentityMismatch', 'another machine', { details: { reported } });
+    const seen = { ...node(), ...afterMiss(node(), other, at) };
+    expect(seen).toMatchObject({ fault: identityFault, power: null, foreign: reported, poll: { failures: 0 } });
+    expect(afterMiss(seen, other, at)).toBeUndefined();
+    expect(afterMiss(seen, dead, at)).not.toHaveProperty('fault');
+    expect(afterReading(seen, 'power on')).toMatchObject({ fault: null, foreign: null, power: 'power on' });
+  });
+
+  it('keeps the fault of a node that is the same machine as another node', () => {
+    const twin = node({ fault: identityFault, foreign: null });
+    expect(afterReading(twin, 'power off')).not.toHaveProperty('fault');
+  });
+});

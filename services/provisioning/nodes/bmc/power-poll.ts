@@ -1,0 +1,226 @@
+/**
+ * Reads the power of every node at rest, each by its own timer.
+ *
+ * L0 One replica reads a node: the nodes are divided into slots by their ids, and each slot has one holder. When a replica
+ *    dies, the others take its slots over. Two replicas may read a node for a moment, which does no harm.
+ * L1 A change counts when two successive readings agree, because controllers misread. The second reading comes soon.
+ * L2 Three failed readings mark the node with a fault. A successful reading clears it.
+ * L3 A reading is one short attempt. A controller that failed one is read in a separate lane, so that hanging
+ *    controllers never take the places of those that answer. No reading waits for all others.
+ * L4 A controller that shows another machine causes a fault at once, until the right machine is back or an operator
+ *    acts.
+ */
+import { createHash } from 'node:crypto';
+import type { Consumer } from '@anneal/bus/port.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { Bmcs } from './bmcs.ts';
+import { TaskLane } from '../states/lane.ts';
+import type { NodeDocument, Power, NodeChange } from '../document.ts';
+import { identityChange } from './faults.ts';
+import { identityFault } from './identity.ts';
+import type { NodeRecords } from '../records.ts';
+
+export const strikes = 3;
+/** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
+const lanes = { well: 64, suspect: 64 } as const;
+/** Enough to divide evenly over a few replicas. */
+const slots = 16;
+const shortestTryMs = 2_000;
+const longestTryMs = 10_000;
+const longestConfirmMs = 3_000;
+
+const unlisted = 'nodes to poll not listed; retrying at the next interval';
+export const slotOf = (nodeId: string): number => (createHash('sha256').update(nodeId).digest()[0] ?? 0) % slots;
+
+/** Pure. Undefined where nothing is to be written. */
+export function afterReading(node: NodeDocument, reading: Power | null): NodeChange | undefined {
+  const healed = node.fault === 'power failure' || (node.fault === identityFault && node.foreign !== null);
+  const calm = node.poll.failures === 0 && !healed;
+  if (calm && reading === node.power && node.poll.reading === reading) return undefined;
+  const believed = reading !== null && (reading === node.poll.reading || node.power === null);
+  return {
+    poll: { failures: 0, reading },
+    ...(believed && { power: reading }),
+    ...(healed && { fault: null, fault_since: null, foreign: null, last_error: null }),
+  };
+}
+
+/** Pure. Undefined where nothing is to be written. */
+export function afterMiss(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
+  const other = identityChange(node, error, at);
+  if (other) {
+    const known = node.fault === identityFault && node.last_error?.message === other.last_error?.message;
+    return known ? undefined : { ...other, poll: { failures: 0, reading: null } };
+  }
+  const failures = Math.min(node.poll.failures + 1, strikes);
+  const struck = failures >= strikes && node.fault === null;
+  return {
+    poll: { failures, reading: null },
+    // The last power state may be outdated, so show it as unknown.
+    ...(failures >= strikes && { power: null, last_error: toFailure(error) }),
+    ...(struck && { fault: 'power failure', fault_since: at.toISOString() }),
+  };
+}
+
+export interface PowerPollOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly bmcs: Bmcs;
+  readonly everyMs: number;
+  readonly onHealed: () => void;
+}
+
+interface Watched {
+  /** The node at the last sweep, reading or change of state. */
+  node: NodeDocument;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class PowerPoll {
+  readonly #options: PowerPollOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #lanes = { well: new TaskLane(lanes.well), suspect: new TaskLane(lanes.suspect) };
+  readonly #inHand = new Set<Promise<void>>();
+  /** The slots that this replica holds. */
+  readonly #slots = new Set<number>();
+  #holds: readonly Consumer[] = [];
+  #sweeping: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: PowerPollOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { context, records } = this.#options;
+    records.onStateChange((after) => this.#see(after));
+    this.#sweepIn();
+    const held = Array.from({ length: slots }, (_, slot) =>
+      context.bus.hold(`provisioning.power-poll.${slot}`, (on) => (on ? this.#gain(slot) : this.#lose(slot))),
+    );
+    this.#holds = await Promise.all(held);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#sweeping);
+    clearTimeout(this.#soon);
+    for (const { timer } of this.#watched.values()) clearTimeout(timer);
+    await Promise.all([...this.#inHand, ...this.#holds.map((hold) => hold.stop())]);
+  }
+
+  #gain(slot: number): void {
+    this.#slots.add(slot);
+    // One sweep for all slots that are gained together.
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      if (!this.#stopped) this.#run(this.#sweep(), unlisted);
+    });
+  }
+
+  #lose(slot: number): void {
+    this.#slots.delete(slot);
+    for (const [id, { timer }] of this.#watched) {
+      if (slotOf(id) !== slot) continue;
+      clearTimeout(timer);
+      this.#watched.delete(id);
+    }
+  }
+
+  #sweepIn(): void {
+    if (this.#stopped) return;
+    this.#sweeping = setTimeout(() => {
+      this.#run(
+        this.#sweep().finally(() => this.#sweepIn()),
+        unlisted,
+      );
+    }, this.#options.everyMs);
+    this.#sweeping.unref();
+  }
+
+  /** Updates the list of nodes, including changes by other replicas. */
+  async #sweep(): Promise<void> {
+    if (this.#slots.size === 0) return;
+    const all = await this.#options.records.all();
+    const present = new Set(all.map(({ id }) => id));
+    for (const [id, { timer }] of this.#watched) {
+      if (present.has(id)) continue;
+      clearTimeout(timer);
+      this.#watched.delete(id);
+    }
+    for (const node of all) this.#see(node);
+  }
+
+  #see(node: NodeDocument): void {
+    const known = this.#watched.get(node.id);
+    if (known) {
+      if (node.version > known.node.version) known.node = node;
+      return;
+    }
+    if (!this.#slots.has(slotOf(node.id))) return;
+    const watched: Watched = { node, timer: undefined };
+    this.#watched.set(node.id, watched);
+    // Spread the readings of nodes that were found together.
+    this.#readIn(watched, Math.random() * this.#options.everyMs);
+  }
+
+  #readIn(watched: Watched, ms: number): void {
+    if (this.#stopped || this.#watched.get(watched.node.id) !== watched) return;
+    watched.timer = setTimeout(() => {
+      this.#run(this.#turn(watched), 'power reading not recorded; retrying at the next interval');
+    }, ms);
+    watched.timer.unref();
+  }
+
+  #run(work: Promise<void>, failed: string): void {
+    const inHand = work
+      .catch((error: unknown) => this.#options.context.log.error({ err: error }, failed))
+      .finally(() => this.#inHand.delete(inHand));
+    this.#inHand.add(inHand);
+  }
+
+  async #turn(watched: Watched): Promise<void> {
+    const { everyMs } = this.#options;
+    const pause = everyMs * (0.95 + Math.random() / 10);
+    const begun = performance.now();
+    let confirm = false;
+    try {
+      const { node } = watched;
+      const lane = isSuspect(node) ? this.#lanes.suspect : this.#lanes.well;
+      if (isAtRest(node)) confirm = await lane.run(() => this.#read(watched));
+    } finally {
+      const next = confirm ? Math.min(longestConfirmMs, everyMs / 4) : pause - (performance.now() - begun);
+      this.#readIn(watched, Math.max(next, everyMs / 10));
+    }
+  }
+
+  /** True when a second reading must confirm this one soon. */
+  async #read(watched: Watched): Promise<boolean> {
+    const { records, bmcs, context, onHealed, everyMs } = this.#options;
+    const { node } = watched;
+    if (this.#stopped || bmcs.isBusy(node)) return false;
+    const withinMs = Math.min(longestTryMs, Math.max(shortestTryMs, everyMs / 2));
+    let decide: (current: NodeDocument) => NodeChange | undefined;
+    try {
+      const reading = await bmcs.with(node, (machine) => machine.power(), { withinMs, tries: 1 });
+      decide = (current) => afterReading(current, reading);
+    } catch (error) {
+      // Interrupted by the stop of this service, or by work that began meanwhile.
+      if (this.#stopped || !(error instanceof AnnealError)) return false;
+      decide = (current) => afterMiss(current, error, context.now());
+    }
+    if (decide(watched.node) === undefined) return false;
+    // Skip a node whose work began meanwhile, because that work knows the power better.
+    const changed = await records.change(node.id, (current) => (isAtRest(current) ? decide(current) : undefined));
+    if (!changed) return false;
+    watched.node = changed;
+    if (node.fault !== null && changed.fault === null) onHealed();
+    return changed.poll.reading !== null && changed.poll.reading !== changed.power;
+  }
+}
+
+const isAtRest = (node: NodeDocument): boolean => node.state !== 'enroll' && !node.work && !node.maintenance;
+
+const isSuspect = ({ poll, fault }: NodeDocument): boolean => poll.failures > 0 || fault === 'power failure';

@@ -1,0 +1,159 @@
+/** Applies a verb to a node. Pure: time and ids are parameters. */
+import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
+import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import type { Boot, NodeDocument, PowerTarget, NodeWork, NodeChange } from '../document.ts';
+import {
+  firstStep,
+  isWorking,
+  nextState,
+  nodeTransitions,
+  verbTowards,
+  type ProvisionStep,
+  type Verb,
+} from './states.ts';
+
+export interface Budgets {
+  readonly bmcMs: number;
+  readonly bootMs: number;
+  readonly cleanMs: number;
+  readonly cleanOnProvide: boolean;
+}
+
+export interface MoveContext {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly newId: () => string;
+  readonly budgets: Budgets;
+}
+
+function budgetOf(state: NodeState, budgets: Budgets): number {
+  if (state === 'wait call-back') return budgets.bootMs;
+  return state === 'cleaning' ? budgets.cleanMs : budgets.bmcMs;
+}
+
+/** @throws AnnealError Conflict that lists the verbs that the node allows. */
+export function move(
+  node: NodeDocument,
+  verb: Verb,
+  options: { moment: MoveContext; reason: string; change?: NodeChange; failure?: Failure },
+): NodeChange {
+  const { moment, reason, change = {}, failure } = options;
+  const state = nextState(node.state, verb);
+  if (state === undefined) {
+    const can = Object.keys(nodeTransitions[node.state]).filter(
+      (name) => name !== 'done' && name !== 'fail' && name !== 'keep' && name !== 'accept',
+    );
+    throw new AnnealError(
+      'Conflict',
+      `Cannot apply "${verb}" to node ${node.name} because it is ${node.state}; possible now: ${can.join(', ') || 'nothing'}.`,
+    );
+  }
+  const target = change.target === undefined ? node.target : change.target;
+  const cleared = state === target || verb === 'fail' || verb === 'abort' ? null : target;
+  const moved: NodeChange = {
+    ...change,
+    state,
+    reason,
+    target: cleared,
+    power_target: null,
+    work: workFor(state, moment),
+    last_error: failure ?? null,
+    ...(verb === 'fail' &&
+      state === 'clean failed' && { fault: 'clean failure', fault_since: new Date(moment.now).toISOString() }),
+    ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
+  };
+  if (isWorking(state)) return moved;
+  // A node at rest with a target: apply the next verb in the same write.
+  const onwards = verbTowards({
+    state,
+    target: cleared,
+    inspected: 'inspected_at' in (moved.properties ?? node.properties),
+    clean: moment.budgets.cleanOnProvide,
+  });
+  return onwards === undefined ? moved : move({ ...node, ...moved }, onwards, { moment, reason, change: moved });
+}
+
+function workFor(state: NodeState, moment: MoveContext): NodeWork | null {
+  const step = firstStep(state);
+  return step === undefined ? null : work(step, budgetOf(state, moment.budgets), moment);
+}
+
+const work = (step: ProvisionStep, budgetMs: number, { now, newId }: MoveContext): NodeWork => ({
+  id: newId(),
+  step,
+  since: new Date(now).toISOString(),
+  attempts: 0,
+  next_at: 0,
+  deadline: now + budgetMs,
+});
+
+/** Accepts the answering machine as the node's. Removes everything known about the previous one. */
+export function acceptedMachine(node: NodeDocument): NodeChange {
+  const { inspected_at: _inspected, ...properties } = node.properties;
+  return {
+    identity: node.foreign ?? node.identity,
+    foreign: null,
+    fault: null,
+    fault_since: null,
+    power: null,
+    poll: { failures: 0, reading: null },
+    properties,
+    instance_id: null,
+    instance_info: {},
+    facts: {},
+    boot: null,
+    warnings: [],
+  };
+}
+
+export function changePower(target: PowerTarget, moment: MoveContext): NodeChange {
+  const soft = target === 'soft power off' || target === 'soft rebooting';
+  return {
+    power_target: target,
+    work: work('change power', soft ? 2 * moment.budgets.bmcMs : moment.budgets.bmcMs, moment),
+  };
+}
+
+/** The failure of work that missed its deadline. */
+export function lateFailure(node: NodeDocument): Failure {
+  const { step = 'work', since = '' } = node.work ?? {};
+  if (step === 'await host') {
+    const host =
+      typeof node.instance_info['name'] === 'string' ? node.instance_info['name'] : (node.instance_id ?? '?');
+    return failure(
+      'HostSilent',
+      `Host ${host} on node ${node.name} did not ask for work in time: powered on at ${node.boot?.powered_at ?? '?'}, ${bootedHowFar(node.boot)}.`,
+      { host, node: node.name },
+    );
+  }
+  const last = node.last_error;
+  if (last && node.work && node.work.attempts > 0) {
+    return {
+      ...last,
+      message: `Step "${step}" failed after ${node.work.attempts} attempts since ${since}. ${last.message}`,
+    };
+  }
+  return failure('DeadlineExceeded', `Node ${node.name} did not finish "${step}" in time; it began at ${since}.`, {
+    node: node.name,
+  });
+}
+
+/** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */
+function bootedHowFar(boot: Boot | null): string {
+  if (boot?.exchanged_at) return `it booted and exchanged its boot secret at ${boot.exchanged_at}, then sent nothing`;
+  if (boot?.fetched_at) {
+    return `the machine or its BMC fetched the boot image at ${boot.fetched_at}, but the machine did not boot it (it never exchanged its boot secret)`;
+  }
+  return 'its boot image was never fetched';
+}
+
+const failure = (
+  code: 'HostSilent' | 'DeadlineExceeded',
+  message: string,
+  details: Record<string, unknown>,
+): Failure => ({
+  code,
+  message,
+  remedy: errorTable[code].remedy,
+  details,
+});

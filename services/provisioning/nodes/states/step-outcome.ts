@@ -1,0 +1,23 @@
+/** The result of one step of a node's work. */
+import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { NodeChange } from '../document.ts';
+
+/** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
+export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
+
+/** The consequence of a step. A process that dies before it is stored repeats the step. */
+export type StepOutcome =
+  /** Continue with the next step, or after the last step with the next state. */
+  | {
+      readonly kind: 'next';
+      readonly change?: NodeChange;
+      readonly reason?: string;
+      readonly verb?: 'keep';
+      readonly settled?: Settled;
+    }
+  /** Wait for this time, unless an event comes first. */
+  | { readonly kind: 'wait'; readonly ms: number; readonly change?: NodeChange }
+  /** Work that does not change the state is complete. */
+  | { readonly kind: 'rest'; readonly change: NodeChange }
+  /** Repeat the same step at once. */
+  | { readonly kind: 'again'; readonly change: NodeChange };

@@ -1,0 +1,128 @@
+import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
+
+const key = 'the key of another program';
+
+describe('the boot secret of a machine', () => {
+  let world: ProvisioningWorld | undefined;
+  const open = async (options: Partial<WorldOptions> = {}): Promise<ProvisioningWorld> => {
+    world = await ProvisioningWorld.open({ machines: 1, ...options });
+    await world.enrolAll();
+    return world;
+  };
+  afterEach(async () => {
+    disarmFaults();
+    await world?.close();
+    world = undefined;
+  });
+
+  const addressAtBmc = (w: ProvisioningWorld): string => {
+    const { boot, media } = w.lab.machines[0]?.state ?? {};
+    return boot?.httpBootUri ?? media ?? '';
+  };
+  const exchange = async (url: string): Promise<{ status: number; body: string }> => {
+    const answer = await fetch(`${url}/exchange`, { method: 'POST', body: JSON.stringify({ key }) });
+    return { status: answer.status, body: await answer.text() };
+  };
+  const credentialsSafe = (node: NodeView) => node.conditions.find(({ type }) => type === 'CredentialsSafe');
+  const refusals = (w: ProvisioningWorld) => w.events.filter(({ type }) => type === 'node.boot.refused');
+
+  it('B1, B2: gives no secret, no proof and no exchange to a BMC that fetches the image before power-on', async () => {
+    const w = await open();
+    const reached = Promise.withResolvers<undefined>();
+    const goOn = Promise.withResolvers<undefined>();
+    armFault('provisioning.step.power on', async () => {
+      reached.resolve(undefined);
+      await goOn.promise;
+    });
+    const id = w.context.newId();
+    const properties = { flavor: 'baremetal', user_data: 'the password is pw-canary', metadata: { m: 'md-canary' } };
+    await w.request('create', { id, fence: 1, properties });
+    await reached.promise;
+    const url = addressAtBmc(w);
+    const image = await (await fetch(url)).text();
+    expect(JSON.parse(image)).toEqual({ format: 2, purpose: 'deploy', node: 'machine-1' });
+    expect((await exchange(url)).status).toBe(409);
+    expect(await w.node('machine-1')).toMatchObject({ provision_state: 'deploying', power_state: 'power off' });
+    goOn.resolve(undefined);
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    await eventually(() => (refusals(w).length === 1 ? true : undefined), { what: 'the event', last: () => w.events });
+    expect(credentialsSafe(await w.node('machine-1'))?.message).toMatch(/not been powered on yet/);
+  });
+
+  it('B2: is not proof of a boot when it is only fetched, and the failure says so', async () => {
+    const w = await open({ settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '3' }, bootSeconds: 3600 });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await w.nodeIs('machine-1', 'wait call-back');
+    expect((await fetch(addressAtBmc(w))).status).toBe(200);
+    const failed = await w.answered(id, 1);
+    expect(failed.error?.message).toMatch(
+      /the machine or its BMC fetched the boot image .* but the machine did not boot it/,
+    );
+  });
+
+  it('B3: is refused in a second exchange until the next boot, with an event and a condition', async () => {
+    const w = await open();
+    const id = w.context.newId();
+    let url = '';
+    armFault('provisioning.step.power on', () => {
+      url ||= addressAtBmc(w);
+    });
+    await w.request('create', { id, fence: 1 });
+    await w.answered(id, 1);
+    const late = await exchange(url);
+    expect(late.status).toBe(409);
+    expect((await fetch(url)).status).toBe(404);
+    await eventually(() => (refusals(w).length === 1 ? true : undefined), { what: 'the event', last: () => w.events });
+    expect(refusals(w)[0]?.data['reason']).toMatch(/exchanged with another key/);
+    expect(credentialsSafe(await w.node('machine-1'))).toMatchObject({ status: 'False', reason: 'ExchangeRefused' });
+    expect((await exchange(url)).status).toBe(409);
+    expect(refusals(w)).toHaveLength(1);
+
+    await w.request('delete', { id, fence: 2 });
+    await w.answered(id, 2);
+    await w.nodeIs('machine-1', 'available');
+    expect(credentialsSafe(await w.node('machine-1'))).toBeUndefined();
+    expect((await exchange(url)).status).toBe(404);
+  });
+
+  it('can be exchanged again by a machine that lost its power between exchange and use', async () => {
+    const w = await open({ silent: true });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await eventually(() => (w.lab.machines[0]?.state.bootKey ? true : undefined), { what: 'an exchange' });
+    const { url, key: own } = w.lab.machines[0]?.state.bootKey ?? { url: '', key: '' };
+    const again = (): Promise<Response> =>
+      fetch(`${url}/exchange`, { method: 'POST', body: JSON.stringify({ key: own }) });
+    const first = (await (await again()).json()) as Record<string, unknown>;
+    expect(first).toMatchObject({ purpose: 'deploy', host_id: id });
+    expect(await (await again()).json()).toEqual(first);
+    expect(refusals(w)).toEqual([]);
+  });
+
+  it('activates a machine whose BMC keeps its boot override, and its node shows the condition', async () => {
+    const w = await open();
+    const id = w.context.newId();
+    armFault('provisioning.step.await host', () =>
+      w.fault('machine-1', {
+        system: { Boot: { BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'UefiHttp' } },
+      }),
+    );
+    await w.request('create', { id, fence: 1 });
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    const shown = (await w.node('machine-1')).conditions.find(({ type }) => type === 'BootsFromDisk');
+    expect(shown).toMatchObject({ status: 'False', reason: 'BmcRefused' });
+    expect(shown?.message).toMatch(/node machine-1 .*the BMC accepted the boot override but reports/);
+
+    disarmFaults();
+    await w.fault('machine-1', undefined);
+    await w.request('delete', { id, fence: 2 });
+    await w.answered(id, 2);
+    const clean = await w.nodeIs('machine-1', 'available');
+    expect(clean.conditions.map(({ type }) => type)).not.toContain('BootsFromDisk');
+  });
+});
