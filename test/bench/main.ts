@@ -10,7 +10,16 @@ import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench, hostsBench, eventsBench, neighbourBench];
+const benches: readonly Bench[] = [
+  busBench,
+  storeBench,
+  stackBench,
+  engineBench,
+  hotBench,
+  hostsBench,
+  eventsBench,
+  neighbourBench,
+];
 const usage = [
   'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
   'names:',
