@@ -11,8 +11,8 @@ const soak = process.env['ANNEAL_TEST_SOAK'];
 
 export default defineConfig({
   test: {
-    // Most tests wait for brokers, databases and timers, so two of them share a core well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for brokers, databases and timers, so three of them share two cores well.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),

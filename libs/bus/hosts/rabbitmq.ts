@@ -128,7 +128,9 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
         channel.on('error', (error) => (this.#trouble = connectionReason(error)));
         channel.on('close', () => {
           lost.abort();
-          if (this.#channel === channel) this.#channel = undefined;
+          // Until the channel is in use, this loop opens the next one.
+          if (this.#channel !== channel) return;
+          this.#channel = undefined;
           void this.#open(model);
         });
         await channel.assertQueue(queue, {
@@ -144,6 +146,7 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
         });
         await channel.prefetch(prefetch);
         await channel.consume(queue, (message) => message && void this.#handle(channel, message, lost.signal));
+        if (lost.signal.aborted) throw new Error(this.#trouble);
         this.#channel = channel;
         return;
       } catch (error) {

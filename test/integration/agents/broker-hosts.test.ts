@@ -172,5 +172,47 @@ for (const kind of [rabbitKind, natsKind]) {
       await host.ended;
       await expect(kind.connect(access)).rejects.toThrow(/ACCESS.REFUSED|Authorization Violation/i);
     });
+
+    // The last test, because it kills the broker.
+    it('gets its request after a restart of the broker; a deletion meanwhile revokes later', async () => {
+      const [{ id, access, host }, gone] = [await newHost('back'), await newHost('gone meanwhile')];
+      const config = await offer(id, 'c');
+      await host.send(hello);
+      const request = await nth(host, 0);
+      await found.server.kill();
+      await Promise.all([host.ended, gone.host.ended]);
+      await rig.ask(hostTokenRenew, { host: gone.id });
+      expect((await rig.ask(hostShow, { host: gone.id })).broker_access).toBeUndefined();
+      await found.server.start();
+      const again = await eventually(() => connected(access).catch(() => undefined), { within: 60_000 });
+      // Anneal may reconnect after its host, so the host says hello until it has its request.
+      await eventually(
+        () =>
+          again.received.length > 0
+            ? true
+            : again.send(hello).then(
+                () => undefined,
+                () => undefined,
+              ),
+        {
+          within: 60_000,
+          what: 'the request after the restart',
+        },
+      );
+      expect(again.received[0]?.id).toBe(request.id);
+      await again.send(done(request.id));
+      expect((await rig.final(config)).status).toBe('complete');
+      await eventually(
+        () =>
+          kind.connect(gone.access).then(
+            (left) => left.close().then(() => undefined),
+            () => true,
+          ),
+        {
+          within: 60_000,
+          what: 'the revocation after the restart',
+        },
+      );
+    });
   });
 }
