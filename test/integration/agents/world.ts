@@ -1,12 +1,12 @@
 /** For the conformance suite: a real configuration service and gateway, and an engine that asks for configs on a host. */
 import { createRig, project, type Rig } from '@anneal/configuration/testing/running-service.ts';
-import { hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
-import { createTestContext } from '@anneal/runtime/testing.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 
 export interface AgentWorld {
   readonly rig: Rig;
@@ -75,7 +75,10 @@ export async function createAgentWorld(): Promise<AgentWorld> {
         name: `config${count}`,
         properties,
       });
-      return resource.id;
+      const { id } = resource;
+      const isTaken = () => rig.ask(deploymentShow, { project, deployment: id }).catch(() => undefined);
+      await eventually(isTaken, { what: `deployment ${id}` });
+      return id;
     },
     async replace(deployment, host, script) {
       const properties = { hosted_on: host, script };
