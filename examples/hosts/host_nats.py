@@ -4,28 +4,20 @@
     python3 host_nats.py --access access.json --journal journal
 """
 
-import argparse
 import asyncio
 import json
-from pathlib import Path
 
 import nats
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NoMessage
 
-from run_config import Journal
+from run_config import read_arguments
 
 REPLY_SECONDS = 10
 
 
 async def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--access", required=True, help="the output of `anneal host credentials HOST -o json`")
-    options.add_argument("--journal", required=True, help="a folder of this program that survives restarts")
-    options.add_argument("--heartbeat", type=float, default=30, help="seconds between the messages of a host that has nothing to say")
-    arguments = options.parse_args()
-    access = json.loads(Path(arguments.access).read_text())
-    journal = Journal(arguments.journal)
+    access, journal, heartbeat = read_arguments(__doc__)
 
     connection = await nats.connect(
         access["url"],
@@ -57,14 +49,14 @@ async def main():
     print("listening", flush=True)
     while True:
         try:
-            message = await subscription.next_msg(timeout=arguments.heartbeat)
+            message = await subscription.next_msg(timeout=heartbeat)
         except NoMessage:
             await send({"hello": True})
             continue
         request = json.loads(message.data)
         await send({"id": request["id"], "progress": "started"})
         work = asyncio.create_task(asyncio.to_thread(journal.answer, request))
-        while not (await asyncio.wait({work}, timeout=arguments.heartbeat))[0]:
+        while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
             # Without it Anneal takes the host for dead after 90 s.
             await send({"id": request["id"], "progress": "started"})
         await send(work.result())

@@ -6,25 +6,17 @@
 It ends when it loses the broker; let the service manager start it again.
 """
 
-import argparse
 import json
 import threading
 import time
-from pathlib import Path
 
 import pika
 
-from run_config import Journal
+from run_config import read_arguments
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--access", required=True, help="the output of `anneal host credentials HOST -o json`")
-    options.add_argument("--journal", required=True, help="a folder of this program that survives restarts")
-    options.add_argument("--heartbeat", type=float, default=30, help="seconds between the messages of a host that has nothing to say")
-    arguments = options.parse_args()
-    access = json.loads(Path(arguments.access).read_text())
-    journal = Journal(arguments.journal)
+    access, journal, heartbeat = read_arguments(__doc__)
 
     parameters = pika.URLParameters(access["url"])
     parameters.credentials = pika.PlainCredentials(access["user"], access["password"])
@@ -41,7 +33,7 @@ def main():
     # The host is idle: Anneal sends the first request, also when it sent it before.
     send({"hello": True, "facts": {}})
     print("listening", flush=True)
-    for method, _, body in channel.consume(access["requests"], inactivity_timeout=arguments.heartbeat):
+    for method, _, body in channel.consume(access["requests"], inactivity_timeout=heartbeat):
         if method is None:
             send({"hello": True})
             continue
@@ -53,7 +45,7 @@ def main():
         said = time.monotonic()
         while work.is_alive():
             connection.process_data_events(time_limit=0.1)
-            if time.monotonic() - said > arguments.heartbeat:
+            if time.monotonic() - said > heartbeat:
                 # Without it Anneal takes the host for dead after 90 s.
                 send({"id": request["id"], "progress": "started"})
                 said = time.monotonic()

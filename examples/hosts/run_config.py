@@ -4,6 +4,7 @@ The journal is a folder. `ID.started` exists from before the start of a request,
 starts again repeats the answer of a request that has ended, and does not run one again that it may have started.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -12,6 +13,16 @@ from pathlib import Path
 
 # The server keeps the end of longer streams, and refuses messages above 256 KiB.
 STREAM_LIMIT = 64 * 1024
+
+
+def read_arguments(description):
+    """Returns the credentials, the journal and the seconds between heartbeats, from the command line of a host's program."""
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--access", required=True, help="the output of `anneal host credentials HOST -o json`")
+    options.add_argument("--journal", required=True, help="a folder of this program that survives restarts")
+    options.add_argument("--heartbeat", type=float, default=30, help="seconds between the messages of a host that has nothing to say")
+    arguments = options.parse_args()
+    return json.loads(Path(arguments.access).read_text()), Journal(arguments.journal), arguments.heartbeat
 
 
 class Journal:

@@ -71,7 +71,7 @@ export class RabbitAdmin {
     if (response.ok || (method === 'DELETE' && response.status === 404)) return;
     const why =
       response.status === 401
-        ? 'it refused the credentials, or its user has not the tag administrator'
+        ? 'it refused the credentials, or its user lacks the tag administrator'
         : `it answered ${response.status} ${text.slice(0, 200)}`;
     throw doorAway(what, `the management of the broker at ${this.#root} refused: ${why}`);
   }

@@ -52,10 +52,6 @@ export class AttemptRing {
     return new AttemptRing(subscription, slots, isOpen ? latest : last);
   }
 
-  get isDirty(): boolean {
-    return this.#fresh > 0;
-  }
-
   add(attempt: Attempt): void {
     this.#open.push(attempt);
     this.#fresh += 1;
