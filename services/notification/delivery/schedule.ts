@@ -28,7 +28,7 @@ export function decide(parameters: {
 }): DeliveryDecision {
   const { outcome, tries, retrySeconds, random } = parameters;
   const { status, retryAfter } = outcome;
-  if (status !== null && status >= 200 && status < 300) return { kind: 'delivered' };
+  if (isAccepted(status)) return { kind: 'delivered' };
   if (status === 410) return { kind: 'gone' };
   const wait = retrySeconds[tries - 1];
   if (wait === undefined) return { kind: 'dead' };
@@ -41,6 +41,9 @@ export function decide(parameters: {
     wide: isWide(status),
   };
 }
+
+/** True for an answer that accepts the events. */
+export const isAccepted = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
 /** True for an answer that says that the listener as a whole fails. */
 export const isWide = (status: number | null): boolean => status === null || status === 429 || status >= 500;

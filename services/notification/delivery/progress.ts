@@ -1,0 +1,208 @@
+/**
+ * Decides what one run of a courier sends next, and what follows each answer. Pure: the caller passes times and
+ * answers, sends the requests and saves the results.
+ */
+import type { SubscriptionDocument } from '../subscriptions.ts';
+import type { Attempt } from './attempt-log.ts';
+import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
+import { EventLanes, type SubjectItem } from './lanes.ts';
+import { afterFailure, type Outage } from './outage.ts';
+import type { EndReason } from './run-phase.ts';
+import { decide, isAccepted, isWide, type DeliveryOutcome } from './schedule.ts';
+
+export type ListenerHealth = Partial<Pick<SubscriptionDocument, 'last_success_at' | 'last_failure_at' | 'last_error'>>;
+
+/** Results since the last save. */
+export interface UnsavedProgress {
+  /** Events with a stored delivery that the listener has accepted. */
+  readonly delivered: readonly SubjectItem[];
+  readonly dead: readonly SubjectItem[];
+  /** Events that are attempted again later. */
+  readonly changed: readonly SubjectItem[];
+  readonly health: ListenerHealth;
+}
+
+interface ProgressOptions {
+  /** Where the events go, in words of errors. */
+  readonly listener: string;
+  readonly cursor: number;
+  readonly outage: Outage | undefined;
+  /** True when a notice of dropped events waits for the listener (P4). */
+  readonly hasNotice: boolean;
+  readonly inFlight: number;
+  readonly retrySeconds: readonly number[];
+  /** From 0 to 1, another one at each call. */
+  readonly random: () => number;
+}
+
+/** An attempt as the log of attempts and the deliveries store it. */
+export interface EndedAttempt {
+  readonly outcome: DeliveryOutcome;
+  readonly began: number;
+  readonly now: number;
+}
+
+export class DeliveryProgress {
+  readonly lanes: EventLanes;
+  readonly #options: ProgressOptions;
+  #outage: Outage | undefined;
+  /** Maximum number of requests at the same time. It adapts to the listener. */
+  #limit: number;
+  /** Subjects whose attempts failed since the latest success. */
+  readonly #failing = new Set<string>();
+  #lastSuccess = -Infinity;
+  #health: ListenerHealth = {};
+  readonly #changed = new Set<SubjectItem>();
+  #delivered: SubjectItem[] = [];
+  #dead: SubjectItem[] = [];
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#outage = options.outage;
+    this.#limit = options.inFlight;
+    this.lanes = new EventLanes(options.cursor);
+  }
+
+  get outage(): Outage | undefined {
+    return this.#outage;
+  }
+
+  /** Maximum number of requests at the same time. While the listener is away it is one, at the times of its schedule. */
+  limitAt(now: number): number {
+    if (!this.#outage) return this.#limit;
+    return this.#outage.due_at <= now ? 1 : 0;
+  }
+
+  isSendable(now: number): boolean {
+    return this.lanes.isReady && (!this.#outage || this.#outage.due_at <= now);
+  }
+
+  /** Takes the events of the next request. */
+  take(most: number): SubjectItem[] {
+    return this.#outage ? this.lanes.probe(this.#failing) : this.lanes.take(most);
+  }
+
+  /** Decides what follows the answer to a request. Returns why the run must end, if it must. */
+  ended(items: readonly SubjectItem[], { outcome, began, now }: EndedAttempt): EndReason | undefined {
+    if (isAccepted(outcome.status)) return this.#succeeded(items, now);
+    this.#health = { ...this.#health, last_failure_at: new Date(now).toISOString(), last_error: outcome.error };
+    const attempt = storedAttempt({ outcome, began, now });
+    for (const item of items) item.attempts = [...item.attempts, attempt].slice(-maxStoredAttempts);
+    if (outcome.status === 410) {
+      this.lanes.putBack(items);
+      return {
+        kind: 'disabled',
+        because: `The listener at ${this.#options.listener} answered 410: it wants no more events.`,
+      };
+    }
+    return this.#failed(items, { outcome, began, now });
+  }
+
+  /** Takes the results since the last call. */
+  takeUnsaved(): UnsavedProgress {
+    const unsaved = { delivered: this.#delivered, dead: this.#dead, changed: [...this.#changed], health: this.#health };
+    this.#delivered = [];
+    this.#dead = [];
+    this.#changed.clear();
+    this.#health = {};
+    return unsaved;
+  }
+
+  #succeeded(items: readonly SubjectItem[], at: number): EndReason | undefined {
+    this.lanes.succeeded(items);
+    for (const item of items) {
+      if (!item.document) continue;
+      this.#changed.delete(item);
+      this.#delivered.push(item);
+    }
+    this.#lastSuccess = at;
+    this.#health = { ...this.#health, last_success_at: new Date(at).toISOString() };
+    this.#limit = Math.min(this.#options.inFlight, this.#limit + 1);
+    // Several subjects failed and now one does not: the listener is back, so the others do not wait for their times.
+    if (this.#failing.size > 1) this.lanes.pullForward(this.#failing);
+    this.#failing.clear();
+    if (!this.#outage) return undefined;
+    this.#outage = undefined;
+    // P4: a notice that waited for the listener may be due now.
+    return this.#options.hasNotice ? { kind: 'changed' } : undefined;
+  }
+
+  #failed(items: readonly SubjectItem[], { outcome, began, now }: EndedAttempt): EndReason | undefined {
+    for (const { subject } of items) this.#failing.add(subject);
+    const [first] = items;
+    if (!first) return undefined;
+    // The listener worked between two failures of the same event, so the event fails and not the listener.
+    const isOwnFault = first.tries > 0 || (first.failedAt < this.#lastSuccess && first.failedAt > -Infinity);
+    for (const item of items) item.failedAt = now;
+    if (isWide(outcome.status) && !(isOwnFault && items.length === 1)) {
+      return this.#away(first, items, { outcome, began, now });
+    }
+    if (items.length > 1) {
+      for (const item of items) item.alone = true;
+      this.lanes.putBack(items);
+      return undefined;
+    }
+    this.#refused(first, outcome, now);
+    return undefined;
+  }
+
+  /** The listener as a whole fails. */
+  #away(
+    first: SubjectItem,
+    items: readonly SubjectItem[],
+    { outcome, began, now }: EndedAttempt,
+  ): EndReason | undefined {
+    const { retrySeconds, random, listener } = this.#options;
+    this.lanes.putBack(items);
+    if (outcome.status === 429 || outcome.status === 503) this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    const failed = { began, now, retryAfter: outcome.retryAfter, retrySeconds, random: random() };
+    const outage = afterFailure(this.#outage, { ...failed, hasOther: this.lanes.hasOther(first.subject) });
+    if (outage === 'ended') {
+      const since = new Date(this.#outage?.since ?? began).toISOString();
+      return {
+        kind: 'disabled',
+        because: `The listener at ${listener} accepted no event since ${since}. Last attempt: ${outcome.error ?? 'it failed'}.`,
+      };
+    }
+    this.#outage = outage;
+    return undefined;
+  }
+
+  /** The listener refuses one event. */
+  #refused(item: SubjectItem, outcome: DeliveryOutcome, now: number): void {
+    const { retrySeconds, random } = this.#options;
+    item.tries += 1;
+    const decision = decide({ outcome, tries: item.tries, retrySeconds, random: random() });
+    if (decision.kind === 'again') {
+      this.#changed.add(item);
+      this.lanes.putBack([item], now + Math.max(1, decision.inMs));
+    } else {
+      this.#changed.delete(item);
+      this.#dead.push(item);
+      this.lanes.giveUp(item);
+    }
+  }
+}
+
+/** An attempt as a delivery stores it. */
+export const storedAttempt = ({ outcome, began, now }: EndedAttempt): DeliveryDocument['attempts'][number] => ({
+  at: new Date(began).toISOString(),
+  status: outcome.status,
+  error: outcome.error,
+  ms: now - began,
+});
+
+/** An attempt as the log of attempts stores it. */
+export function loggedAttempt(items: readonly SubjectItem[], ended: EndedAttempt): Attempt | undefined {
+  const [first] = items;
+  if (!first) return undefined;
+  const { event, sequence } = first;
+  return {
+    ...storedAttempt(ended),
+    event_id: event.id,
+    event_type: event.type,
+    ...(event.subject !== undefined && { subject: event.subject }),
+    events: items.length,
+    sequence,
+  };
+}
