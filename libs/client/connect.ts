@@ -5,6 +5,7 @@ import { openConnection, gatewayRoot, type GatewayConnection, type Login } from 
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
 import { failureOf } from './failure.ts';
 import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
+import { metricsOf, type MetricCalls } from './metrics.ts';
 import { nodesOf, type NodeCalls } from './nodes.ts';
 import { deadLettersOf, queuesOf, type DeadLetterCalls, type QueueCalls } from './queues.ts';
 import { read, readList } from './read.ts';
@@ -24,6 +25,7 @@ export interface Client {
   readonly deadLetters: DeadLetterCalls;
   readonly events: Events;
   readonly subscriptions: SubscriptionCalls;
+  readonly metrics: MetricCalls;
   services(): Promise<ServiceRow[]>;
 }
 
@@ -43,6 +45,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     deadLetters: deadLettersOf(connection),
     events: eventsOf(connection),
     subscriptions: subscriptionsOf(connection),
+    metrics: metricsOf(connection),
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });

@@ -2,6 +2,7 @@
 import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
+import * as measuring from './calls/measuring.ts';
 import * as notification from './calls/notification.ts';
 import * as provisioning from './calls/provisioning.ts';
 import * as resource from './resource.ts';
@@ -26,7 +27,15 @@ const within = (file: object): Definition[] =>
         : [],
   );
 
-const files = { configuration, events, notification, provisioning, resource, scheduling, templating };
+const files = {
+  configuration,
+  events,
+  notification: { ...notification, ...measuring },
+  provisioning,
+  resource,
+  scheduling,
+  templating,
+};
 
 /** Definitions by the file that declares them. */
 export const definitionsByFile: Record<string, Definition[]> = Object.fromEntries(

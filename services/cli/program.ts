@@ -8,6 +8,7 @@ import { addHookCommands } from './command/hook.ts';
 import { addContextCommands } from './command/context.ts';
 import { addHostCommands } from './command/host.ts';
 import { addInfoCommands } from './command/info.ts';
+import { addMetricCommands } from './command/metric.ts';
 import { addNodeCommands } from './command/node.ts';
 import { exampleText } from './command/options.ts';
 import { addOutputCommands } from './command/output.ts';
@@ -69,6 +70,7 @@ export function buildProgram(
   addDeadLetterCommands(program, context);
   addEventCommands(program, context);
   addSubscriptionCommands(program, context);
+  addMetricCommands(program, context);
   addInfoCommands(program, context);
   addCompletionCommands(program, context);
   return program;

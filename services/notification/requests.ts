@@ -1,5 +1,5 @@
 /** Answers the questions of clients about subscriptions, deliveries and the log of events. */
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   attemptList,
@@ -57,9 +57,9 @@ export class SubscriptionRequests {
     this.#options = options;
   }
 
-  handler(): ReturnType<typeof route> {
+  routes(): Route[] {
     const { context } = this.#options;
-    return route([
+    return [
       answer(context, subscriptionCreate, ({ data }) => this.#createSubscription(data)),
       answer(context, subscriptionList, ({ data }) => this.#list(data)),
       answer(context, subscriptionShow, async ({ data }) => this.#view(await this.#find(data.project, data.id))),
@@ -71,7 +71,7 @@ export class SubscriptionRequests {
       answer(context, deliveryList, ({ data }) => this.#deliveries(data)),
       answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
       answer(context, eventLog, ({ data }) => this.#events(data)),
-    ]);
+    ];
   }
 
   async #createSubscription({

@@ -1,5 +1,6 @@
 /** The notification service: stores the log of events and delivers them to subscribers. */
 import { adminProject } from '@anneal/contracts/project.ts';
+import { route } from '@anneal/bus/consume/route.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { openAttempts } from './delivery/attempt-log.ts';
@@ -7,6 +8,7 @@ import { openDeliveries } from './delivery/deliveries.ts';
 import { openDispatch } from './dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';
 import { storedTypes } from './event-types.ts';
+import { openMeasuring } from './measuring.ts';
 import { notificationSettings } from './settings.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
@@ -20,7 +22,11 @@ export const notificationService = defineService({
     const attempts = await openAttempts(store);
     const dispatch = await openDispatch(context, settings, { subscriptions, deliveries, attempts });
     const requests = new SubscriptionRequests({ context, settings, subscriptions, deliveries, dispatch });
-    const consumer = await bus.consume(requestsQueue('notification'), requests.handler());
+    const measuring = await openMeasuring(context, settings);
+    const consumer = await bus.consume(
+      requestsQueue('notification'),
+      route([...requests.routes(), ...measuring.routes]),
+    );
 
     const listener = await bus.subscribe(
       storedTypes(),
@@ -37,6 +43,7 @@ export const notificationService = defineService({
         await dispatch.events.settled();
         dispatch.abort();
         await consumer.stop();
+        await measuring.close();
         await dispatch.close();
       },
     };

@@ -62,6 +62,24 @@ export const notificationSettings = defineSettings({
     meaning: 'Time that a listener may take to answer a webhook.',
     cost: 'A slow listener delays its own events by up to this time, but not those of other listeners.',
   },
+  measurementPeriod: {
+    env: 'ANNEAL_NOTIFICATION_MEASUREMENT_PERIOD_SECONDS',
+    schema: whole(10, 1, 60).refine((seconds) => 300 % seconds === 0, 'must divide 300: 1, 2, 5, 10, 15, 20, 30 or 60'),
+    meaning: 'Shortest period of measurements: the finest granularity of a query or an alarm.',
+    cost: 'A shorter period takes more of the store. Measurements stored with another period are not read any more.',
+  },
+  keepMeasurements: {
+    env: 'ANNEAL_NOTIFICATION_KEEP_MEASUREMENTS_SECONDS',
+    schema: whole(86_400, 600, 10 * 365 * 86_400),
+    meaning: 'Age from which measurements are removed.',
+    cost: 'About 20 bytes of the store per series and period in which it has a value.',
+  },
+  maxSeries: {
+    env: 'ANNEAL_NOTIFICATION_MAX_SERIES',
+    schema: whole(10_000, 1, 1_000_000),
+    meaning: 'Maximum number of series of measurements of a project. A series is a name with a set of labels.',
+    cost: 'Each query and each evaluation of an alarm reads all series with its name.',
+  },
   retrySeconds: {
     env: 'ANNEAL_NOTIFICATION_RETRY_SECONDS',
     schema: z

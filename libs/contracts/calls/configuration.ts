@@ -42,6 +42,10 @@ export const hostViewSchema = z.object({
   first_seen_at: z.iso.datetime().nullable(),
   last_seen_at: z.iso.datetime().nullable(),
   pending: z.number().int(),
+  server: z
+    .object({ stack_id: z.string(), stack_name: z.string(), resource_name: z.string() })
+    .optional()
+    .meta({ description: 'The server that the host is in a stack. Absent for a host outside every stack.' }),
   broker_access: z
     .object({
       issued_at: z.iso.datetime(),

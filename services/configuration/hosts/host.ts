@@ -294,6 +294,13 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
     first_seen_at: host.first_seen_at,
     last_seen_at: context.contacts.lastOf(host),
     pending,
+    ...(host.collector && {
+      server: {
+        stack_id: host.collector.stack_id,
+        stack_name: host.collector.stack_name,
+        resource_name: host.collector.resource_name,
+      },
+    }),
     ...(host.broker && {
       broker_access: {
         issued_at: host.broker.issued_at,

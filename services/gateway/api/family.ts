@@ -11,6 +11,7 @@ import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { deploymentEndpoints } from './deployment-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
+import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
 import { deliveryEndpoints, operationEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
@@ -19,7 +20,8 @@ import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
   ContextEndpointOptions &
-  QueueEndpointOptions & {
+  QueueEndpointOptions &
+  MetricEndpointOptions & {
     authenticate: Authenticate;
     newId: () => string;
     gatewayUrl: string;
@@ -36,6 +38,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...contextEndpoints(options),
   ...deploymentEndpoints(options),
   ...queueEndpoints(options),
+  ...metricEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),

@@ -149,6 +149,7 @@ function familiesOf(
     bus,
     secrets,
     newId,
+    now,
     wakeups,
     streams: createStreams({ most: settings.maxStreams, stopping }),
     heartbeatMs: settings.heartbeatMs,

@@ -1,0 +1,311 @@
+/**
+ * Stores measurements as series, and reads them.
+ *
+ * M1 A batch is acknowledged when all its measurements are stored. A repeat of a batch adds nothing (B1 of `block.ts`).
+ * M2 A batch that is refused stores nothing.
+ * M3 Batches that arrive while a write runs are written together: one write for each source.
+ * M4 Any replica may write any block: each writes over the version that it has read.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Labels, SeriesView } from '@anneal/contracts/calls/measuring.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { BulkOperation, Collection, Document, Draft, Store } from '@anneal/store/port.ts';
+import { blockId, blockMs, blockStart, periodsOf, withBatch, type BlockDocument, type Sample } from './block.ts';
+import type { SeriesPeriods } from './aggregate.ts';
+import { labelsText } from './check.ts';
+
+export interface SeriesDocument extends Document {
+  readonly project: string;
+  readonly source: string;
+  readonly name: string;
+  readonly unit: string | null;
+  readonly labels: Labels;
+  /** Milliseconds since the epoch. */
+  readonly created_at: number;
+  readonly last_at: number;
+}
+
+/** A measurement with all its labels. */
+export interface Labelled extends Sample {
+  readonly unit?: string | undefined;
+  readonly labels: Labels;
+}
+
+export interface MeasurementOptions {
+  readonly store: Store;
+  readonly now: () => number;
+  /** Milliseconds of a period. */
+  readonly period: number;
+  readonly keepMs: number;
+  /** The most series of a project, and the setting that changes it. */
+  readonly mostSeries: { readonly most: number; readonly setting: string };
+}
+
+/** The part of a batch for one block. */
+interface Write {
+  readonly block: string;
+  readonly batch: string;
+  readonly source: string;
+  readonly project: string;
+  readonly start: number;
+  readonly samples: Sample[];
+}
+interface Waiting {
+  readonly writes: readonly Write[];
+  readonly resolve: (stored: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const readAtOnce = 500;
+const mostBlocks = 20_000;
+const seriesKnown = 100_000;
+
+export class Measurements {
+  readonly #series: Collection<SeriesDocument>;
+  readonly #blocks: Collection<BlockDocument>;
+  readonly #options: MeasurementOptions;
+  /** Series in the store, and the start of the latest block for which `last_at` was written. */
+  readonly #known = new Recent<number>(seriesKnown);
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  private constructor(
+    series: Collection<SeriesDocument>,
+    blocks: Collection<BlockDocument>,
+    options: MeasurementOptions,
+  ) {
+    this.#series = series;
+    this.#blocks = blocks;
+    this.#options = options;
+  }
+
+  static async open(options: MeasurementOptions): Promise<Measurements> {
+    const [series, blocks] = await Promise.all([
+      options.store.collection<SeriesDocument>({
+        name: 'notification_series',
+        indexes: [{ fields: ['project', 'name'] }, { fields: ['last_at'] }],
+      }),
+      options.store.collection<BlockDocument>({ name: 'notification_measurements', indexes: [{ fields: ['start'] }] }),
+    ]);
+    return new Measurements(series, blocks, options);
+  }
+
+  /**
+   * Stores a batch (M1, M2) and returns the number of measurements that were not stored before.
+   * @throws AnnealError QuotaExceeded
+   */
+  async post(project: string, batch: string, measurements: readonly Labelled[]): Promise<number> {
+    await this.#keepSeries(project, measurements);
+    await faultPoint('measurements.series');
+    const writes = new Map<string, Write>();
+    for (const { name, value, at, labels } of measurements) {
+      const source = sourceOf(project, labels);
+      const start = blockStart(at);
+      const block = blockId(source, this.#options.period, start);
+      const write = writes.get(block) ?? { block, batch, source, project, start, samples: [] };
+      write.samples.push({ name, value, at });
+      writes.set(block, write);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#waiting.push({ writes: [...writes.values()], resolve, reject });
+    this.#writing ??= this.#writeWaiting().finally(() => (this.#writing = undefined));
+    return promise;
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batches = this.#waiting.splice(0, 200);
+      try {
+        const stored = await this.#write(batches);
+        batches.forEach(({ resolve }, index) => resolve(stored[index] ?? 0));
+      } catch (error) {
+        for (const { reject } of batches) reject(error);
+      }
+    }
+  }
+
+  /** Writes every block once (M3). Returns the number of new measurements of each batch. */
+  async #write(batches: readonly Waiting[]): Promise<number[]> {
+    const stored = batches.map(() => 0);
+    const all = batches.flatMap(({ writes }, owner) => writes.map((write) => ({ ...write, owner })));
+    let left = Map.groupBy(all, ({ block }) => block);
+    while (left.size > 0) {
+      const found = new Map((await this.#getBlocks([...left.keys()])).map((block) => [block.id, block]));
+      const plans = [...left].flatMap(([id, writes]) => {
+        const before = found.get(id);
+        const { draft, added } = this.#add(before, writes);
+        return added.length > 0 ? [{ id, writes, added, operation: operationOf(draft, before) }] : [];
+      });
+      const outcomes = await this.#blocks.bulk(plans.map(({ operation }) => operation));
+      plans.forEach(({ added }, index) => {
+        if (outcomes[index] !== 'done') return;
+        for (const { owner, samples } of added) stored[owner] = (stored[owner] ?? 0) + samples.length;
+      });
+      // M4: another replica was first, so read again.
+      left = new Map(plans.flatMap(({ id, writes }, index) => (outcomes[index] === 'done' ? [] : [[id, writes]])));
+    }
+    return stored;
+  }
+
+  /** The block with what the writes add, and those that add something. */
+  #add<W extends Write>(before: BlockDocument | undefined, writes: readonly W[]) {
+    const [first] = writes;
+    const { block: id = '', project = '', source = '', start = 0 } = first ?? {};
+    let draft: Draft<BlockDocument> = before ?? {
+      id,
+      project,
+      source,
+      start,
+      period: this.#options.period,
+      metrics: {},
+      batches: [],
+    };
+    const added = writes.filter(({ batch, samples }) => {
+      const next = withBatch(draft, { id: batch, samples });
+      draft = next ?? draft;
+      return next !== undefined;
+    });
+    return { draft, added };
+  }
+
+  /** Inserts the series that are new. A series without a measurement does no harm. */
+  async #keepSeries(project: string, measurements: readonly Labelled[]): Promise<void> {
+    const wanted = new Map<string, Draft<SeriesDocument>>();
+    for (const { name, unit = null, labels, at } of measurements) {
+      const source = sourceOf(project, labels);
+      const id = seriesId(source, name);
+      const before = wanted.get(id);
+      const known = this.#known.get(id);
+      if (known !== undefined && known >= blockStart(at)) continue;
+      const last_at = Math.max(at, before?.last_at ?? 0);
+      wanted.set(id, { id, project, source, name, unit, labels, created_at: this.#options.now(), last_at });
+    }
+    if (wanted.size === 0) return;
+    const stored = new Map<string, SeriesDocument>();
+    for (const ids of pages([...wanted.keys()])) {
+      for (const each of await this.#series.getMany(ids)) stored.set(each.id, each);
+    }
+    const fresh = [...wanted.values()].filter(({ id }) => !stored.has(id));
+    await this.#checkQuota(project, fresh);
+    await this.#series.bulk([
+      ...fresh.map((document): BulkOperation<SeriesDocument> => ({ kind: 'insert', document })),
+      ...[...stored.values()].flatMap((before): BulkOperation<SeriesDocument>[] => {
+        const { last_at = 0 } = wanted.get(before.id) ?? {};
+        if (last_at <= before.last_at) return [];
+        // When two writers replace it at the same time, either time will do.
+        return [{ kind: 'replace', document: { ...before, last_at }, version: before.version }];
+      }),
+    ]);
+    for (const { id, last_at } of wanted.values()) this.#known.set(id, blockStart(last_at));
+  }
+
+  async #checkQuota(project: string, fresh: readonly Draft<SeriesDocument>[]): Promise<void> {
+    if (fresh.length === 0) return;
+    const { most, setting } = this.#options.mostSeries;
+    const count = await this.#series.count({ project });
+    if (count + fresh.length <= most) return;
+    const named = fresh.slice(0, 10).map(({ name, labels }) => `${name}${textOfLabels(labels)}`);
+    const more = fresh.length > named.length ? ` and ${fresh.length - named.length} more` : '';
+    throw new AnnealError(
+      'QuotaExceeded',
+      `Cannot store the measurements: the project has ${count} of at most ${most} series (${setting}), and these would be new: ${named.join(', ')}${more}. Use fewer labels or values of labels.`,
+    );
+  }
+
+  /** The series of a project that match, by name and id. */
+  async find(query: {
+    project: string;
+    name?: string | undefined;
+    matches?: (labels: Labels) => boolean;
+    limit?: number;
+  }): Promise<SeriesDocument[]> {
+    const { project, name, matches = () => true, limit } = query;
+    const where = name === undefined ? { project } : { project, name };
+    const found = (await this.#series.find({ where })).filter(({ labels }) => matches(labels));
+    return limit === undefined ? found : found.toSorted(byNameAndLabels).slice(0, limit);
+  }
+
+  /**
+   * The periods of series from one time to another, which is exclusive.
+   * @throws AnnealError InvalidRequest for a time so long that it would read too much
+   */
+  async read(series: readonly SeriesDocument[], from: number, to: number): Promise<Map<string, SeriesPeriods>> {
+    const starts: number[] = [];
+    for (let start = blockStart(from); start < to && starts.length <= mostBlocks; start += blockMs) starts.push(start);
+    const sources = [...new Set(series.map(({ source }) => source))];
+    if (starts.length * sources.length > mostBlocks) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `Cannot read ${sources.length} sources over ${Math.round((to - from) / 1000)} s at once. Ask for a shorter time or for fewer labels.`,
+      );
+    }
+    const { period } = this.#options;
+    const ids = sources.flatMap((source) => starts.map((start) => blockId(source, period, start)));
+    const bySource = Map.groupBy(await this.#getBlocks(ids), ({ source }) => source);
+    return new Map(
+      series.map(({ id, source, name }) => {
+        const blocks = (bySource.get(source) ?? []).toSorted((a, b) => a.start - b.start);
+        const periods = blocks.flatMap((block) => periodsOf(block, name));
+        return [id, periods.filter(([start]) => start >= from && start < to)];
+      }),
+    );
+  }
+
+  async #getBlocks(ids: readonly string[]): Promise<BlockDocument[]> {
+    const found: BlockDocument[] = [];
+    for (const page of pages(ids)) found.push(...(await this.#blocks.getMany(page)));
+    return found;
+  }
+
+  /** Removes measurements and series that are too old. A repeat removes the rest. */
+  async trim(): Promise<void> {
+    const before = this.#options.now() - this.#options.keepMs;
+    for (;;) {
+      const where = { start: { lt: before - blockMs } };
+      const old = await this.#blocks.find({ where, orderBy: ['start'], limit: readAtOnce });
+      await this.#blocks.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
+      if (old.length < readAtOnce) break;
+    }
+    for (;;) {
+      const where = { last_at: { lt: before - 2 * blockMs } };
+      const old = await this.#series.find({ where, orderBy: ['last_at'], limit: readAtOnce });
+      await this.#series.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
+      for (const { id } of old) this.#known.delete(id);
+      if (old.length < readAtOnce) break;
+    }
+  }
+}
+
+const byNameAndLabels = (a: SeriesDocument, b: SeriesDocument): number =>
+  `${a.name} ${labelsText(a.labels)}` < `${b.name} ${labelsText(b.labels)}` ? -1 : 1;
+
+const operationOf = (document: Draft<BlockDocument>, before: BlockDocument | undefined): BulkOperation<BlockDocument> =>
+  before ? { kind: 'replace', document, version: before.version } : { kind: 'insert', document };
+
+function* pages(ids: readonly string[]): Generator<readonly string[]> {
+  for (let from = 0; from < ids.length; from += readAtOnce) yield ids.slice(from, from + readAtOnce);
+}
+
+const sourceOf = (project: string, labels: Labels): string => derivedId(`source\n${project}\n${labelsText(labels)}`);
+const seriesId = (source: string, name: string): string => derivedId(`series\n${source}\n${name}`);
+
+const textOfLabels = (labels: Labels): string =>
+  `{${Object.entries(labels)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(', ')}}`;
+
+export const viewOfSeries = ({ id, name, unit, labels, created_at, last_at }: SeriesDocument): SeriesView => ({
+  id,
+  name,
+  unit,
+  labels: { ...labels },
+  created_at: new Date(created_at).toISOString(),
+  last_at: new Date(last_at).toISOString(),
+});
