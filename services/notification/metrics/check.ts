@@ -6,7 +6,7 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 const mostAheadMs = 300_000;
 const mostMistakes = 50;
 
-export interface CheckOptions {
+export interface MeasurementLimits {
   readonly now: number;
   /** Older measurements would be removed at once. */
   readonly keepMs: number;
@@ -17,7 +17,7 @@ export interface CheckOptions {
 }
 
 /** @throws AnnealError InvalidRequest */
-export function checkMeasurements(measurements: readonly Measurement[], options: CheckOptions): void {
+export function checkMeasurements(measurements: readonly Measurement[], options: MeasurementLimits): void {
   const mistakes = measurements.flatMap((each, index) => mistakesOf(each, `measurements.${index}`, options));
   if (mistakes.length === 0) return;
   const shown = mistakes.slice(0, mostMistakes);
@@ -29,7 +29,7 @@ export function checkMeasurements(measurements: readonly Measurement[], options:
   );
 }
 
-function mistakesOf({ name, at, labels = {} }: Measurement, path: string, options: CheckOptions): Mistake[] {
+function mistakesOf({ name, at, labels = {} }: Measurement, path: string, options: MeasurementLimits): Mistake[] {
   const mistake = (field: string, message: string): Mistake => ({
     code: 'InvalidField',
     path: `${path}.${field}`,

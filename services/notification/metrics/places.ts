@@ -22,14 +22,14 @@ const mostMetering = 5;
 const meteringName = /^metering\.([A-Za-z_][\w.:-]{0,63})$/;
 
 /** Sends a question to a service and returns its answer. A repeat of a question has the same id. */
-export type AskService = <Q, A>(
+export type ServiceQuestion = <Q, A>(
   service: ServiceName,
   call: CallDefinition<Q, A>,
   question: { readonly project: string; readonly data: Q; readonly id?: string },
 ) => Promise<A>;
 
-export const createAskService =
-  ({ bus, mint }: Pick<ServiceContext, 'bus' | 'mint'>): AskService =>
+export const createServiceQuestions =
+  ({ bus, mint }: Pick<ServiceContext, 'bus' | 'mint'>): ServiceQuestion =>
   (service, call, question) =>
     bus.request({
       queue: requestsQueue(service),
@@ -55,11 +55,11 @@ const groupTypes: ReadonlySet<string> = new Set([
 ]);
 
 export class Places {
-  readonly #ask: AskService;
+  readonly #ask: ServiceQuestion;
   readonly #now: () => number;
   readonly #remembered = new Recent<{ until: number; value: Promise<unknown> }>(mostRemembered);
 
-  constructor(options: { ask: AskService; now: () => number }) {
+  constructor(options: { ask: ServiceQuestion; now: () => number }) {
     this.#ask = options.ask;
     this.#now = options.now;
   }
