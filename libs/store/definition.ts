@@ -7,7 +7,13 @@ export function checkDefinition({ name, indexes }: CollectionDefinition): void {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
     throw new AnnealError('Defect', `The name of a collection must be <service>_<noun> in lower case, not "${name}".`);
   }
-  for (const { fields } of indexes) {
+  for (const { fields, only } of indexes) {
+    if (only && !fields.includes(only.field)) {
+      throw new AnnealError(
+        'Defect',
+        `${name}: the index (${fields.join(', ')}) cannot be limited by ${only.field}, because that is not one of its fields.`,
+      );
+    }
     if (fields.length < 1 || fields.length > 4 || new Set(fields).size !== fields.length) {
       throw new AnnealError(
         'Defect',

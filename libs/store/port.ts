@@ -21,6 +21,11 @@ export interface IndexDefinition {
   /** Paths into the document, in order; at most four. Values are strings, numbers, booleans or null (absent counts as null). */
   readonly fields: readonly string[];
   readonly unique?: boolean;
+  /**
+   * The index holds only the documents that have a value in this field of it, or that have the value `is` there. It
+   * serves only queries that ask for such documents, and costs the others nothing. An adapter may hold all of them.
+   */
+  readonly only?: { readonly field: string; readonly is?: Exclude<IndexValue, null> };
 }
 
 /** The name and indexes of a collection. A change of the indexes takes effect when the collection is next opened. */

@@ -7,19 +7,47 @@ const isRange = (condition: FieldCondition): boolean =>
 
 /**
  * Every index ends in `id`. So equal entries have one order, and a reader can continue after the last one seen. A query
- * without conditions is a walk over all documents by id, which reads no more than it returns.
- *
+ * without conditions is a walk over all documents by id, which reads no more than it returns. An index of some documents
+ * serves the queries that ask only for these.
  *
  * @throws AnnealError Defect when a scan would be needed, naming the existing indexes.
  */
 export function assertServed(definition: CollectionDefinition, query: Query): void {
-  const shape = shapeOf(query);
+  const shape = shapeOf(query) + partsHeld(definition, query.where);
   const known = servedShapes.get(definition) ?? new Set();
   if (known.has(shape)) return;
   assertShape(definition, query);
   // Queries have few shapes, because code writes them and users only give values.
   servedShapes.set(definition, known.add(shape));
 }
+
+/** The indexes of a collection that hold only some documents. */
+export function partialIndexes(definition: CollectionDefinition): readonly IndexDefinition[] {
+  const known = partial.get(definition);
+  if (known) return known;
+  const found = definition.indexes.filter(({ only }) => only !== undefined);
+  partial.set(definition, found);
+  return found;
+}
+
+const partial = new WeakMap<CollectionDefinition, readonly IndexDefinition[]>();
+
+/** True when the conditions ask only for documents that an index holds. */
+export function holdsAll({ only }: IndexDefinition, where: Query['where']): boolean {
+  if (only === undefined) return true;
+  const condition = where[only.field];
+  if (condition === undefined || condition === null) return false;
+  if (only.is !== undefined) return condition === only.is;
+  if (typeof condition !== 'object') return true;
+  if ('in' in condition) return !condition.in.includes(null);
+  // A range with a bound above null excludes the documents without a value, at both its ends.
+  return condition.gt !== undefined || [condition.gte, condition.lt].some((bound) => (bound ?? null) !== null);
+}
+
+const partsHeld = (definition: CollectionDefinition, where: Query['where']): string =>
+  partialIndexes(definition)
+    .map((index) => (holdsAll(index, where) ? '+' : '-'))
+    .join('');
 
 const servedShapes = new WeakMap<CollectionDefinition, Set<string>>();
 
@@ -35,16 +63,22 @@ function assertShape(definition: CollectionDefinition, query: Query): void {
   const equal = Object.keys(query.where).filter((field) => !ranges.some(([name]) => name === field));
   const range = ranges.map(([field]) => field);
   const order = (query.orderBy ?? []).filter((field) => !equal.includes(field));
-  const candidates: IndexDefinition[] = [{ fields: [] }, ...definition.indexes];
+  const held = definition.indexes.filter((index) => holdsAll(index, query.where));
+  const candidates: IndexDefinition[] = [{ fields: [] }, ...held];
   if (range.length <= 1 && candidates.some((index) => serves({ index, equal, range, order }))) return;
   const asked = [...equal, ...range.map((field) => `${field} (a range)`), ...order.map((field) => `${field} (order)`)];
   throw new AnnealError(
     'Defect',
     `${definition.name}: no declared index begins with ${asked.join(', ')}; the indexes are ${
-      definition.indexes.map((index) => `(${index.fields.join(', ')})`).join(', ') || 'none'
+      definition.indexes.map(nameOf).join(', ') || 'none'
     }, and id.`,
   );
 }
+
+const nameOf = ({ fields, only }: IndexDefinition): string => {
+  const part = only && (only.is === undefined ? `with a value of ${only.field}` : `of ${only.field} ${only.is}`);
+  return `(${fields.join(', ')}${part === undefined ? '' : `; only documents ${part}`})`;
+};
 
 function serves(parameters: {
   index: IndexDefinition;

@@ -159,6 +159,9 @@ export interface ConfigurationCollections {
   readonly resources: Collection<ConfigurationResource>;
 }
 
+/** Deployments that wait for their host. */
+const unfinished = { field: 'status', is: 'IN_PROGRESS' } as const;
+
 export async function openConfigurationCollections(store: Store): Promise<ConfigurationCollections> {
   const [queues, messages, hosts, resources] = await Promise.all([
     store.collection<QueueDocument>({
@@ -169,20 +172,20 @@ export async function openConfigurationCollections(store: Store): Promise<Config
       name: 'configuration_messages',
       indexes: [
         { fields: ['queue', 'sequence'], unique: true },
-        { fields: ['queue', 'claim_id', 'sequence'] },
+        { fields: ['queue', 'claim_id', 'sequence'], only: { field: 'claim_id' } },
         { fields: ['expires_at'] },
-        { fields: ['handled', 'sequence'] },
+        { fields: ['handled', 'sequence'], only: { field: 'handled', is: false } },
       ],
     }),
     store.collection<HostDocument>({
       name: 'configuration_hosts',
       indexes: [
         { fields: ['token_hash'], unique: true },
-        { fields: ['join_hash'] },
-        { fields: ['taken_by'] },
+        { fields: ['join_hash'], only: { field: 'join_hash' } },
+        { fields: ['taken_by'], only: { field: 'taken_by' } },
         { fields: ['project', 'name', 'created_at'] },
         { fields: ['status'] },
-        { fields: ['unsent'] },
+        { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],
     }),
     store.collection<ConfigurationResource>({
@@ -190,15 +193,15 @@ export async function openConfigurationCollections(store: Store): Promise<Config
       indexes: [
         { fields: ['project', 'kind', 'host_id'] },
         { fields: ['project', 'kind', 'stack_id'] },
-        { fields: ['stack_id', 'status'] },
-        { fields: ['host_id', 'status'] },
-        { fields: ['status'] },
-        { fields: ['run_id'] },
-        { fields: ['config_id', 'project'] },
-        { fields: ['unsent'] },
-        { fields: ['removed_at'] },
-        { fields: ['forget_at'] },
-        { fields: ['parent'] },
+        { fields: ['stack_id', 'status'], only: unfinished },
+        { fields: ['host_id', 'status'], only: unfinished },
+        { fields: ['status'], only: unfinished },
+        { fields: ['run_id'], only: { field: 'run_id' } },
+        { fields: ['config_id', 'project'], only: { field: 'config_id' } },
+        { fields: ['unsent'], only: { field: 'unsent', is: true } },
+        { fields: ['removed_at'], only: { field: 'removed_at' } },
+        { fields: ['forget_at'], only: { field: 'forget_at' } },
+        { fields: ['parent'], only: { field: 'parent' } },
       ],
     }),
   ]);

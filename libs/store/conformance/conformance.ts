@@ -211,6 +211,40 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       await expect(samples.count({ rank: 1 })).rejects.toMatchObject(refused);
     });
 
+    it('S4: an index of some documents finds those, as they come and go, and serves no other query', async () => {
+      const collection = await store.collection<Sample>({
+        name: 'test_some',
+        indexes: [
+          { fields: ['group', 'rank'], only: { field: 'rank' } },
+          { fields: ['owner.name'], only: { field: 'owner.name', is: 'Ada' } },
+        ],
+      });
+      await collection.insert({ id: 'a', group: 'g', rank: 1, owner: { name: 'Ada' } });
+      await collection.insert({ id: 'b', group: 'g', owner: { name: 'Bob' } });
+      await collection.insert({ id: 'c', group: 'g', rank: null });
+      const [ranked, ofAda] = [{ where: { group: 'g', rank: { gt: 0 } } }, { where: { 'owner.name': 'Ada' } }];
+      expect(ids(await collection.find(ranked))).toEqual(['a']);
+      expect(ids(await collection.find(ofAda))).toEqual(['a']);
+      await collection.replace({ id: 'a', group: 'g', owner: { name: 'Eve' } }, 1);
+      await collection.replace({ id: 'b', group: 'g', rank: 2, owner: { name: 'Ada' } }, 1);
+      expect(ids(await collection.find(ranked))).toEqual(['b']);
+      expect(ids(await collection.find(ofAda))).toEqual(['b']);
+      expect(await collection.count({ group: 'g', rank: { in: [1, 2] } })).toBe(1);
+      for (const where of [
+        { group: 'g' },
+        { group: 'g', rank: null },
+        { group: 'g', rank: { in: [2, null] } },
+        { group: 'g', rank: { gte: null } },
+        { 'owner.name': 'Bob' },
+        { 'owner.name': { in: ['Ada'] } },
+      ]) {
+        await expect(collection.find({ where }), JSON.stringify(where)).rejects.toMatchObject({ code: 'Defect' });
+      }
+      await expect(
+        store.collection({ name: 'test_some', indexes: [{ fields: ['rank'], only: { field: 'group' } }] }),
+      ).rejects.toMatchObject({ code: 'Defect' });
+    });
+
     it('finds documents by equality, list, range and path, and without a filter', async () => {
       await fill([3, 1, 2]);
       await samples.insert({ id: 'z', group: 'h', owner: { name: 'Ada' } });

@@ -9,11 +9,12 @@ import {
   type Draft,
   type Query,
 } from '../port.ts';
-import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
+import { isLargeJson, readJson } from '@anneal/contracts/slices/json-slices.ts';
 import { assertServed } from '../served.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
 import { amongSql, countSql, findSql, isSortedByCaller, rowNumbersSql, type Sql } from './query.ts';
-import { keysText, refusedFields, tableOf } from './table.ts';
+import { TableRows, type WrittenRow } from './rows.ts';
+import { refusedFields, tableOf } from './table.ts';
 
 interface Row {
   readonly id: string;
@@ -21,15 +22,10 @@ interface Row {
   readonly body: string;
 }
 
-/** `row`: SQLite's own number of the row, which no change of the document changes. */
+/** `row`: the number of the row, which no change of the document changes. */
 type FoundRow = readonly [row: number, version: number, body: string];
 
-interface Written {
-  readonly keys: string;
-  readonly body: string;
-}
-
-const nothing: Written = { keys: '', body: '' };
+const nothing: WrittenRow = { id: '', body: '', columns: undefined, values: [] };
 
 /** Bounds of what one turn of the event loop reads or writes for one caller: some milliseconds of work. */
 const rowsPerTurn = 250;
@@ -57,41 +53,28 @@ function slicesOf<I>(items: readonly I[], bytesOf: (item: I) => number): I[][] {
 export class SqliteCollection<T extends Document> implements Collection<T> {
   readonly #connection: SqliteConnection;
   readonly #definition: CollectionDefinition;
-  readonly #fields: () => readonly string[];
-  readonly #sql: Record<
-    'insert' | 'put' | 'replace' | 'remove' | 'removeVersion' | 'get' | 'getMany' | 'there',
-    string
-  >;
+  readonly #rows: TableRows;
+  readonly #get: string;
+  readonly #getMany: string;
 
-  /** `fields`: all indexed paths in this process, from every declaration of the collection. */
-  constructor(connection: SqliteConnection, definition: CollectionDefinition, fields: () => readonly string[]) {
+  constructor(connection: SqliteConnection, definition: CollectionDefinition) {
     this.#connection = connection;
     this.#definition = definition;
-    this.#fields = fields;
+    this.#rows = new TableRows(connection, definition.name);
     const table = tableOf(definition.name);
-    this.#sql = {
-      insert: `INSERT INTO ${table} (id, version, keys, body) VALUES (?, 1, ?, ?)`,
-      put: `INSERT INTO ${table} (id, version, keys, body) VALUES (?, 1, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET version = version + 1, keys = excluded.keys, body = excluded.body`,
-      replace: `UPDATE ${table} SET version = version + 1, keys = ?, body = ? WHERE id = ? AND version = ?`,
-      remove: `DELETE FROM ${table} WHERE id = ?`,
-      removeVersion: `DELETE FROM ${table} WHERE id = ? AND version = ?`,
-      get: `SELECT id, version, body FROM ${table} WHERE id = ?`,
-      getMany: `SELECT id, version, body FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
-      there: `SELECT 1 FROM ${table} WHERE id = ?`,
-    };
+    this.#get = `SELECT id, version, body FROM ${table} WHERE id = ?`;
+    this.#getMany = `SELECT id, version, body FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`;
   }
 
   async insert(document: Draft<T>): Promise<T> {
-    const { id } = document;
-    const { keys, body } = this.#written(document);
-    await this.#connection.write(() => this.#refusable(id, () => this.#run(this.#sql.insert, id, keys, body)));
+    const written = this.#rows.written(document);
+    await this.#connection.write(() => this.#refusable(document.id, () => this.#rows.insert(written)));
     return { ...document, version: 1 } as unknown as T;
   }
 
   async get(id: string): Promise<T | undefined> {
     const row = await this.#connection.read(
-      () => this.#connection.prepare(this.#sql.get).get(id) as unknown as Row | undefined,
+      () => this.#connection.prepare(this.#get).get(id) as unknown as Row | undefined,
     );
     if (!row) return undefined;
     const document = row.body.length > bytesPerTurn ? ((await readJson(row.body)) as Document) : JSON.parse(row.body);
@@ -100,7 +83,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async getMany(ids: readonly string[]): Promise<T[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#all({ text: this.#sql.getMany, values: [JSON.stringify(ids)] });
+    const rows = await this.#all({ text: this.#getMany, values: [JSON.stringify(ids)] });
     const byId = new Map(rows.map((row) => [row.id, row]));
     return [...new Set(ids)].flatMap((id) => {
       const row = byId.get(id);
@@ -110,8 +93,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async find(query: Query): Promise<T[]> {
     assertServed(this.#definition, query);
-    const { name } = this.#definition;
-    const first = await this.#connection.read(() => this.#firstOf(findSql(name, query), query.limit));
+    const first = await this.#connection.read(() => this.#firstOf(findSql(this.#definition, query), query.limit));
     const documents = first.isAll
       ? first.rows.map((row) => readFound(row) as T)
       : await this.#findAll(query, first.rows);
@@ -141,9 +123,8 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
    * and left out when it does not match any more.
    */
   async #findAll(query: Query, first: readonly FoundRow[]): Promise<T[]> {
-    const { name } = this.#definition;
     const known = new Map(first.map((each) => [each[0], readFound(each) as T]));
-    const { text, values } = rowNumbersSql(name, query);
+    const { text, values } = rowNumbersSql(this.#definition, query);
     const all = await this.#connection.read(() =>
       (this.#connection.prepareLists(text).all(...values) as unknown as [number][]).map(([row]) => row),
     );
@@ -151,7 +132,9 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     while (missing.length > 0) {
       await nextTurn();
       const asked = missing.slice(0, rowsPerTurn);
-      const { rows, isAll } = await this.#connection.read(() => this.#firstOf(amongSql(name, query, asked)));
+      const { rows, isAll } = await this.#connection.read(() =>
+        this.#firstOf(amongSql(this.#definition, query, asked)),
+      );
       for (const each of rows) known.set(each[0], readFound(each) as T);
       // Large documents need more turns. Rows that were asked for and not found do not match any more.
       missing = isAll ? missing.slice(asked.length) : missing.filter((row) => !known.has(row));
@@ -163,36 +146,32 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async count(where: Query['where']): Promise<number> {
     assertServed(this.#definition, { where });
-    const { text, values } = countSql(this.#definition.name, where);
+    const { text, values } = countSql(this.#definition, where);
     return this.#connection.read(() => Number(this.#connection.prepare(text).get(...values)?.['n']));
   }
 
   async replace(document: Draft<T>, version: number): Promise<T | undefined> {
-    const { id } = document;
-    const { keys, body } = this.#written(document);
-    const changed = await this.#connection.write(() =>
-      this.#refusable(id, () => this.#run(this.#sql.replace, keys, body, id, version)),
+    const written = this.#rows.written(document);
+    const outcome = await this.#connection.write(() =>
+      this.#refusable(document.id, () => this.#rows.replace(written, version)),
     );
-    return changed === 0 ? undefined : ({ ...document, version: version + 1 } as unknown as T);
+    return outcome === 'done' ? ({ ...document, version: version + 1 } as unknown as T) : undefined;
   }
 
   async remove(id: string, version?: number): Promise<boolean> {
-    const outcome = await this.#connection.write(() =>
-      this.#apply({ kind: 'remove', id, ...(version !== undefined && { version }) }, nothing),
-    );
-    return outcome === 'done';
+    return (await this.#connection.write(() => this.#rows.remove(id, version))) === 'done';
   }
 
   async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
     if (operations.length === 0) return [];
     const [first] = operations;
     if (operations.length === 1 && first && first.kind !== 'remove' && isLargeJson(first.document)) {
-      const written = await this.#writtenInSlices(first.document);
+      const written = await this.#rows.writtenInSlices(first.document);
       return [await this.#connection.write(() => this.#apply(first, written))];
     }
     // Converted to text now, because later changes by the caller must not be written.
     const written = operations.map((operation) =>
-      operation.kind === 'remove' ? nothing : this.#written(operation.document),
+      operation.kind === 'remove' ? nothing : this.#rows.written(operation.document),
     );
     const outcomes: BulkOutcome[] = [];
     for (const slice of slicesOf(written, ({ body }) => body.length)) {
@@ -206,25 +185,19 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     return outcomes;
   }
 
-  #apply(operation: BulkOperation<T>, { keys, body }: Written): BulkOutcome {
+  #apply(operation: BulkOperation<T>, written: WrittenRow): BulkOutcome {
     try {
       switch (operation.kind) {
         case 'insert':
-          this.#run(this.#sql.insert, operation.document.id, keys, body);
+          this.#rows.insert(written);
           return 'done';
         case 'put':
-          this.#run(this.#sql.put, operation.document.id, keys, body);
+          this.#rows.put(written);
           return 'done';
         case 'replace':
-          return this.#run(this.#sql.replace, keys, body, operation.document.id, operation.version) > 0
-            ? 'done'
-            : this.#missed(operation.document.id);
-        case 'remove': {
-          const { id, version } = operation;
-          const changed =
-            version === undefined ? this.#run(this.#sql.remove, id) : this.#run(this.#sql.removeVersion, id, version);
-          return changed > 0 ? 'done' : this.#missed(id);
-        }
+          return this.#rows.replace(written, operation.version);
+        case 'remove':
+          return this.#rows.remove(operation.id, operation.version);
       }
     } catch (error) {
       if (isConstraint(error)) return 'duplicate';
@@ -232,28 +205,6 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     }
     // The switch is exhaustive.
     return operation satisfies never;
-  }
-
-  #written(document: Draft<T>): Written {
-    return {
-      keys: keysText(document, this.#fields()),
-      // The version is stored in its own column; a version that a caller copied into its draft must not be kept.
-      body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
-    };
-  }
-
-  /** For a document of several MB, such as a snapshot. The caller must not change it before it is written. */
-  async #writtenInSlices(document: Draft<T>): Promise<Written> {
-    const body = await writeJson('version' in document ? { ...document, version: undefined } : document);
-    return { keys: keysText(document, this.#fields()), body };
-  }
-
-  #missed(id: string): BulkOutcome {
-    return this.#connection.prepare(this.#sql.there).get(id) ? 'stale' : 'absent';
-  }
-
-  #run(text: string, ...values: (string | number)[]): number {
-    return Number(this.#connection.prepare(text).run(...values).changes);
   }
 
   #all({ text, values }: Sql): Promise<Row[]> {

@@ -22,8 +22,12 @@ interface Work {
   readonly reject: (error: unknown) => void;
 }
 
-/** The layout mark in each file; a file of another layout is refused instead of misread. */
-const layout = 2;
+/**
+ * The layout mark in each file. A file of a newer layout is refused instead of misread. Each table of an earlier layout is
+ * converted when its collection is opened, and programs of the earlier layout refuse the file from then on.
+ */
+const layout = 3;
+const convertedLayouts: readonly number[] = [2];
 /**
  * In pages of 4 KiB. When the log is this long, the thread of the {@link Checkpointer} is late, and a commit copies the
  * rest into the file.
@@ -47,7 +51,10 @@ export class SqliteConnection {
   readonly #reclaimer: Reclaimer;
   readonly #checkpointer: Checkpointer;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #schemaVersion: StatementSync;
   #work: Work[] = [];
+  #knownSchema: unknown;
+  #schema = 0;
   #scheduled = false;
   #busySince = 0;
   #closed = false;
@@ -63,11 +70,13 @@ export class SqliteConnection {
          PRAGMA wal_autocheckpoint=${pagesInLog}; PRAGMA journal_size_limit=${copiedBytes / 2};`,
       );
       const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
-      if (found !== 0 && found !== layout) {
-        throw new Error(`its layout is version ${found}, and this build supports ${layout}`);
+      if (![0, layout, ...convertedLayouts].includes(found)) {
+        throw new Error(`its layout is version ${found}, and this build supports up to ${layout}`);
       }
-      if (found === 0) this.#db.exec(`PRAGMA user_version=${layout}`);
+      if (found !== layout) this.#db.exec(`PRAGMA user_version=${layout}`);
       makeReclaimable(this.#db);
+      this.#schemaVersion = this.#db.prepare('PRAGMA schema_version');
+      this.#schemaVersion.setReturnArrays(true);
       this.#reclaimer = new Reclaimer(this.#db, { patienceMs: lockMs });
       this.#checkpointer = new Checkpointer({ file, synchronous });
     } catch (error) {
@@ -105,6 +114,16 @@ export class SqliteConnection {
     const statement = this.prepare(sql);
     statement.setReturnArrays(true);
     return statement;
+  }
+
+  /** A number that differs after a change of the tables by any process. For use within `write`. */
+  get schema(): number {
+    return this.#schema;
+  }
+
+  /** Called within a write that has changed the tables. */
+  schemaChanged(): void {
+    this.#schema += 1;
   }
 
   /** For the definition of tables only; runs within `write`. */
@@ -147,7 +166,7 @@ export class SqliteConnection {
     const outcomes: Outcome[] = [];
     const writes = work.some((item) => item.writes);
     try {
-      if (writes) this.#db.exec('BEGIN IMMEDIATE');
+      if (writes) this.#begin();
       for (const item of work) outcomes.push(this.#outcome(item));
       if (writes) this.#db.exec('COMMIT');
       if (writes) this.#reclaimer.look();
@@ -168,6 +187,13 @@ export class SqliteConnection {
       if (outcome && 'value' in outcome) item.resolve(outcome.value as never);
       else item.reject(outcome?.error);
     });
+  }
+
+  #begin(): void {
+    this.#db.exec('BEGIN IMMEDIATE');
+    const [version] = this.#schemaVersion.get() as unknown as [number];
+    if (version !== this.#knownSchema) this.schemaChanged();
+    this.#knownSchema = version;
   }
 
   #outcome(item: Work): Outcome {

@@ -1,6 +1,7 @@
 /** A query of the port as SQL over the index columns. */
-import type { FieldCondition, IndexValue, Query } from '../port.ts';
-import { columnOf, indexColumnValue, listSql, tableOf } from './table.ts';
+import type { CollectionDefinition, FieldCondition, IndexValue, Query } from '../port.ts';
+import { holdsAll, partialIndexes } from '../served.ts';
+import { columnOf, indexColumnValue, listSql, partSql, tableOf } from './table.ts';
 
 /** A statement and the values of its placeholders. */
 export interface Sql {
@@ -9,7 +10,7 @@ export interface Sql {
 }
 
 /** In the order of a `FoundRow`. */
-const rows = 'rowid, version, body';
+const rows = 'row, version, body';
 
 /**
  * All documents of a query that wants them in the order of their ids. The caller sorts them, because SQLite would read
@@ -19,39 +20,39 @@ export const isSortedByCaller = ({ orderBy = [], descending, limit }: Query): bo
   orderBy.length === 0 && descending !== true && limit === undefined;
 
 /** The statement for a query that an index serves. */
-export function findSql(collection: string, query: Query, columns: string = rows): Sql {
-  const { text, values } = whereSql(query.where);
-  if (isSortedByCaller(query)) return { text: `SELECT ${columns} FROM ${tableOf(collection)}${text}`, values };
+export function findSql(collection: CollectionDefinition, query: Query, columns: string = rows): Sql {
+  const { text, values } = whereSql(collection, query.where);
+  if (isSortedByCaller(query)) return { text: `SELECT ${columns} FROM ${tableOf(collection.name)}${text}`, values };
   const direction = query.descending ? ' DESC' : '';
   // Equal entries are ordered by id, so that every answer has one order and a page can end at any entry.
   const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
   const limit = query.limit === undefined ? '' : ' LIMIT ?';
   return {
-    text: `SELECT ${columns} FROM ${tableOf(collection)}${text} ORDER BY ${order.join(', ')}${limit}`,
+    text: `SELECT ${columns} FROM ${tableOf(collection.name)}${text} ORDER BY ${order.join(', ')}${limit}`,
     values: query.limit === undefined ? values : [...values, Math.max(0, Math.trunc(query.limit))],
   };
 }
 
 /** The row numbers of the documents that `findSql` finds, in its order. An index alone answers most such queries. */
-export const rowNumbersSql = (collection: string, query: Query): Sql => findSql(collection, query, 'rowid');
+export const rowNumbersSql = (collection: CollectionDefinition, query: Query): Sql => findSql(collection, query, 'row');
 
 /** Those of some rows that still match a query, in no order. */
-export function amongSql(collection: string, { where }: Query, rowNumbers: readonly number[]): Sql {
-  const { text, values } = whereSql(where);
-  const among = `${text === '' ? ' WHERE' : `${text} AND`} rowid IN ${listSql}`;
+export function amongSql(collection: CollectionDefinition, { where }: Query, rowNumbers: readonly number[]): Sql {
+  const { text, values } = whereSql(collection, where);
+  const among = `${text === '' ? ' WHERE' : `${text} AND`} row IN ${listSql}`;
   return {
-    text: `SELECT ${rows} FROM ${tableOf(collection)}${among}`,
+    text: `SELECT ${rows} FROM ${tableOf(collection.name)}${among}`,
     values: [...values, JSON.stringify(rowNumbers)],
   };
 }
 
 /** The statement that counts the documents which meet the conditions. */
-export function countSql(collection: string, where: Query['where']): Sql {
-  const { text, values } = whereSql(where);
-  return { text: `SELECT count(*) AS n FROM ${tableOf(collection)}${text}`, values };
+export function countSql(collection: CollectionDefinition, where: Query['where']): Sql {
+  const { text, values } = whereSql(collection, where);
+  return { text: `SELECT count(*) AS n FROM ${tableOf(collection.name)}${text}`, values };
 }
 
-function whereSql(where: Query['where']): Sql {
+function whereSql(collection: CollectionDefinition, where: Query['where']): Sql {
   const parts: string[] = [];
   const values: (string | number)[] = [];
   const add = (text: string, ...bound: (string | number)[]): void => {
@@ -59,6 +60,8 @@ function whereSql(where: Query['where']): Sql {
     values.push(...bound);
   };
   for (const [field, condition] of Object.entries(where)) addCondition(columnOf(field), condition, add);
+  // SQLite uses the index of some documents only for a query that repeats its condition.
+  for (const index of partialIndexes(collection)) if (holdsAll(index, where)) parts.push(partSql(index) ?? '');
   return { text: parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values };
 }
 

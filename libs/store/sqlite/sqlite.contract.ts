@@ -1,4 +1,5 @@
 import { eventually } from '@anneal/runtime/testing.ts';
+import { DatabaseSync } from 'node:sqlite';
 import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { storeConformance, type StoreHarness } from '../conformance/conformance.
 import { openStore } from '../open.ts';
 import type { Document } from '../port.ts';
 import { timersConformance } from '../conformance/timers.ts';
+import { findSql } from './query.ts';
 
 interface List extends Document {
   readonly rows: readonly { readonly index: number; readonly text: string }[];
@@ -32,6 +34,72 @@ it('an index finds documents written by a process that does not know the index',
   expect(found.map(({ id }) => id)).toEqual(['before', 'known', 'overwritten']);
   expect(await knowing.find({ where: { colour: null } })).toMatchObject([{ id: 'after' }]);
   await Promise.all([older.close(), newer.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A collection with one index, as layout 2 had it: values from `keys`, else from the document, in generated columns. */
+const earlierTable = `
+  CREATE TABLE "c:test_things" (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, keys TEXT NOT NULL, body TEXT NOT NULL);
+  ALTER TABLE "c:test_things" ADD COLUMN "f:colour" GENERATED ALWAYS AS
+    (ifnull(json_extract(keys, '$."colour"'), ifnull(json_extract(body, '$."colour"'), -9e999))) VIRTUAL;
+  CREATE INDEX "i:test_things:colour" ON "c:test_things" ("f:colour", id);
+  INSERT INTO "c:test_things" (id, version, keys, body) VALUES
+    ('a', 3, '{"colour":"red"}', '{"id":"a","colour":"red","owner":{"name":"Ada"}}'),
+    ('b', 1, '{}', '{"id":"b","colour":"red"}'),
+    ('c', 7, '{"colour":-9e999}', '{"id":"c","colour":null}');
+  PRAGMA user_version=2;`;
+
+it('L3: converts the tables of a file of an earlier layout, with versions, values and nulls', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const file = join(folder, 'store.db');
+  const earlier = new DatabaseSync(file);
+  earlier.exec(`PRAGMA journal_mode=WAL; ${earlierTable}`);
+  earlier.close();
+  const definition = { name: 'test_things', indexes: [{ fields: ['colour'] }, { fields: ['owner.name'] }] };
+  for (let opening = 1; opening <= 2; opening += 1) {
+    const store = await openStore({ url: `sqlite:${file}` });
+    const things = await store.collection<Thing>(definition);
+    const red = await things.find({ where: { colour: 'red' } });
+    expect(red.map(({ id, version }) => [id, version])).toEqual([
+      ['a', 2 + opening],
+      ['b', 1],
+    ]);
+    expect(await things.find({ where: { colour: null } })).toEqual([{ id: 'c', version: 7, colour: null }]);
+    const [ada] = await things.find({ where: { 'owner.name': 'Ada' } });
+    if (!ada) throw new Error('There is no document of Ada.');
+    expect(await things.replace(ada, ada.version - 1)).toBeUndefined();
+    expect(await things.replace(ada, ada.version)).toMatchObject({ version: 3 + opening });
+    await store.close();
+  }
+  const later = new DatabaseSync(file);
+  later.exec('PRAGMA user_version=4');
+  later.close();
+  await expect(openStore({ url: `sqlite:${file}` })).rejects.toMatchObject({ code: 'Unavailable' });
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('uses an index of some documents for the queries that it serves', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const file = join(folder, 'store.db');
+  const store = await openStore({ url: `sqlite:${file}` });
+  const definition = {
+    name: 'test_things',
+    indexes: [
+      { fields: ['colour', 'text'], only: { field: 'text' } },
+      { fields: ['state'], only: { field: 'state', is: "it's open" } },
+    ],
+  };
+  await store.collection<Thing>(definition);
+  const reader = new DatabaseSync(file);
+  const planOf = (where: Record<string, string>): unknown => {
+    const { text, values } = findSql(definition, { where });
+    return reader.prepare(`EXPLAIN QUERY PLAN ${text}`).get(...values)?.['detail'];
+  };
+  expect(planOf({ colour: 'red', text: 'x' })).toContain('i:test_things:colour,text:text');
+  expect(planOf({ state: "it's open" })).toContain('i:test_things:state:state=');
+  expect(planOf({ colour: 'red' })).toContain('SCAN');
+  reader.close();
+  await store.close();
   await rm(folder, { recursive: true, force: true });
 });
 

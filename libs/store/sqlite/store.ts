@@ -7,7 +7,7 @@ import { checkDefinition } from '../definition.ts';
 import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { SqliteCollection } from './collection.ts';
 import { SqliteConnection } from './connection.ts';
-import { fieldsOf, makeTable } from './table.ts';
+import { makeTable } from './table.ts';
 import { readSqliteUrl } from './url.ts';
 
 /**
@@ -27,7 +27,6 @@ export async function openSqliteStore(url: string): Promise<Store> {
   });
   /** By collection: a second caller with other indexes must not drop those of the first. */
   const known = new Map<string, Map<string, IndexDefinition>>();
-  const fields = new Map<string, readonly string[]>();
 
   return {
     async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
@@ -39,8 +38,7 @@ export async function openSqliteStore(url: string): Promise<Store> {
         makeTable(connection, definition.name, [...indexes.values()]);
         known.set(definition.name, indexes);
       });
-      fields.set(definition.name, fieldsOf([...indexes.values()]));
-      return new SqliteCollection<T>(connection, definition, () => fields.get(definition.name) ?? []);
+      return new SqliteCollection<T>(connection, definition);
     },
     blobs: blobsOn(connection),
     check: () =>

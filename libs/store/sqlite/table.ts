@@ -1,9 +1,12 @@
 /**
- * A collection as a table: id, version, the document as JSON, and one generated column per indexed path. Generated
- * columns cost no space, and need no backfill when an index is added to a collection that has documents.
+ * A collection as a table: a row number, id, version, one column per indexed path, and the document as JSON.
  *
- * The values come from `keys`, where each write stores those of the paths that its writer knows. So an index on a
- * document of megabytes does not read the document. A path that the last writer did not know is read from the document.
+ * L1 Each writer fills all columns of the table, also those of indexes that only another process declares. It notices
+ *    new columns by the version of the schema, in the transaction of its write.
+ * L2 The document is the last column. So a query on an index, and the comparison before a change, do not read the pages
+ *    of a document of megabytes.
+ * L3 A table that lacks a column, or has the form of an earlier layout, is copied once when the collection is opened, in
+ *    one transaction.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { IndexDefinition, IndexValue } from '../port.ts';
@@ -17,65 +20,78 @@ const nothing = -Infinity;
 const nothingSql = '-9e999';
 
 /** A name as an SQL identifier. */
-export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 /** The quoted table of a collection. */
 export const tableOf = (collection: string): string => quoteName(`c:${collection}`);
 /** The quoted column of an indexed path. */
 export const columnOf = (field: string): string => (field === 'id' ? 'id' : quoteName(`f:${field}`));
 
+/** A value in an index column. */
+export type ColumnValue = string | number;
+
 /** A value in the form of the index columns. */
-export function indexColumnValue(value: IndexValue): string | number {
+export function indexColumnValue(value: IndexValue): ColumnValue {
   if (value === null) return nothing;
   return typeof value === 'boolean' ? Number(value) : value;
+}
+
+/** The value of a document in the column of a path. Lists and objects, which no query asks for, become their text. */
+export function columnValueOf(document: object, field: string): ColumnValue {
+  const value = valueAt(document, field);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : nothing;
+  const text = value === null || value === undefined ? undefined : JSON.stringify(value);
+  return text === undefined ? nothing : text;
 }
 
 /** The elements of a JSON array bound as one parameter, in the form of the index columns. */
 export const listSql = `(SELECT ifnull(value, ${nothingSql}) FROM json_each(?))`;
 
-function columnDefinition(field: string): string {
+/** A literal of SQL for a value in an index column. */
+const literalOf = (value: ColumnValue): string =>
+  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : value === nothing ? nothingSql : String(value);
+
+/** The condition of an index that holds only some documents. Undefined for an index of all of them. */
+export function partSql({ only }: IndexDefinition): string | undefined {
+  if (only === undefined) return undefined;
+  const column = columnOf(only.field);
+  return only.is === undefined ? `${column} > ${nothingSql}` : `${column} = ${literalOf(indexColumnValue(only.is))}`;
+}
+
+function extractSql(field: string): string {
   const path = `$${field
     .split('.')
     .map((name) => `."${name}"`)
     .join('')}`.replaceAll("'", "''");
-  const key = `$."${field}"`.replaceAll("'", "''");
-  const value = `ifnull(json_extract(keys, '${key}'), ifnull(json_extract(body, '${path}'), ${nothingSql}))`;
-  return `${columnOf(field)} GENERATED ALWAYS AS (${value}) VIRTUAL`;
+  return `ifnull(json_extract(body, '${path}'), ${nothingSql})`;
 }
 
-/** The text of `keys`: JSON, except that null is a number that JSON does not have. */
-export function keysText(document: object, fields: readonly string[]): string {
-  const entries = fields.map((field) => {
-    const text = JSON.stringify(valueAt(document, field)) ?? 'null';
-    return `${JSON.stringify(field)}:${text === 'null' ? nothingSql : text}`;
-  });
-  return `{${entries.join(',')}}`;
-}
-
-const indexName = (collection: string, index: IndexDefinition): string =>
-  `${index.unique ? 'u' : 'i'}:${collection}:${index.fields.join(',')}`;
+const indexName = (collection: string, { fields, unique, only }: IndexDefinition): string => {
+  const part = only === undefined ? '' : `:${only.field}${only.is === undefined ? '' : `=${JSON.stringify(only.is)}`}`;
+  return `${unique ? 'u' : 'i'}:${collection}:${fields.join(',')}${part}`;
+};
 
 /** The paths of all indexes without `id`, each once. */
-export const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
+const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
   ...new Set(indexes.flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
 ];
 
+/** The paths that have a column in the table of a collection. Runs within a write. */
+export function columnFields(connection: SqliteConnection, collection: string): string[] {
+  return namesIn(connection, collection).flatMap((name) => (name.startsWith('f:') ? [name.slice(2)] : []));
+}
+
+/** Hidden columns, which the tables of the earlier layout had, are not in this list. */
+const namesIn = (connection: SqliteConnection, collection: string): string[] =>
+  connection
+    .prepare('SELECT name FROM pragma_table_info(?)')
+    .all(`c:${collection}`)
+    .map((row) => String(row['name']));
+
 /** Creates missing parts and drops the indexes that `known` no longer has. Runs within a write. */
 export function makeTable(connection: SqliteConnection, collection: string, known: readonly IndexDefinition[]): void {
-  const table = tableOf(collection);
-  connection.exec(
-    `CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, keys TEXT NOT NULL,
-     body TEXT NOT NULL)`,
-  );
-  const columns = new Set(
-    connection
-      .prepare(`SELECT name FROM pragma_table_xinfo(?)`)
-      .all(`c:${collection}`)
-      .map((row) => String(row['name'])),
-  );
-  for (const field of fieldsOf(known)) {
-    if (columns.has(`f:${field}`)) continue;
-    connection.exec(`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field)}`);
-  }
+  makeColumns(connection, collection, fieldsOf(known));
   const wanted = new Map(known.map((index) => [indexName(collection, index), index]));
   const present = connection
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
@@ -85,6 +101,33 @@ export function makeTable(connection: SqliteConnection, collection: string, know
   for (const [name, index] of wanted) {
     if (!present.includes(name)) makeIndex(connection, { collection, name, index });
   }
+  connection.schemaChanged();
+}
+
+function makeColumns(connection: SqliteConnection, collection: string, fields: readonly string[]): void {
+  const there = namesIn(connection, collection);
+  if (there.length === 0) return createTable(connection, tableOf(collection), fields);
+  const isEarlier = there.includes('keys');
+  const had = there.flatMap((name) => (name.startsWith('f:') ? [name.slice(2)] : []));
+  const missing = fields.filter((field) => !had.includes(field));
+  if (!isEarlier && missing.length === 0) return;
+  const [table, copy] = [tableOf(collection), quoteName(`copy of c:${collection}`)];
+  const all = [...had, ...missing];
+  createTable(connection, copy, all);
+  const row = isEarlier ? 'rowid' : 'row';
+  connection.exec(
+    `INSERT INTO ${copy} (${['row', 'id', 'version', ...all.map(columnOf), 'body'].join(', ')})
+     SELECT ${[row, 'id', 'version', ...had.map(columnOf), ...missing.map(extractSql), 'body'].join(', ')} FROM ${table};
+     DROP TABLE ${table};
+     ALTER TABLE ${copy} RENAME TO ${table};`,
+  );
+}
+
+function createTable(connection: SqliteConnection, table: string, fields: readonly string[]): void {
+  const columns = fields.map((field) => `${columnOf(field)} NOT NULL DEFAULT (${nothingSql}),`).join(' ');
+  connection.exec(
+    `CREATE TABLE ${table} (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ${columns} body TEXT NOT NULL)`,
+  );
 }
 
 function makeIndex(
@@ -93,9 +136,10 @@ function makeIndex(
 ) {
   const { collection, name, index } = parameters;
   const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
+  const part = partSql(index);
   try {
     connection.exec(
-      `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quoteName(name)} ON ${tableOf(collection)} (${fields.map(columnOf).join(', ')})`,
+      `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quoteName(name)} ON ${tableOf(collection)} (${fields.map(columnOf).join(', ')})${part === undefined ? '' : ` WHERE ${part}`}`,
     );
   } catch (error) {
     if (!isConstraint(error)) throw error;

@@ -62,7 +62,7 @@ export async function openContexts(store: Store): Promise<ContextCollections> {
         { fields: ['project', 'name'] },
         { fields: ['project', 'stack_id'] },
         { fields: ['phase'] },
-        { fields: ['unsent'] },
+        { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],
     }),
     store.collection<MembershipDocument>({

@@ -112,7 +112,7 @@ export const unclaimedDefinition: CollectionDefinition = {
     { fields: ['instance_id'] },
     { fields: ['boot.secret_hash'] },
     { fields: ['boot.token_hash'] },
-    { fields: ['unsent'] },
+    { fields: ['unsent'], only: { field: 'unsent', is: true } },
   ],
 };
 export const nodesDefinition: CollectionDefinition = {
