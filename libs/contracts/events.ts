@@ -10,8 +10,13 @@ import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
 import { droppedSchema } from './calls/notification.ts';
 import { nodeStates, powerStates } from './calls/provisioning.ts';
+import { originSchema, unknownOrigin } from './origin.ts';
+
+/** Events of older versions have none. */
+const origin = originSchema.default(unknownOrigin);
 
 const stackEventData = z.object({
+  origin,
   stack_id: z.string(),
   stack_name: z.string(),
   action: z.string(),
@@ -92,6 +97,7 @@ export const lifecycleEvent = {
 };
 
 const deploymentData = z.object({
+  origin,
   deployment_id: z.string(),
   name: z.string(),
   stack_id: z.string(),
@@ -136,6 +142,7 @@ export const deploymentEvent = {
 };
 
 const hostData = z.object({
+  origin,
   host_id: z.string(),
   name: z.string(),
   status: z.string(),
@@ -152,6 +159,7 @@ export const hostEvent = {
     'host.answer.unexpected',
     'A host sent a response that no run waits for; nothing changed. At most ten per minute and host, and ten alarms.',
     z.object({
+      origin,
       host_id: z.string(),
       name: z.string(),
       kind: unexpectedAnswerSchema.shape.kind,
@@ -166,6 +174,7 @@ export const hostEvent = {
 };
 
 const contextEventData = z.object({
+  origin,
   context_id: z.string(),
   name: z.string(),
   stack_id: z.string(),
@@ -197,6 +206,7 @@ export const contextEvent = {
 };
 
 const nodeData = z.object({
+  origin,
   node_id: z.string(),
   name: z.string(),
   provision_state: z.enum(nodeStates),
@@ -226,6 +236,7 @@ export const nodeEvent = {
 };
 
 const scaledData = z.object({
+  origin,
   stack_id: z.string().meta({ description: "The group's own stack." }),
   stack_name: z.string(),
   policy: z.string(),

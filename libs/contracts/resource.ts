@@ -14,6 +14,7 @@ import { z } from 'zod';
 import { message } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
+import { originSchema } from './origin.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
 export const resourceActions = [
@@ -85,6 +86,9 @@ const request = z.object({
   }),
   adopt: jsonObject.optional(),
   nested: nestedRequestSchema.optional(),
+  origin: originSchema
+    .optional()
+    .meta({ description: 'Where the resource is, who asked and why. Absent in requests of older versions.' }),
 });
 export const resourceRequestSchema = request;
 export type ResourceRequest = z.infer<typeof resourceRequestSchema>;

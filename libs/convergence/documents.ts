@@ -7,6 +7,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
+import type { Occasion, Place } from '@anneal/contracts/origin.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
 
@@ -47,6 +48,8 @@ export interface ParentLink {
   readonly deadline: string;
   /** The tree is rolled back. Ends when the nested stack begins an action by itself. */
   readonly restores?: boolean;
+  /** Where the nested stack is, for its events; absent in requests of older versions. */
+  readonly place?: Place;
 }
 
 /** The snapshot that the running traversal takes. */
@@ -86,6 +89,8 @@ export interface StackDocument {
   readonly root: string;
   readonly depth: number;
   readonly traversal: string;
+  /** Who asked for the traversal, and why; absent in documents of older versions. */
+  readonly occasion?: Occasion;
   readonly deadline: string | null;
   readonly target: Target;
   /** The last target that was reached. A rollback returns to it. */

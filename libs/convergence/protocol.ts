@@ -1,6 +1,7 @@
 /** Inputs and results of a step. */
 import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/calls/scheduling.ts';
@@ -26,8 +27,10 @@ export interface Scaled {
   readonly after: number;
 }
 
-/** A duplicate of an input has the same `id`. */
-export type Input =
+/** A duplicate of an input has the same `id`. `occasion`: who asks for it, and why. */
+export type Input = { readonly occasion?: Occasion | undefined } & EngineInput;
+
+type EngineInput =
   | ({ readonly kind: 'create'; readonly id: string; readonly plan: Plan } & FromParent)
   | ({
       readonly kind: 'update';
@@ -79,7 +82,13 @@ export type Effect =
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
   /** Ask the nested stack to end the pending request as it stands. */
   | { readonly kind: 'cancel'; readonly resource: string; readonly fence: number }
-  | { readonly kind: 'signal'; readonly resource: string; readonly id: string; readonly signal: Json }
+  | {
+      readonly kind: 'signal';
+      readonly resource: string;
+      readonly id: string;
+      readonly signal: Json;
+      readonly occasion?: Occasion;
+    }
   /** Answer the request of the parent stack; attributes and failures are in the documents. */
   | {
       readonly kind: 'answer';
@@ -108,6 +117,10 @@ interface EventFacts extends Pick<
   'resource_name' | 'resource_type' | 'physical_id' | 'action' | 'status' | 'reason' | 'failure'
 > {
   readonly object_version: number;
+  /** Who acted, and why. Absent: the same as in the event before it in its step. */
+  readonly occasion?: Occasion;
+  /** The incarnation that a resource replaces, or that replaces it. */
+  readonly replacement?: string;
   readonly seconds?: number;
   /** Set when the update of a group to another size starts. */
   readonly scaled?: Scaled;

@@ -44,6 +44,7 @@
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { systemOccasion } from '@anneal/contracts/origin.ts';
 import { applyResourceAction } from './resources/resource-action.ts';
 import { takeAtOnce } from './resources/inline-answers.ts';
 import { retryTimer } from './resources/backoff.ts';
@@ -88,6 +89,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     transaction.answered = false;
     const parent = 'parent' in input ? input.parent : undefined;
     transaction.isAsked = parent !== undefined;
+    transaction.acting = input.occasion;
     let isTaken = true;
     if (parent) isTaken = takeRequest(transaction, input, refusals);
     else if (isRemembered(input)) {
@@ -109,6 +111,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
 }
 
 function proceed(transaction: Transaction): void {
+  transaction.acting = undefined;
   advance(transaction);
   while (takeAtOnce(transaction)) advance(transaction);
 }
@@ -198,9 +201,17 @@ function takeTimer(transaction: Transaction, input: Extract<Input, { kind: 'time
   const resource = state.resources.get(id);
   if (kind === 'retry' || kind === 'hook') {
     if (!resource) return;
-    if (kind === 'retry') retryTimer(transaction, resource, Number(tail));
-    else hookTimer(transaction, resource, tail);
+    if (kind === 'retry') {
+      retryTimer(transaction, resource, Number(tail));
+      return;
+    }
+    transaction.acting = systemOccasion('timer', { reason: 'the deadline of the hook passed' });
+    hookTimer(transaction, resource, tail);
     return;
+  }
+  if (kind === 'deadline') {
+    const reason = failure?.message ?? 'the deadline of the action passed';
+    transaction.acting = systemOccasion(failure ? 'failure' : 'timer', { reason });
   }
   if (traversal !== state.stack.traversal) {
     if (kind === 'deadline') failOverdue(transaction);

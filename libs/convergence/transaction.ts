@@ -3,6 +3,7 @@
  * the indexes and the record agree.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { Changes, Effect, EventRecord, Scaled, Tools } from './protocol.ts';
 import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
@@ -17,6 +18,10 @@ export interface Transaction {
   /** The id of the current input, and how many ids were derived from it. */
   input: string;
   ids: number;
+  /** Who acts, and why, while an input is taken that begins no traversal. Otherwise the traversal says it. */
+  acting: Occasion | undefined;
+  /** The occasion of the last event. */
+  announced: Occasion | undefined;
   /** Whether the input is a request of the parent stack. */
   isAsked: boolean;
   /** Whether the parent stack was answered since the input began. */
@@ -43,6 +48,8 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
     },
     input: '',
     ids: 0,
+    acting: undefined,
+    announced: undefined,
     isAsked: false,
     answered: false,
     asked: 0,
@@ -143,6 +150,14 @@ export function addEffect(transaction: Transaction, effect: Effect): void {
   transaction.changes.effects.push(effect);
 }
 
+/** The part of an event that says who acted, and why: only when it differs from the event before. */
+function occasionPart(transaction: Transaction): Pick<EventRecord, 'occasion'> {
+  const occasion = transaction.acting ?? transaction.state.stack.occasion;
+  if (!occasion || occasion === transaction.announced) return {};
+  transaction.announced = occasion;
+  return { occasion };
+}
+
 /** Adds an event with the current state of the stack. */
 export function announceStack(
   transaction: Transaction,
@@ -158,6 +173,7 @@ export function announceStack(
     status: stack.status,
     reason: stack.reason,
     object_version: stack.version,
+    ...occasionPart(transaction),
     ...(failure && { failure }),
     ...(scaled && { scaled }),
   });
@@ -181,8 +197,16 @@ export function announceResource(
     status: resource.status,
     reason: resource.reason,
     object_version: resource.version,
+    ...occasionPart(transaction),
+    ...replacementPart(resource),
     ...(ended && { seconds: Math.max(0, transaction.tools.now - Date.parse(resource.started_at)) / 1000 }),
     ...(resource.failure && { failure: resource.failure }),
     ...more,
   });
+}
+
+/** An incarnation is made as the replacement of another one, or is deleted because another one replaces it. */
+function replacementPart({ action, replaces, replaced_by }: ResourceDocument): Pick<EventRecord, 'replacement'> {
+  const other = action === 'CREATE' ? replaces : action === 'DELETE' ? replaced_by : null;
+  return other === null ? {} : { replacement: other };
 }

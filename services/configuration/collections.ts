@@ -4,6 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Origin, Place } from '@anneal/contracts/origin.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -70,6 +71,8 @@ export interface HostDocument extends WithOutbox {
   readonly taken_by?: string;
   /** The server that the host is in its stack. Absent without a stack, and for servers of older versions. */
   readonly collector?: HostCollector;
+  /** Where that server is; the same. */
+  readonly place?: Place;
   /** Its credentials for the broker. `seen_at`: when it was last heard over the broker, in milliseconds; 0: never. */
   readonly broker?: { readonly hash: string; readonly issued_at: string; readonly seen_at: number };
   /** Answers that no run waits for: `unexpected.ts`. */
@@ -132,6 +135,8 @@ export interface ConfigurationResource extends WithOutbox {
   readonly fence: number;
   readonly action: ResourceAction;
   readonly asker: Requester;
+  /** Where it is, and who asked for the request; absent in documents of older versions. */
+  readonly origin?: Origin;
   /** The final response to that request. Null while the request is in progress. */
   readonly response: ResourceResponse | null;
   readonly config: StoredConfig | null;

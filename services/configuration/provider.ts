@@ -121,6 +121,7 @@ async function decide(
     fence: data.fence,
     action,
     asker: askerOf(message),
+    ...(data.origin && { origin: data.origin }),
     response: null,
     config: known?.config ?? null,
     deployment: known?.deployment ?? null,

@@ -1,5 +1,6 @@
 /** Appends responses and events to a document's outbox. */
 import { deploymentEvent, type DeploymentEventData } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseMessage } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -55,10 +56,11 @@ export function withEvent(
 
 /** The data of every event of a deployment. */
 export const eventDataOf = (
-  document: Pick<ConfigurationResource, 'id' | 'stack_id' | 'name'>,
+  document: Pick<ConfigurationResource, 'id' | 'stack_id' | 'name' | 'origin'>,
   deployment: DeploymentState,
   version: number,
 ): DeploymentEventData => ({
+  origin: document.origin ?? unknownOrigin(),
   deployment_id: document.id,
   name: deployment.name,
   stack_id: document.stack_id,

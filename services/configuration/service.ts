@@ -22,6 +22,7 @@ import {
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent, queueFilled } from '@anneal/contracts/events.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { contextType } from '@anneal/hot/types/context.ts';
@@ -49,7 +50,7 @@ import {
   forgetHost,
   hearOf,
   livingHost,
-  noteCollector,
+  noteServer,
   openHostToken,
   renewToken,
   viewHost,
@@ -236,11 +237,11 @@ function hostRoutes(context: Context) {
     if (host) return host;
     throw new AnnealError('NotFound', `There is no host ${question.host}.`);
   };
-  const remove = async (id: string): Promise<void> => {
+  const remove = async (id: string, occasion?: Occasion): Promise<void> => {
     const host = await deleteHost(context, id);
     if (!host) return;
     await abandonRuns(context, host);
-    await forgetHost(context, host);
+    await forgetHost(context, host, occasion);
   };
   return [
     answer(service, hostCreate, async ({ data }) => {
@@ -248,7 +249,7 @@ function hostRoutes(context: Context) {
       const { host, token } = taken
         ? { host: taken, token: openHostToken(context, taken) }
         : await createHost(context, data);
-      const noted = data.collector ? await noteCollector(context, host, data.collector) : host;
+      const noted = data.collector || data.place ? await noteServer(context, host, data) : host;
       return { host: await viewHost(context, noted), token, os_collect_config: sealedSettings(context, noted) };
     }),
     answer(service, hostKeys, async ({ data }) => {
@@ -276,7 +277,7 @@ function hostRoutes(context: Context) {
     answer(service, hostDelete, async ({ data }) => {
       const returned = await returnHost(context, data.id);
       if (returned) await abandonRuns(context, returned);
-      else await remove(data.id);
+      else await remove(data.id, data.occasion);
       return {};
     }),
     answer(service, hostRemove, async ({ data }) => {

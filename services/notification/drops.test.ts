@@ -1,4 +1,5 @@
 import { hostEvent, subscriptionEvent, type SubscriptionDroppedData } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { eventLog, subscriptionShow, type SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -39,7 +40,7 @@ async function publishHosts(world: NotificationWorld): Promise<void> {
   const { bus, mint } = world.context;
   const events = Array.from({ length: published }, (_, index) =>
     mint(hostEvent.up, {
-      data: { host_id: 'h', name: 'h', status: 'up', facts: {}, version: index + 1 },
+      data: { origin: unknownOrigin(), host_id: 'h', name: 'h', status: 'up', facts: {}, version: index + 1 },
       subject: `h${index % 7}`,
       project,
     }),

@@ -1,4 +1,5 @@
 import { hostEvent, stackEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   deliveryList,
@@ -52,6 +53,7 @@ describe('a webhook', () => {
         project,
         subject: 's1',
         data: {
+          origin: unknownOrigin(),
           stack_id: 's1',
           stack_name: 's',
           action: 'CREATE',

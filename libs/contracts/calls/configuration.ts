@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, type JsonObject } from '../json.ts';
+import { occasionSchema, placeSchema } from '../origin.ts';
 import { storedSizeSchema } from '../output.ts';
 import { conditionSchema } from './scheduling.ts';
 import { collectTransports } from '../transports.ts';
@@ -81,6 +82,7 @@ export const hostCreate = call('host.create', 'Create a host, its two queues and
       description: 'Use a joined host with this name, when no other server uses it, instead of a new one.',
     }),
     collector: collectorSchema.optional().meta({ description: 'Replaces the one that the host has.' }),
+    place: placeSchema.optional().meta({ description: 'Where its server is. Replaces the place that the host has.' }),
   }),
   answer: z
     .object({
@@ -120,7 +122,7 @@ export const hostBrokerRevoke = call('host.broker.revoke', 'Revoke the credentia
   answer: z.object({ host: hostViewSchema }),
 });
 export const hostDelete = call('host.delete', 'Delete a host, its queues and its credentials.', {
-  question: z.object({ id: z.string() }),
+  question: z.object({ id: z.string(), occasion: occasionSchema.optional() }),
   answer: z.object({}),
 });
 export const hostList = call('host.list', 'List the hosts of a project.', {

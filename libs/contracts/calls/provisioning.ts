@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, secretText, type Json } from '../json.ts';
+import { occasionSchema } from '../origin.ts';
 import { conditionSchema } from './scheduling.ts';
 
 export const nodeStates = [
@@ -190,12 +191,18 @@ export const nodeUpdate = call(
     answer,
   },
 );
+/** Who asks. Absent: the sender does not say. */
+const occasion = occasionSchema.optional();
+
 export const nodePower = call('node.power', 'Change the power state of a node; answered when the change is accepted.', {
-  question: node.extend({ target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']) }),
+  question: node.extend({
+    target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']),
+    occasion,
+  }),
   answer,
 });
 export const nodeProvision = call('node.provision', 'Apply an Ironic verb to a node.', {
-  question: node.extend({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']) }),
+  question: node.extend({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']), occasion }),
   answer,
 });
 export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenance.', {

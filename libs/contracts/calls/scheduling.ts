@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject } from '../json.ts';
+import { occasionSchema } from '../origin.ts';
 import { driftSchema, leafFailureSchema } from '../resource.ts';
 
 /** A hundred years. A later deadline has no date that every store and client can read. */
@@ -161,6 +162,9 @@ const accepted = {
   description: z.string(),
 };
 
+/** Who asks, and why. Absent: the sender does not say. */
+const occasion = occasionSchema.optional();
+
 /** Identifies a stack: by id, or by name among the live stacks of the project. */
 const which = z.object({ project: z.string(), stack: z.string() });
 
@@ -176,6 +180,7 @@ export const stackCreate = call('stack.create', 'Record a new stack and start it
     adopt: jsonObject.optional().meta({
       description: 'By resource: objects to take over instead of creating them, in the form of an abandoned stack.',
     }),
+    occasion,
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -195,6 +200,7 @@ export const stackUpdate = call('stack.update', 'Update a stack: start a travers
     plan_hash: z.string().optional().meta({
       description: 'The hash of a plan that was shown. The update is refused when the basis of that plan has changed.',
     }),
+    occasion,
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -204,7 +210,7 @@ export const stackDelete = call(
   'stack.delete',
   'Delete a stack: start a traversal towards an empty plan. Accepted in every state.',
   {
-    question: z.object({ id: z.string(), project: z.string() }),
+    question: z.object({ id: z.string(), project: z.string(), occasion }),
     answer: stackViewSchema,
   },
 );
@@ -227,7 +233,7 @@ export const stackActSchema = z.discriminatedUnion('kind', [
 export type StackAct = z.infer<typeof stackActSchema>;
 
 export const stackAct = call('stack.act', 'Start another action of a stack.', {
-  question: which.extend({ action: stackActSchema }),
+  question: which.extend({ action: stackActSchema, occasion }),
   answer: stackViewSchema,
 });
 
@@ -247,7 +253,7 @@ export const resourceActSchema = z.discriminatedUnion('kind', [
 export type ResourceAct = z.infer<typeof resourceActSchema>;
 
 export const resourceAct = call('resource.act', 'Run an action on one resource of a stack.', {
-  question: which.extend({ resource: z.string(), action: resourceActSchema }),
+  question: which.extend({ resource: z.string(), action: resourceActSchema, occasion }),
   answer: z.object({}),
 });
 
@@ -411,6 +417,7 @@ export const stackSignal = call('stack.signal', 'Send a signal to a resource.', 
       .optional()
       .meta({ description: 'Limits the signal to this incarnation of the resource; a replacement has another id.' }),
     signal: json,
+    occasion,
   }),
   answer: z.object({}),
 });
@@ -435,5 +442,6 @@ export const groupAdjust = message(
     adjustment: z.number(),
     min_step: z.number().int().nonnegative().nullable(),
     cooldown: z.number().nonnegative().nullable().meta({ description: "In seconds; null for the group's own value." }),
+    occasion: occasionSchema.optional().meta({ description: 'The policy that asks, and why.' }),
   }),
 );

@@ -25,6 +25,7 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
       kind: 'resource',
       id,
       resource: name,
+      occasion: input.occasion,
       action: { kind: 'clear hook', hook: typeof hook === 'string' ? hook : JSON.stringify(hook) },
     });
     return;
@@ -46,7 +47,8 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   }
   const wrong = transaction.tools.wrongSignal?.(resource.type, signal);
   if (wrong) throw new AnnealError('InvalidRequest', wrong.message);
-  addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
+  const occasion = transaction.acting && { occasion: transaction.acting };
+  addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal, ...occasion });
 }
 
 /** Whether the type of a resource declares signals; a nested stack takes none, even if a served type has its name. */

@@ -1,6 +1,7 @@
 /** How a traversal begins. Which actions begin one, and when: `traversal.ts`. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
+import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import type { StackAction, StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
 import type { Scaled } from '../protocol.ts';
@@ -15,7 +16,7 @@ export function begin(
   action: StackAction,
   plan: Plan,
   more: Partial<StackDocument> = {},
-  details: { scaled?: Scaled | undefined } = {},
+  details: { scaled?: Scaled | undefined; occasion?: Occasion | undefined } = {},
 ): void {
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
@@ -28,6 +29,9 @@ export function begin(
   if (snapshot) {
     addEffect(transaction, { kind: 'snapshot', snapshot, status: 'FAILED', reason: 'A newer action overtook it.' });
   }
+  const occasion = details.occasion ?? transaction.acting ?? systemOccasion();
+  // From here on the traversal acts.
+  transaction.acting = undefined;
   state.plan = plan;
   state.graph = undefined;
   const stack = changeStack(transaction, {
@@ -36,6 +40,7 @@ export function begin(
     reason: `Stack ${action} started`,
     phase: 'converging',
     traversal: newId(transaction),
+    occasion,
     deadline,
     failures: [],
     inherited: 0,
@@ -65,12 +70,22 @@ export function beginRollback(transaction: Transaction, how: { keepFailures?: bo
   if (complete) changeStack(transaction, { target: complete });
   // The old failures explain the rollback; new failures are added after them.
   const kept = how.keepFailures ? failures : [];
-  begin(transaction, 'ROLLBACK', state.complete ?? emptyPlan(), {
-    updated_at: transaction.now,
-    adopt: null,
-    failures: kept,
-    inherited: kept.length,
-  });
+  const occasion = occasionOfRollback(transaction, how);
+  const more = { updated_at: transaction.now, adopt: null, failures: kept, inherited: kept.length };
+  begin(transaction, 'ROLLBACK', state.complete ?? emptyPlan(), more, { occasion });
+}
+
+/** A rollback that begins by itself is caused by the failure, and keeps the id of the request that failed. */
+function occasionOfRollback(
+  { acting, state: { stack } }: Transaction,
+  { keepFailures = false }: { keepFailures?: boolean },
+): Occasion | undefined {
+  if (keepFailures) {
+    const reason = stack.failures[0]?.failure.message ?? stack.reason;
+    return systemOccasion('failure', { id: stack.occasion?.cause.id ?? null, reason });
+  }
+  if (acting?.cause.kind !== 'request') return acting;
+  return { ...acting, cause: { ...acting.cause, kind: 'rollback' } };
 }
 
 /** Cancels the timers of the running traversal. `deadline`: also its deadline. */

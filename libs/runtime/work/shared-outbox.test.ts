@@ -1,6 +1,7 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createTestContext, eventually, type TestContext } from '../testing.ts';
@@ -44,7 +45,7 @@ function open(emptyAfterMs: number): SharedOutbox<Thing> {
 }
 
 const outgoing = (id: string) => {
-  const data = { host_id: 'h', name: 'h', status: 'up' as const, facts: {}, version: 1 };
+  const data = { origin: unknownOrigin(), host_id: 'h', name: 'h', status: 'up' as const, facts: {}, version: 1 };
   return { queue: null, message: context.mint(hostEvent.up, { id, subject: 'h', data }) };
 };
 const insert = (id: string, ...messages: string[]): Promise<Thing> =>

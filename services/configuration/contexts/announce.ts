@@ -2,6 +2,7 @@
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { contextEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { differenceOf } from './data.ts';
 import type { ContextDocument } from './document.ts';
@@ -11,6 +12,7 @@ interface Minting {
 }
 
 const common = (document: Draft<ContextDocument>, version: number) => ({
+  origin: document.origin ?? unknownOrigin(),
   context_id: document.id,
   name: document.name,
   stack_id: document.stack_id,

@@ -175,7 +175,7 @@ export class Contexts {
     known: ContextDocument | undefined,
     spec?: ContextSpec,
   ): Decision<ContextDocument>['change'] & object {
-    const { resource, stack } = message.data;
+    const { resource, stack, origin } = message.data;
     return {
       project: message.project ?? '',
       stack_id: stack.id,
@@ -189,6 +189,7 @@ export class Contexts {
       failures: known?.failures ?? [],
       refresh_at: known?.refresh_at ?? null,
       asker: { ...message, data: null },
+      ...(origin && { origin }),
       outbox: known?.outbox ?? [],
     };
   }

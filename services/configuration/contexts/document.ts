@@ -1,6 +1,7 @@
 /** The documents of contexts. */
 import type { ContextData, ContextFailure } from '@anneal/contracts/calls/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Origin } from '@anneal/contracts/origin.ts';
 import type { WorkingDocument } from '@anneal/provider/provide.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -41,6 +42,8 @@ export interface ContextDocument extends WorkingDocument, WithOutbox {
   readonly refresh_at: number | null;
   /** The last request, from which unrequested responses are made. */
   readonly asker: Requester;
+  /** Where it is, and who asked for that request; absent in documents of older versions. */
+  readonly origin?: Origin;
 }
 
 /** Finds the contexts of a host. */

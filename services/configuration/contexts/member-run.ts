@@ -90,6 +90,7 @@ function draftRun(
     fence,
     action: before ? 'update' : 'create',
     asker,
+    ...(parent.origin && { origin: parent.origin }),
     response: null,
     config: null,
     deployment: before,

@@ -15,6 +15,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
+import { noPlace, type Occasion, type Origin, type Place } from '@anneal/contracts/origin.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -23,6 +24,7 @@ import type { Timers } from '@anneal/store/timers.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 import type { Contacts } from './contacts.ts';
 import { mergeFacts } from './facts.ts';
+import { actorOfHost, originOfHost } from './origin.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
@@ -60,7 +62,7 @@ export async function armRevocation(context: HostContext, { id, broker }: HostDo
 
 export async function createHost(
   context: HostContext,
-  { id, name, project }: { id: string; name: string; project: string },
+  { id, name, project, place }: { id: string; name: string; project: string; place?: Place | undefined },
 ): Promise<{ host: HostDocument; token: string }> {
   const { collections, service } = context;
   const token = randomBytes(32).toString('base64url');
@@ -80,6 +82,7 @@ export async function createHost(
       created_at,
       first_seen_at: null,
       last_seen_at: null,
+      ...(place && { place }),
       outbox: [],
       unsent: false,
     });
@@ -141,14 +144,16 @@ export async function renewToken(
   return { host: renewed, token };
 }
 
-/** Notes the server of a stack that the host is. A repeat changes nothing. */
-export async function noteCollector(
+/** Notes the server of a stack that the host is, and where the server is. A repeat changes nothing. */
+export async function noteServer(
   { collections }: HostContext,
   host: HostDocument,
-  collector: HostCollector,
+  given: { collector?: HostCollector | undefined; place?: Place | undefined },
 ): Promise<HostDocument> {
+  const { collector = host.collector, place = host.place } = given;
+  const server = { ...(collector && { collector }), ...(place && { place }) };
   const { document } = await change(collections.hosts, host.id, (current) =>
-    isDeepStrictEqual(current.collector, collector) ? undefined : { ...current, collector },
+    isDeepStrictEqual({ ...current, ...server }, current) ? undefined : { ...current, ...server },
   );
   return document ?? host;
 }
@@ -262,7 +267,7 @@ export async function deleteHost(context: HostContext, id: string): Promise<Host
 }
 
 /** Completes a deletion. A restart repeats it after a crash. */
-export async function forgetHost(context: HostContext, host: HostDocument): Promise<void> {
+export async function forgetHost(context: HostContext, host: HostDocument, occasion?: Occasion): Promise<void> {
   await context.timers().cancel([silenceTimer(host.id)]);
   await armRevocation(context, host);
   await removeQueue(context.queues, hostQueue(host, 'requests'));
@@ -272,7 +277,7 @@ export async function forgetHost(context: HostContext, host: HostDocument): Prom
       id: `host.deleted:${host.id}`,
       subject: host.id,
       project: host.project,
-      data: eventData(host, host.version + 1),
+      data: eventData(host, host.version + 1, deletionOf(host, occasion)),
     }),
   ]);
   await context.collections.hosts.remove(host.id);
@@ -348,13 +353,26 @@ function announce(
       id: `${hostEvent[what].type}:${host.id}:${version}`,
       subject: host.id,
       project: host.project,
-      data: eventData(host, version),
+      data: eventData(host, version, originOfChange(host, what)),
     }),
   };
   return { ...host, outbox: [...host.outbox, outgoing], unsent: true };
 }
 
-const eventData = (host: Draft<HostDocument>, version: number) => ({
+const changes = {
+  up: { kind: 'system', reason: 'its agent asked for work' },
+  silent: { kind: 'timer', reason: 'its agent stopped asking for work' },
+  factsChanged: { kind: 'system', reason: 'it reported other facts' },
+} as const;
+
+const originOfChange = (host: Draft<HostDocument>, what: keyof typeof changes): Origin =>
+  originOfHost(host, { ...changes[what], ...(what !== 'silent' && { actor: actorOfHost(host) }) });
+
+const deletionOf = (host: HostDocument, occasion: Occasion | undefined): Origin =>
+  occasion ? { ...(host.place ?? noPlace), ...occasion } : originOfHost(host, { reason: 'it was deleted' });
+
+const eventData = (host: Draft<HostDocument>, version: number, origin: Origin) => ({
+  origin,
   host_id: host.id,
   name: host.name,
   status: host.status,

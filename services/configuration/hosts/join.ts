@@ -104,7 +104,7 @@ export async function returnHost(context: HostContext, server: string): Promise<
   const { document } = await change(
     context.collections.hosts,
     host.id,
-    ({ taken_by: _server, collector: _collector, ...current }) => current,
+    ({ taken_by: _server, collector: _collector, place: _place, ...current }) => current,
   );
   return document;
 }

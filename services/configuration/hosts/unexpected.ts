@@ -14,6 +14,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { storedOutputs } from '../deployments/answers/outcome.ts';
 import { withoutSecrets } from '../deployments/answers/quoted.ts';
 import { hostQueue } from '../queues/names.ts';
+import { actorOfHost, originOfHost } from './origin.ts';
 import type { RunContext } from '../deployments/runs/run-context.ts';
 
 /** The most entries that are kept, separately for alarms and for other answers. */
@@ -139,6 +140,7 @@ function unexpectedEvent({ service }: RunContext, host: HostDocument, entry: Une
       subject: host.id,
       project: host.project,
       data: {
+        origin: originOfHost(host, { actor: actorOfHost(host), reason: entry.reason }),
         host_id: host.id,
         name: host.name,
         kind: entry.kind,

@@ -1,4 +1,5 @@
 import { hostEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { answer, route } from '@anneal/bus/consume/route.ts';
@@ -38,7 +39,7 @@ async function happen(): Promise<string> {
   const event = mint(hostEvent.up, {
     project,
     subject: 'h',
-    data: { host_id: 'h', name: 'h', status: 'up', facts: {}, version: log.length + 1 },
+    data: { origin: unknownOrigin(), host_id: 'h', name: 'h', status: 'up', facts: {}, version: log.length + 1 },
   });
   log.push(event);
   await bus.publish([mint(eventKept, { data: { project }, project })]);

@@ -11,6 +11,7 @@ import {
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
+import { occasionOf } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
 const stackSchema = z.object({
@@ -41,7 +42,10 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       status: 202,
       handle: async ({ params: { stack = '' }, body, request }) => {
         const project = projectOf(request);
-        const answer = await ask('scheduling', stackAct, { project, data: { project, stack, action: body } });
+        const answer = await ask('scheduling', stackAct, {
+          project,
+          data: { project, stack, action: body, occasion: occasionOf(request) },
+        });
         return stackSchema.parse(answer);
       },
     }),
@@ -53,7 +57,10 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       body: strictActs(resourceActSchema),
       handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
         const project = projectOf(request);
-        await ask('scheduling', resourceAct, { project, data: { project, stack, resource, action: body } });
+        await ask('scheduling', resourceAct, {
+          project,
+          data: { project, stack, resource, action: body, occasion: occasionOf(request) },
+        });
       },
     }),
     endpoint({

@@ -41,13 +41,13 @@ export function cfnFamily(scope: FastifyInstance, options: CfnOptions): void {
     done();
   });
   scope.post('/signal/*', async (request, reply) => {
-    await signalByGrant(ask, grantOf(request), bodyOf(request));
+    await signalByGrant(ask, { grant: grantOf(request), request }, bodyOf(request));
     return reply.type('application/json').send('{}');
   });
   scope.put('/waitcondition/*', async (request) => {
     const grant = grantOf(request);
     const signal = bodyOf(request);
-    await signalByGrant(ask, grant, signal);
+    await signalByGrant(ask, { grant, request }, signal);
     return { resource: grant.resource_name, metadata: signal };
   });
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
+import { occasionOf } from '../identity/occasion.ts';
 import { nodeBody, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 
@@ -25,12 +26,16 @@ export function stateRoutes(scope: FastifyInstance, ask: Ask): void {
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
   scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
     const { target } = parseField(powerSchema, request.body, 'The power request');
-    await ask('provisioning', nodePower, { data: { node: request.params.node, target } });
+    await ask('provisioning', nodePower, {
+      data: { node: request.params.node, target, occasion: occasionOf(request) },
+    });
     return accepted(reply);
   });
   scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
     const { target } = parseField(provisionSchema, request.body, 'The provision request');
-    await ask('provisioning', nodeProvision, { data: { node: request.params.node, target } });
+    await ask('provisioning', nodeProvision, {
+      data: { node: request.params.node, target, occasion: occasionOf(request) },
+    });
     return accepted(reply);
   });
   scope.put<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {

@@ -1,6 +1,7 @@
 /** The stored document of a node, and its public view. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Origin } from '@anneal/contracts/origin.ts';
 import type { NodeState, NodeView, powerStates } from '@anneal/contracts/calls/provisioning.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
@@ -85,6 +86,8 @@ export interface NodeDocument extends WithOutbox {
   readonly power_target: PowerTarget | null;
   readonly instance_id: string | null;
   readonly instance_info: JsonObject;
+  /** Where its server is, and who last asked for work on it. Absent in documents of older versions. */
+  readonly origin?: Origin | null;
   /** The facts that the agent reported. */
   readonly facts: JsonObject;
   readonly maintenance: boolean;

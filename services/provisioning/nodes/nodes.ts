@@ -11,6 +11,7 @@ import type {
   NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
@@ -168,7 +169,7 @@ export class Nodes {
         );
       }
       requireOwnMachine(node, 'powered');
-      return changePower(question.target, this.#driver.moment);
+      return { ...changePower(question.target, this.#driver.moment), ...askedBy(node, question.occasion) };
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
@@ -203,7 +204,7 @@ export class Nodes {
       return move(node, cleanFirst ? 'clean' : verb, {
         moment: this.#driver.moment,
         reason: `verb "${verb}"`,
-        change: { target },
+        change: { target, ...askedBy(node, question.occasion) },
       });
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
@@ -289,6 +290,10 @@ export class Nodes {
     return node;
   }
 }
+
+/** The node stays where it is; from now on the events of its work name this request. */
+const askedBy = ({ origin }: NodeDocument, occasion: Occasion | undefined): Pick<NodeChange, 'origin'> =>
+  occasion ? { origin: { ...noPlace, ...origin, ...occasion } } : {};
 
 const changingPower = (node: NodeDocument, verb: string): AnnealError =>
   new AnnealError(

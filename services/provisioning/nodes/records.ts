@@ -14,6 +14,7 @@ import { DuplicateError, type Collection, type CollectionDefinition, type Draft 
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './bmc/identity.ts';
 import { sameMachine } from './bmc/faults.ts';
 import { missingClaims } from './claims.ts';
+import { faultReason, originOfNode, powerReason } from './event-reason.ts';
 import { nodesDefinition, unclaimedDefinition, type NodeDocument, type NodeChange } from './document.ts';
 
 /** An event in the form of earlier versions. */
@@ -108,7 +109,7 @@ export class NodeRecords {
   }
 
   async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
-    const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
+    const entry = this.#entry('enrolled', { ...draft, version: 1 }, { failure: draft.last_error });
     const inserted = await this.collection.insert({ ...draft, outbox: [entry], unsent: true });
     await flushOutbox(this.#sender, this.collection, inserted);
     return inserted;
@@ -181,13 +182,22 @@ export class NodeRecords {
       version: current.version + 1,
     };
     const entries = unsentIn(current, this.#sender.sent);
-    if (moved) entries.push(this.#entry('state', merged, fields.last_error ?? null));
+    if (moved) entries.push(this.#entry('state', merged, { before: current, failure: fields.last_error ?? null }));
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
-      entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, null));
+      entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, { noticed: true }));
     if (merged.fault !== current.fault)
-      entries.push(this.#entry('fault', merged, merged.fault === null ? null : merged.last_error));
-    if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
+      entries.push(
+        this.#entry(
+          'fault',
+          { ...merged, reason: faultReason(current, merged) },
+          { failure: merged.fault === null ? null : merged.last_error, noticed: true },
+        ),
+      );
+    if (merged.power !== current.power) {
+      const reported = { ...merged, reason: powerReason(current, merged) };
+      entries.push(this.#entry('power', reported, { before: current, noticed: current.work === null }));
+    }
     const { version: _version, ...draft } = merged;
     return { ...draft, outbox: entries, unsent: entries.length > 0 };
   }
@@ -201,7 +211,7 @@ export class NodeRecords {
 
   async remove(node: NodeDocument): Promise<boolean> {
     if (!(await this.collection.remove(node.id, node.version))) return false;
-    await this.#context.bus.publish([this.#entry('removed', node, null).message]);
+    await this.#context.bus.publish([this.#entry('removed', { ...node, reason: 'removed' }).message]);
     return true;
   }
 
@@ -212,8 +222,17 @@ export class NodeRecords {
     return keepSending({ service: this.#sender, collection: this.collection });
   }
 
-  #entry(kind: EarlierEntry['kind'], node: NodeDocument, failure: Failure | null): Outgoing {
+  #entry(
+    kind: EarlierEntry['kind'],
+    node: NodeDocument,
+    {
+      before,
+      failure = null,
+      noticed = false,
+    }: { before?: NodeDocument; failure?: Failure | null; noticed?: boolean } = {},
+  ): Outgoing {
     const data: NodeEventData = {
+      origin: originOfNode(before, node, { reason: node.reason, noticed }),
       node_id: node.id,
       name: node.name,
       provision_state: node.state,

@@ -1,6 +1,8 @@
 /** Claims a node for a server. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { pathFrom } from '@anneal/contracts/origin.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -28,8 +30,9 @@ export interface NodeClaimOptions {
 export async function claimNode(
   { context, records, driver, images, flavors }: NodeClaimOptions,
   server: ServerDocument,
-  given: JsonObject,
+  { properties: given, origin: asked }: ResourceRequest,
 ): Promise<NodeDocument | ServerDecision> {
+  const origin = asked ?? null;
   const wish = wishOf(context.secrets.open(given), images);
   const placement = place(wish, { all: await records.all(), flavors });
   for (const candidate of placement.nodes) {
@@ -38,11 +41,13 @@ export async function claimNode(
       instance_info: { name: server.hostname, project: server.project, ...bootDataOf(given) },
       facts: {},
       boot: null,
+      origin,
     };
+    const reason = `claimed for ${origin?.root ? pathFrom(origin) : server.hostname}`;
     const claimed = await records.change(candidate.id, (node) => {
       // Check the current version again, because another server may have claimed the node.
       if (place(wish, { all: [node], flavors }).nodes.length === 0) return undefined;
-      return move(node, 'deploy', { moment: driver.moment, reason: `claimed for ${server.hostname}`, change });
+      return move(node, 'deploy', { moment: driver.moment, reason, change });
     });
     if (!claimed) continue;
     await faultPoint('provisioning.node.claimed');

@@ -6,7 +6,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
 import { isObject } from '@anneal/contracts/json.ts';
-import { textOf, type ServerDocument } from './document.ts';
+import { occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 export function deployedServer(options: {
@@ -29,8 +29,8 @@ export function deployedServer(options: {
     create: async (server, request) => complete(server, request, server.hostname),
     update: async (server, request) =>
       complete(server, request, textOf(context.secrets.open(request.data.properties), 'name') || server.hostname),
-    delete: async (server) => {
-      await hosts.delete(server.id, server.project);
+    delete: async (server, request) => {
+      await hosts.delete(server.id, server.project, occasionIn(request.data));
       return { kind: 'complete', physical_id: hostOf(server) };
     },
     check: async (server) => {

@@ -1,5 +1,7 @@
 /** The last request for a server and its answer: one document per resource. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { WorkingDocument } from '@anneal/provider/provide.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 
@@ -27,3 +29,7 @@ export function objectOf(properties: JsonObject, name: string): JsonObject {
   const value = properties[name];
   return isObject(value) ? value : {};
 }
+
+/** Who asked for the request, and why. */
+export const occasionIn = ({ origin }: ResourceRequest): Occasion =>
+  origin ? { actor: origin.actor, cause: origin.cause } : systemOccasion();

@@ -10,6 +10,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { collectTransports } from '@anneal/contracts/transports.ts';
 import { textOf } from './document.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -48,7 +49,9 @@ export class ServerHosts {
     const given = textOf(this.#context.secrets.open(properties), 'software_config_transport');
     const transport = collectTransports.find((each) => each === given) ?? null;
     const collector = { transport, stack_id: stack.id, stack_name: stack.name, resource_name: resource.name };
-    const { host, os_collect_config = {} } = await this.#make({ ...question, collector });
+    const { origin } = request.data;
+    const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
+    const { host, os_collect_config = {} } = await this.#make({ ...question, collector, ...place });
     const { id, requests_queue, responses_queue } = host;
     return { id, requests_queue, responses_queue, os_collect_config };
   }
@@ -66,10 +69,11 @@ export class ServerHosts {
     return (await bus.request({ queue: this.#queue, call: hostTokenRenew, message })).token;
   }
 
-  async delete(id: string, project: string): Promise<void> {
+  async delete(id: string, project: string, occasion?: Occasion): Promise<void> {
     const { bus, mint } = this.#context;
+    const message = mint(hostDelete, { data: { id, ...(occasion && { occasion }) }, project });
     try {
-      await bus.request({ queue: this.#queue, call: hostDelete, message: mint(hostDelete, { data: { id }, project }) });
+      await bus.request({ queue: this.#queue, call: hostDelete, message });
     } catch (error) {
       // An absent host counts as deleted.
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;

@@ -1,5 +1,6 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
+import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../nodes/bmc/bmcs.ts';
@@ -9,7 +10,7 @@ import { bootDataOf, claimNode, type NodeClaimOptions } from './claim.ts';
 import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
 import { serverPower } from './power.ts';
-import { objectOf, textOf, type ServerDocument } from './document.ts';
+import { objectOf, occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 /** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
@@ -28,7 +29,7 @@ export function novaServer(
   return {
     create: (server, request) => create(options, server, request),
     update: (server, request) => update(options, server, request),
-    delete: (server) => remove(options, server),
+    delete: (server, request) => remove(options, server, request),
     check: (server, request) => check(options, server, request),
     ...serverPower(options),
   };
@@ -40,10 +41,9 @@ async function create(
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
   const { records, driver } = options;
-  const given = request.data.properties;
   let node = await records.ofInstance(server.id);
   if (!node) {
-    const claimed = await claimNode(options, server, given);
+    const claimed = await claimNode(options, server, request.data);
     if ('kind' in claimed) return claimed;
     node = claimed;
     // A newer request may have arrived meanwhile and found no node to release.
@@ -106,17 +106,23 @@ async function update(
   });
 }
 
-async function remove({ records, driver, hosts }: NovaServerOptions, server: ServerDocument): Promise<ServerDecision> {
+async function remove(
+  { records, driver, hosts }: NovaServerOptions,
+  server: ServerDocument,
+  { data }: Parameters<ServerWork>[1],
+): Promise<ServerDecision> {
   const node = await records.ofInstance(server.id);
   if (!node) {
     // There is no machine, but a host may exist for it.
-    await hosts.delete(server.id, server.project);
+    await hosts.delete(server.id, server.project, occasionIn(data));
     return { kind: 'complete', physical_id: server.id };
   }
   if (node.state === 'deleting')
     return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
   if (node.state === 'error' && server.attempts > 0) return { kind: 'failed', error: failureOf(node) };
-  await driver.apply(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
+  const { origin = node.origin ?? null } = data;
+  const reason = `server ${origin?.root ? pathFrom(origin) : server.hostname} is deleted`;
+  await driver.apply(node.id, 'deleted', { reason, change: { origin } });
   return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
 }
 

@@ -8,14 +8,46 @@ import {
   resourceEvent,
   stackEvent,
 } from '@anneal/contracts/events.ts';
+import { placeWithin, unknownOrigin, type Occasion, type Origin, type Place } from '@anneal/contracts/origin.ts';
 import type { StoredEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
 
+interface Parts {
+  readonly project: string;
+  readonly cause: Envelope;
+  readonly origin: Origin;
+}
+
+/** The messages about the events of a step, in order. `place`: where their stack is. */
+export function publicForms(
+  mint: Mint,
+  events: readonly StoredEvent[],
+  { place, ...parts }: Omit<Parts, 'origin'> & { readonly place: Place },
+): Envelope[] {
+  let occasion: Occasion = unknownOrigin();
+  return events.flatMap((event) => {
+    occasion = event.occasion ?? occasion;
+    const { actor, cause } = occasion;
+    const own = event.resource_id === undefined ? place : placeWithin(place, event.resource_name);
+    return publicForm(mint, event, { ...parts, origin: { ...own, actor, cause: causeOf(event, cause) } });
+  });
+}
+
+const causeOf = ({ replacement, action }: StoredEvent, cause: Occasion['cause']): Occasion['cause'] =>
+  replacement === undefined
+    ? cause
+    : {
+        kind: 'replacement',
+        id: cause.id,
+        reason: action === 'DELETE' ? `replaced by ${replacement}` : `replaces ${replacement}`,
+      };
+
 /** Returns no message for an event that is only stored with the stack, such as a signal. */
-export function publicForm(mint: Mint, event: StoredEvent, parts: { project: string; cause: Envelope }): Envelope[] {
+function publicForm(mint: Mint, event: StoredEvent, { origin, ...parts }: Parts): Envelope[] {
   const envelope = { ...parts, id: event.id, subject: event.stack_id };
   const common = {
+    origin,
     stack_id: event.stack_id,
     stack_name: event.stack_name,
     action: event.action,
@@ -33,7 +65,11 @@ export function publicForm(mint: Mint, event: StoredEvent, parts: { project: str
     if (!scaled) return [published];
     return [
       published,
-      mint(groupEvent.scaled, { ...envelope, id: `${event.id}:scaled`, data: { stack_id, stack_name, ...scaled } }),
+      mint(groupEvent.scaled, {
+        ...envelope,
+        id: `${event.id}:scaled`,
+        data: { origin, stack_id, stack_name, ...scaled },
+      }),
     ];
   }
   const data = {

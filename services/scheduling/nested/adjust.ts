@@ -9,6 +9,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -74,9 +75,16 @@ export function createAdjust(parts: {
       target,
       group: toKept({ ...next, members }),
       scaled: { policy: adjustment.policy, before, after },
+      occasion: adjustment.occasion ?? occasionOf(message),
     };
   };
 }
+
+/** A request of an older version names only the policy. */
+const occasionOf = ({ data, correlationid }: Envelope): Occasion => ({
+  actor: { kind: 'policy', id: '', name: (data as Adjustment).policy },
+  cause: { kind: 'signal', id: correlationid, reason: null },
+});
 
 /** A percentage of less than one member rounds away from zero; any other rounds toward zero. */
 export function sizeAfter(

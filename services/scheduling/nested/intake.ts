@@ -23,6 +23,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -135,6 +136,7 @@ export class NestedIntake {
     const { stack } = state;
     const parent = linkOf(message, context.now());
     const action = actions.get(message.type) ?? 'create';
+    const occasion = occasionOf(data, action);
     if (stack.deleted_at !== null) {
       // Already deleted: report success to a deletion.
       const isGone = action === 'delete';
@@ -147,16 +149,18 @@ export class NestedIntake {
     const isNew = stack.traversal === '';
     switch (action) {
       case 'create':
-        return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
-      case 'update':
-        if (isNew) return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
-        return this.#toUpdate(message, state, parent);
+        return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent, occasion };
+      case 'update': {
+        if (isNew) return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent, occasion };
+        const update = await this.#toUpdate(message, state, parent);
+        return update && { ...update, occasion };
+      }
       case 'delete':
-        return { kind: 'delete', id, abandon: data.abandon, parent };
+        return { kind: 'delete', id, abandon: data.abandon, parent, occasion };
       case 'cancel':
-        return { kind: 'cancel', id, parent };
+        return { kind: 'cancel', id, parent, occasion };
       default:
-        return { kind: 'visit', id, action: visits[action], parent };
+        return { kind: 'visit', id, action: visits[action], parent, occasion };
     }
   }
 
@@ -285,7 +289,7 @@ function adoptedGroup(wanted: StoredNestedRequest, resources: JsonObject | null)
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';
 
 function linkOf(message: Envelope, now: Date): ParentLink {
-  const { resource, stack, fence, nested } = message.data as ResourceRequest;
+  const { resource, stack, fence, nested, origin } = message.data as ResourceRequest;
   return {
     stack_id: stack.id,
     resource_id: resource.id,
@@ -294,7 +298,16 @@ function linkOf(message: Envelope, now: Date): ParentLink {
     fence,
     deadline: deadlineOf(message.data as ResourceRequest, now),
     ...(nested?.restores && { restores: true }),
+    ...(origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } }),
   };
+}
+
+/** Who asks for the action of a nested stack: the actor in its parent stack. */
+function occasionOf({ origin, stack }: ResourceRequest, action: ResourceAction): Occasion | undefined {
+  if (!origin) return undefined;
+  const { actor, cause } = origin;
+  if (cause.kind !== 'request' || action !== 'update') return { actor, cause };
+  return { actor, cause: { kind: 'update', id: cause.id, reason: `update of stack ${stack.name}` } };
 }
 
 function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): StoredNestedRequest {

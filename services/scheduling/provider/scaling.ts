@@ -1,6 +1,7 @@
 /** Scaling policies, which request another size of their group on a signal, and launch configurations. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { unknownOrigin, type Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
@@ -49,6 +50,16 @@ export function adjustmentFrom(properties: JsonObject) {
   };
 }
 
+/** The policy acts. It names the signal, alarm or schedule that reached it as the cause. */
+function occasionOf({ resource, origin }: ResourceRequest): Occasion {
+  const { actor, cause } = origin ?? unknownOrigin();
+  const kind = cause.kind === 'alarm' || cause.kind === 'schedule' ? cause.kind : 'signal';
+  return {
+    actor: { kind: 'policy', id: resource.id, name: resource.name },
+    cause: { kind, id: cause.id, reason: cause.reason ?? `signalled by ${actor.kind} ${actor.name}` },
+  };
+}
+
 export function createScaling(parameters: { context: ServiceContext; stacks: Collection<StackDocument> }): Scaling {
   const { context, stacks } = parameters;
   const { bus, gatewayUrl, mint, secrets } = context;
@@ -84,6 +95,7 @@ export function createScaling(parameters: { context: ServiceContext; stacks: Col
       data: {
         stack_id: group.id,
         policy: data.resource.name,
+        occasion: occasionOf(data),
         ...adjustmentFrom(properties),
       },
     });

@@ -13,6 +13,7 @@ import {
   timerFired,
   type StackAct,
 } from '@anneal/contracts/calls/scheduling.ts';
+import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -73,7 +74,23 @@ export interface ToInput {
   readonly secrets: Secrets;
 }
 
+/** The input that a message means; undefined for none. */
 export async function toInput(parameters: ToInput): Promise<Input | undefined> {
+  const { message } = parameters;
+  const input = await inputWithin(parameters);
+  if (!input || input.occasion || !asks.has(message.type)) return input;
+  return { ...input, occasion: occasionOf(message) };
+}
+
+const asks: ReadonlySet<string> = new Set(
+  [stackCreate, stackUpdate, stackDelete, stackSignal, stackAct, resourceAct].map(({ type }) => type),
+);
+
+/** A sender of an older version does not say who asks. */
+const occasionOf = ({ data, correlationid }: Envelope): Occasion =>
+  (data as { occasion?: Occasion }).occasion ?? systemOccasion('request', { id: correlationid });
+
+async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
   const { message, state, plans } = parameters;
   const { id } = message;
   switch (message.type) {

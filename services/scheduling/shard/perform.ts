@@ -5,6 +5,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
+import { noPlace } from '@anneal/contracts/origin.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -19,7 +20,8 @@ import type { JournalRecord } from './journal.ts';
 import { nestedResponse } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import { publicForm } from '../events/public-event.ts';
+import { publicForms } from '../events/public-event.ts';
+import type { Places } from '../events/places.ts';
 import type { ProviderDirectory } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { routeTimer } from './routing.ts';
@@ -35,6 +37,7 @@ export interface PerformContext {
   readonly evaluation: Evaluation;
   readonly gate: Limiter;
   readonly shards: Shards;
+  readonly places: Places;
 }
 
 /** The record, the shard that wrote it, and the resources as they were before it. */
@@ -53,7 +56,8 @@ export async function performRecord(shared: PerformContext, performance: Perform
   await writeDocuments(shared.collections, record, events);
   await noteGarbage(shared, record);
   await faultPoint('scheduling.written');
-  await publishEvents(shared.context, record, events);
+  shared.places.note(record.stack);
+  await publishEvents(shared, record, events);
   await faultPoint('scheduling.published');
 }
 
@@ -166,6 +170,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
   if (homes.some((resource) => resource && !isNested(resource) && providers.queueOf(resource.type) === undefined)) {
     await providers.refresh();
   }
+  const place = parameters.effects.length > 0 ? await shared.places.of(stack) : noPlace;
   const held = parameters.admitted ? undefined : await heldBack(shared.gate, parameters);
   for (const effect of parameters.effects) {
     const resource = parameters.resourceOf(effect.resource);
@@ -181,7 +186,8 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
     }
     // Only a request to a nested stack needs the plan, because the request describes that stack.
     const plan = nested && effect.kind === 'request' ? await plans.get(stack.target.plan) : undefined;
-    const message = requestEnvelope({ mint: context.mint, evaluation, stack, resource, effect, cause, replyto, plan });
+    const { mint } = context;
+    const message = requestEnvelope({ mint, evaluation, stack, place, resource, effect, cause, replyto, plan });
     if (!message) continue;
     const list = byQueue.get(queue);
     if (list) list.push(message);
@@ -246,11 +252,12 @@ async function noteGarbage({ collections, context }: PerformContext, { let_go: h
 }
 
 async function publishEvents(
-  { bus, mint }: ServiceContext,
+  { context: { bus, mint }, places }: PerformContext,
   { cause, stack }: JournalRecord,
   runs: readonly Draft<EventRun>[],
 ): Promise<void> {
-  const parts = { project: stack.project, cause: causeEnvelope(cause) };
-  const envelopes = runs.flatMap(eventsIn).flatMap((event) => publicForm(mint, event, parts));
+  if (runs.length === 0) return;
+  const parts = { project: stack.project, cause: causeEnvelope(cause), place: await places.of(stack) };
+  const envelopes = publicForms(mint, runs.flatMap(eventsIn), parts);
   if (envelopes.length > 0) await bus.publish(envelopes);
 }

@@ -1,5 +1,6 @@
 /** Builds the request about a resource for its provider, or for the shard of a nested stack. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import { placeWithin, unknownOrigin, type Origin, type Place } from '@anneal/contracts/origin.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import {
   resourceCancel,
@@ -35,6 +36,8 @@ export function requestEnvelope(parameters: {
   mint: Mint;
   evaluation: Evaluation;
   stack: StackDocument;
+  /** Where the stack is. */
+  place: Place;
   resource: ResourceDocument;
   effect: RequestEffect;
   cause: Envelope;
@@ -45,7 +48,7 @@ export function requestEnvelope(parameters: {
   const { mint, stack, resource, effect, cause, replyto } = parameters;
   const { request } = resource;
   const common = { subject: resource.id, project: stack.project, replyto, cause };
-  const data = requestData(stack, resource);
+  const data = { ...requestData(stack, resource), origin: originOf(parameters) };
   if (effect.kind === 'signal') {
     return mint(resourceSignal, {
       ...common,
@@ -69,6 +72,22 @@ export function requestEnvelope(parameters: {
     return mint(resourceUpdate, { ...common, id, data: update });
   }
   return mint(plain[request.action], { ...common, id, data: full });
+}
+
+function originOf({
+  stack,
+  place,
+  resource,
+  effect,
+}: {
+  stack: StackDocument;
+  place: Place;
+  resource: ResourceDocument;
+  effect: RequestEffect;
+}): Origin {
+  const signalled = effect.kind === 'signal' ? effect.occasion : undefined;
+  const { actor, cause } = signalled ?? stack.occasion ?? unknownOrigin();
+  return { ...placeWithin(place, resource.name), actor, cause };
 }
 
 function nestedPart({

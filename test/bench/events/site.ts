@@ -1,5 +1,6 @@
 /** The notification service in this process with a counted bus and store, and a listener in another process. */
 import { hostEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { subscriptionCreate, subscriptionDelete } from '@anneal/contracts/calls/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from '@anneal/notification/service.ts';
@@ -61,7 +62,14 @@ export async function openEventSite(): Promise<EventSite> {
       bus.publish(
         versions.map((version) => {
           const subject = `host${version % subjects}`;
-          const data = { host_id: subject, name: subject, status: 'up', facts: { kernel: '6.18' }, version };
+          const data = {
+            origin: unknownOrigin(),
+            host_id: subject,
+            name: subject,
+            status: 'up',
+            facts: { kernel: '6.18' },
+            version,
+          };
           return mint(hostEvent.up, { project, subject, data });
         }),
       ),

@@ -14,6 +14,7 @@ import { hostCreate, hostDelete } from '@anneal/contracts/calls/configuration.ts
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   bootDocumentShow,
@@ -82,7 +83,14 @@ export class ProvisioningWorld {
     const startAgent: StartAgent = async ({ seed, environment }) => {
       if (!options.silent) {
         const facts = { address: environment['HOST_ADDRESS'] ?? '' };
-        const data = { host_id: seed.host_id, name: seed.hostname, status: 'up', facts, version: 1 };
+        const data = {
+          origin: unknownOrigin(),
+          host_id: seed.host_id,
+          name: seed.hostname,
+          status: 'up',
+          facts,
+          version: 1,
+        };
         await context.bus.publish([context.mint(hostEvent.up, { data, subject: seed.host_id, project })]);
       }
       return { stop: () => Promise.resolve(), kill: () => {} };

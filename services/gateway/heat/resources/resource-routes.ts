@@ -5,6 +5,7 @@ import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';
+import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
 import { resourceBody } from '../representation.ts';
@@ -58,7 +59,13 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     const { project, id } = await stackAt(ask, request);
     await ask('scheduling', resourceAct, {
       project,
-      data: { project, stack: id, resource: request.params.resource, action: { kind: 'mark', ...mark } },
+      data: {
+        project,
+        stack: id,
+        resource: request.params.resource,
+        action: { kind: 'mark', ...mark },
+        occasion: occasionOf(request),
+      },
     });
     return reply.type('application/json').send('null');
   });

@@ -2,11 +2,13 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { collectFor, shownMetadata } from '../../collect/host-metadata.ts';
 import { callerOf } from '../../identity/caller.ts';
+import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, type ResourcePath } from './find-resource.ts';
 import { stackPath, type StackPath } from '../stacks/find-stack.ts';
 import { signalByGrant } from './signal.ts';
@@ -37,13 +39,13 @@ export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
   scope.post<ResourcePath>(`${stackPath}/resources/:resource/signal`, signallers, async (request, reply) => {
     const grant = grantOf(request);
     if (grant) {
-      await signalByGrant(ask, grant, (request.body as Json | undefined) ?? null);
+      await signalByGrant(ask, { grant, request }, (request.body as Json | undefined) ?? null);
       return reply.type('application/json').send('null');
     }
     const [stack, resource] = await resourceAt(ask, request);
     const hook = unsetHook(request.body as Json | undefined);
     if (hook !== undefined) {
-      await clearHook(ask, stack, { resource: resource.name, hook });
+      await clearHook(ask, stack, { resource: resource.name, hook, occasion: occasionOf(request) });
       return reply.type('application/json').send('null');
     }
     await ask('scheduling', stackSignal, {
@@ -53,6 +55,7 @@ export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
         stack: stack.id,
         resource: resource.name,
         signal: (request.body as Json | undefined) ?? null,
+        occasion: occasionOf(request),
       },
     });
     return reply.type('application/json').send('null');
@@ -72,12 +75,12 @@ function grantOf(request: FastifyRequest<ResourcePath>): SignalGrant | undefined
 async function clearHook(
   ask: Ask,
   { project, id, name }: StackView,
-  { resource, hook }: { resource: string; hook: string },
+  { resource, hook, occasion }: { resource: string; hook: string; occasion: Occasion },
 ): Promise<void> {
   const invalid = (message: string): AnnealError => heatError('InvalidRequest', 'InvalidBreakPointHook', message);
   if (!hooks.has(hook)) throw invalid(`Invalid hook type "${hook}" for stack ${name} resource ${resource}`);
   const action = { kind: 'clear hook', hook } as const;
-  await ask('scheduling', resourceAct, { project, data: { project, stack: id, resource, action } }).catch(
+  await ask('scheduling', resourceAct, { project, data: { project, stack: id, resource, action, occasion } }).catch(
     (error: unknown) => {
       throw error instanceof AnnealError && error.code === 'InvalidRequest' ? invalid(error.message) : error;
     },

@@ -5,13 +5,20 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
+import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
+import { occasionOfGrant } from '../../identity/occasion.ts';
 
 /** @throws AnnealError NotFound when the resource or the host of the grant was deleted or replaced. */
-export async function signalByGrant(ask: Ask, grant: SignalGrant, signal: Json): Promise<void> {
+export async function signalByGrant(
+  ask: Ask,
+  { grant, request }: { grant: SignalGrant; request: FastifyRequest },
+  signal: Json,
+): Promise<void> {
   const { project, stack_id: stack, resource_id, resource_name: resource, run } = grant;
   if (run) return answerByGrant(ask, { project, hostId: run.host_id, runId: run.id }, signal);
-  await ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal } });
+  const occasion = occasionOfGrant(grant, request);
+  await ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal, occasion } });
 }
 
 /**

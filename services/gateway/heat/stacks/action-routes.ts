@@ -2,9 +2,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
+import { occasionOf } from '../../identity/occasion.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';
 
@@ -17,8 +18,12 @@ const actions: Readonly<Record<string, StackAct>> = {
 };
 
 /** Starts an action on a stack. */
-export const act = (ask: Ask, { project, id }: StackView, action: StackAct): Promise<unknown> =>
-  ask('scheduling', stackAct, { project, data: { project, stack: id, action } });
+export const act = (
+  { ask, request }: { ask: Ask; request: FastifyRequest },
+  { project, id }: StackView,
+  action: StackAct,
+): Promise<unknown> =>
+  ask('scheduling', stackAct, { project, data: { project, stack: id, action, occasion: occasionOf(request) } });
 
 export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   scope.post(`${stackPath}/actions`, async (request, reply) => {
@@ -27,7 +32,7 @@ export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: As
     if (more.length > 0) throw new AnnealError('InvalidRequest', 'Multiple actions specified');
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (!action) throw new AnnealError('InvalidRequest', `Invalid action ${name} specified`);
-    await act(ask, await stackAt(ask, request), action);
+    await act({ ask, request }, await stackAt(ask, request), action);
     return reply.type('application/json').send('null');
   });
 
@@ -40,7 +45,7 @@ export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: As
     const stack = await stackAt(ask, request);
     const { project, id } = stack;
     const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });
-    await act(ask, stack, { kind: 'abandon' });
+    await act({ ask, request }, stack, { kind: 'abandon' });
     return portable(exported, secrets);
   });
 }

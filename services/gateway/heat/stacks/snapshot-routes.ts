@@ -46,7 +46,7 @@ export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     }
     const stack = await stackAt(ask, request);
     const id = randomUUID();
-    await act(ask, stack, { kind: 'snapshot', id, name: name ?? '' });
+    await act({ ask, request }, stack, { kind: 'snapshot', id, name: name ?? '' });
     return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
   });
 
@@ -65,7 +65,7 @@ export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
 
   scope.post<SnapshotPath>(`${one}/restore`, async (request, reply) => {
     const { snapshot } = request.params;
-    await found(act(ask, await stackAt(ask, request), { kind: 'restore', snapshot }), snapshot);
+    await found(act({ ask, request }, await stackAt(ask, request), { kind: 'restore', snapshot }), snapshot);
     return reply.code(202).send(plainBody(202, 'Accepted', 'The request is accepted for processing.'));
   });
 }

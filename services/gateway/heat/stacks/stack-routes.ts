@@ -6,6 +6,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
+import { occasionOf } from '../../identity/occasion.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
@@ -50,6 +51,7 @@ function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts)
         on_failure: wanted.onFailure ?? 'keep',
         tags: wanted.tags ?? [],
         ...(wanted.adopt && { adopt: wanted.adopt }),
+        occasion: occasionOf(request),
         ...target,
       },
     }).catch((error: unknown) => {
@@ -85,6 +87,7 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
           ...(wanted.converge && { converge: true }),
           ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
           ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
+          occasion: occasionOf(request),
           ...target,
         },
       });
@@ -98,7 +101,8 @@ function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
   scope.delete(stackPath, async (request, reply) => {
     const stack = await stackAt(ask, request);
     if (stack.action === 'DELETE' && stack.status === 'COMPLETE') throw stackMissing(stack.name);
-    await ask('scheduling', stackDelete, { project: stack.project, data: { id: stack.id, project: stack.project } });
+    const { id, project } = stack;
+    await ask('scheduling', stackDelete, { project, data: { id, project, occasion: occasionOf(request) } });
     return reply.code(204).send();
   });
 }

@@ -18,7 +18,8 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const caller = callerOf(request);
     if (caller.kind === 'signaller') {
       const queue = signalQueueOf(request, caller);
-      for (const { body } of bodies.messages(request.body)) await signalByGrant(ask, caller.grant, body);
+      const { grant } = caller;
+      for (const { body } of bodies.messages(request.body)) await signalByGrant(ask, { grant, request }, body);
       return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
     }
     const { project, queue, answers } = queueFor(request, 'post');

@@ -171,7 +171,8 @@ export class NodeDriver {
         if (next !== undefined)
           return { ...change, ...warned, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
         // The server is deleted as soon as no part of it runs.
-        const unbound = node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {} } : {};
+        const unbound =
+          node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {}, origin: null } : {};
         return move(node, outcome.verb ?? 'done', {
           moment: this.moment,
           reason: outcome.reason ?? `${work.step} is done`,

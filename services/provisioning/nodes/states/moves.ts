@@ -100,6 +100,7 @@ export function acceptedMachine(node: NodeDocument): NodeChange {
     properties,
     instance_id: null,
     instance_info: {},
+    origin: null,
     facts: {},
     boot: null,
     warnings: [],

@@ -4,6 +4,7 @@
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../bmc/bmcs.ts';
 import { bootOf, BootSteps, type BootStepOptions } from '../../boot/boot-steps.ts';
@@ -56,7 +57,10 @@ export function createSteps(
 
     'register host': async (node) => {
       const { name, project } = node.instance_info;
-      const access = await hosts.create({ id: node.instance_id ?? '', name: textIn(name), project: textIn(project) });
+      const { origin } = node;
+      const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
+      const host = { id: node.instance_id ?? '', name: textIn(name), project: textIn(project), ...place };
+      const access = await hosts.create(host);
       return { kind: 'next', change: { boot: boots.newBoot('deploy', { ...access }) }, settled: safeAgain };
     },
 
@@ -96,13 +100,18 @@ export function createSteps(
       const settled = await boots.settle(node);
       // Keep the boot without its secrets, to recognise a later attempt to use them.
       const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
-      if (node.state !== 'cleaning') return { kind: 'next', change, settled, reason: 'its agent asked for work' };
+      if (node.state !== 'cleaning') {
+        const server = node.origin?.root ? pathFrom(node.origin) : textIn(node.instance_info['name']);
+        return { kind: 'next', change, settled, reason: `deployed for ${server}` };
+      }
       const done = { kind: 'next', change, settled, reason: node.boot?.report?.message ?? 'it is clean' } as const;
       return node.target === 'manageable' ? { ...done, verb: 'keep' } : done;
     },
 
     'forget host': async (node) => {
-      await hosts.delete(node.instance_id ?? '', textIn(node.instance_info['project']));
+      const { origin } = node;
+      const occasion = origin ? { actor: origin.actor, cause: origin.cause } : undefined;
+      await hosts.delete(node.instance_id ?? '', textIn(node.instance_info['project']), occasion);
       return { kind: 'next', change: { boot: null } };
     },
 

@@ -1,0 +1,35 @@
+/** Who sends a request, and which request it is, for the events that follow from it. */
+import type { Actor, Occasion } from '@anneal/contracts/origin.ts';
+import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
+import type { FastifyRequest } from 'fastify';
+import { callerOf, type Caller } from './caller.ts';
+import { adminUser } from './principals.ts';
+
+/** The caller and the id of the request. Clients find the id in the header `x-openstack-request-id` of the answer. */
+export const occasionOf = (request: FastifyRequest): Occasion => occasionFor(actorFrom(callerOf(request)), request);
+
+/** The same for a request that is allowed by a signed URL: the URL acts, because its holder is not known. */
+export const occasionOfGrant = (grant: SignalGrant, request: FastifyRequest): Occasion =>
+  occasionFor(actorFromGrant(grant), request);
+
+const occasionFor = (actor: Actor, { id }: FastifyRequest): Occasion => ({
+  actor,
+  cause: { kind: 'request', id, reason: null },
+});
+
+function actorFrom(caller: Caller): Actor {
+  switch (caller.kind) {
+    case 'user':
+      return { kind: 'user', id: adminUser.id, name: caller.name };
+    case 'host':
+      return { kind: 'host', id: caller.id, name: caller.name };
+    case 'signaller':
+      return actorFromGrant(caller.grant);
+  }
+}
+
+const actorFromGrant = ({ resource_id: id, resource_name: name }: SignalGrant): Actor => ({
+  kind: 'system',
+  id,
+  name: `signed URL of ${name}`,
+});
