@@ -30,7 +30,7 @@ export const causeSchema = z.object({
   reason: z.string().nullable(),
 });
 
-/** Who acted, and why. */
+/** The actor and the cause of what happens. */
 export const occasionSchema = z.object({ actor: actorSchema, cause: causeSchema });
 export type Occasion = z.infer<typeof occasionSchema>;
 

@@ -89,7 +89,7 @@ export interface StackDocument {
   readonly root: string;
   readonly depth: number;
   readonly traversal: string;
-  /** Who asked for the traversal, and why; absent in documents of older versions. */
+  /** The actor and the cause of the traversal; absent in documents of older versions. */
   readonly occasion?: Occasion;
   readonly deadline: string | null;
   readonly target: Target;

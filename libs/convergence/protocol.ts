@@ -117,7 +117,7 @@ interface EventFacts extends Pick<
   'resource_name' | 'resource_type' | 'physical_id' | 'action' | 'status' | 'reason' | 'failure'
 > {
   readonly object_version: number;
-  /** Who acted, and why. Absent: the same as in the event before it in its step. */
+  /** The actor and the cause. Absent: the same as in the event before it in its step. */
   readonly occasion?: Occasion;
   /** The incarnation that a resource replaces, or that replaces it. */
   readonly replacement?: string;

@@ -18,7 +18,7 @@ export interface Transaction {
   /** The id of the current input, and how many ids were derived from it. */
   input: string;
   ids: number;
-  /** Who acts, and why, while an input is taken that begins no traversal. Otherwise the traversal says it. */
+  /** The actor and the cause while an input is taken that begins no traversal. Otherwise the traversal says it. */
   acting: Occasion | undefined;
   /** The occasion of the last event. */
   announced: Occasion | undefined;

@@ -2,6 +2,7 @@
 import { configurationService } from '@anneal/configuration/service.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import {
   resourceAct,
@@ -84,7 +85,7 @@ export class StackWorld {
   async create(
     name: string,
     input: StackInput,
-    more: { on_failure?: 'keep' | 'rollback' | 'pause'; adopt?: JsonObject } = {},
+    more: { on_failure?: 'keep' | 'rollback' | 'pause'; adopt?: JsonObject; tags?: string[]; occasion?: Occasion } = {},
   ): Promise<StackView> {
     const id = this.context.newId();
     return this.ask(stackCreate, {
@@ -94,8 +95,9 @@ export class StackWorld {
       owner: 'admin',
       timeout_minutes: null,
       on_failure: more.on_failure ?? 'keep',
-      tags: [],
+      tags: more.tags ?? [],
       ...(more.adopt && { adopt: more.adopt }),
+      ...(more.occasion && { occasion: more.occasion }),
       ...(await this.#accepted(input, { id, name })),
     });
   }
@@ -106,7 +108,11 @@ export class StackWorld {
     return this.complete(id);
   }
 
-  async update(id: string, input: StackInput, more: { plan_hash?: string } = {}): Promise<StackView> {
+  async update(
+    id: string,
+    input: StackInput,
+    more: { plan_hash?: string; tags?: string[]; occasion?: Occasion } = {},
+  ): Promise<StackView> {
     const { name, plan } = await this.show(id);
     const accepted = await this.#accepted(input, { id, name, before: plan });
     return this.ask(stackUpdate, { id, project, ...accepted, ...more });
@@ -146,8 +152,8 @@ export class StackWorld {
     return this.ask(resourceAct, { project, stack: id, resource, action });
   }
 
-  signal(id: string, resource: string, signal: Json): Promise<unknown> {
-    return this.ask(stackSignal, { project, stack: id, resource, signal });
+  signal(id: string, resource: string, signal: Json, occasion?: Occasion): Promise<unknown> {
+    return this.ask(stackSignal, { project, stack: id, resource, signal, ...(occasion && { occasion }) });
   }
 
   async settled(id: string, within = 20_000): Promise<StackView> {

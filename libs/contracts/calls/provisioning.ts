@@ -191,7 +191,7 @@ export const nodeUpdate = call(
     answer,
   },
 );
-/** Who asks. Absent: the sender does not say. */
+/** The sender and its request. Absent: the sender does not say. */
 const occasion = occasionSchema.optional();
 
 export const nodePower = call('node.power', 'Change the power state of a node; answered when the change is accepted.', {

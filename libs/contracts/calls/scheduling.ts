@@ -162,7 +162,7 @@ const accepted = {
   description: z.string(),
 };
 
-/** Who asks, and why. Absent: the sender does not say. */
+/** The sender and its request. Absent: the sender does not say. */
 const occasion = occasionSchema.optional();
 
 /** Identifies a stack: by id, or by name among the live stacks of the project. */

@@ -1,4 +1,4 @@
-/** Who sends a request, and which request it is, for the events that follow from it. */
+/** The sender and the id of a request, for the events that follow from it. */
 import type { Actor, Occasion } from '@anneal/contracts/origin.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';

@@ -30,6 +30,6 @@ export function objectOf(properties: JsonObject, name: string): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Who asked for the request, and why. */
+/** The actor and the cause of the request. */
 export const occasionIn = ({ origin }: ResourceRequest): Occasion =>
   origin ? { actor: origin.actor, cause: origin.cause } : systemOccasion();

@@ -302,7 +302,7 @@ function linkOf(message: Envelope, now: Date): ParentLink {
   };
 }
 
-/** Who asks for the action of a nested stack: the actor in its parent stack. */
+/** The actor and the cause of an action of a nested stack: those of its parent stack. */
 function occasionOf({ origin, stack }: ResourceRequest, action: ResourceAction): Occasion | undefined {
   if (!origin) return undefined;
   const { actor, cause } = origin;

@@ -380,7 +380,7 @@ describe('an autoscaling group', () => {
       expect(left).toBeLessThan(0);
       const stack = { stack_id: group.id, stack_name: group.name };
       await eventually(() => (seen.size > 0 ? true : undefined));
-      expect([...seen.values()]).toEqual([{ ...stack, policy: 'p', before: 2, after: 3 }]);
+      expect([...seen.values()]).toMatchObject([{ ...stack, policy: 'p', before: 2, after: 3, origin: { path: 'g' } }]);
     },
   );
 
