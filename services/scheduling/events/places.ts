@@ -1,5 +1,5 @@
 /** Where stacks are, for their events and requests. */
-import { noPlace, placeWithin, type Place } from '@anneal/contracts/origin.ts';
+import { noPlace, placeWithin, type StackPlace } from '@anneal/contracts/origin.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collection } from '@anneal/store/port.ts';
 
@@ -28,7 +28,7 @@ export class Places {
     if (id === root && this.#tags.has(id)) this.#keep(id, Promise.resolve(tags));
   }
 
-  async of(stack: Located): Promise<Place> {
+  async of(stack: Located): Promise<StackPlace> {
     if (stack.id === stack.root || !stack.parent) return placeOfRoot(stack);
     const place = stack.parent.place ?? (await this.#walk(stack));
     const rootId = place.root?.stack_id;
@@ -37,7 +37,7 @@ export class Places {
   }
 
   /** Finds the place of a stack whose parent stack has not sent it since an older version ran. */
-  async #walk({ parent }: Located): Promise<Place> {
+  async #walk({ parent }: Located): Promise<StackPlace> {
     const around = parent ? await this.#stacks.get(parent.stack_id) : undefined;
     return around && parent ? placeWithin(await this.of(around), parent.resource_name) : noPlace;
   }
@@ -61,7 +61,7 @@ export class Places {
   }
 }
 
-const placeOfRoot = ({ id, name, tags }: Located): Place => ({
+const placeOfRoot = ({ id, name, tags }: Located): StackPlace => ({
   root: { stack_id: id, stack_name: name },
   path: '',
   tags: [...tags],
