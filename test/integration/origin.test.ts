@@ -116,7 +116,7 @@ describe('the origin of an event', () => {
     const isNew = ({ data: { origin } }: Seen): boolean => origin.actor.kind === 'policy';
     const member = await eventually(async () =>
       seen.find(
-        (event) => event.type === 'resource.create.completed' && isNew(event) && /\/v$/.test(event.data.origin.path),
+        (event) => event.type === 'resource.create.completed' && isNew(event) && event.data.origin.path.endsWith('/v'),
       ),
     );
     expect(member.data.origin).toMatchObject(occasion);
