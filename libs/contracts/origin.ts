@@ -45,13 +45,13 @@ export const placeSchema = z.object({
   }),
   tags: z.array(z.string()).meta({ description: 'The tags of the root.' }),
 });
-export type StackPlace = z.infer<typeof placeSchema>;
+export type TreePlace = z.infer<typeof placeSchema>;
 
 export const originSchema = placeSchema.extend(occasionSchema.shape);
 export type Origin = z.infer<typeof originSchema>;
 
 /** The place of an object that belongs to no stack. */
-export const noPlace: StackPlace = { root: null, path: '', tags: [] };
+export const noPlace: TreePlace = { root: null, path: '', tags: [] };
 
 const systemActor: Actor = { kind: 'system', id: '', name: 'anneal' };
 
@@ -65,11 +65,11 @@ export const systemOccasion = (
 export const unknownOrigin = (): Origin => ({ ...noPlace, ...systemOccasion() });
 
 /** The place of an object inside another one. */
-export const placeWithin = (place: StackPlace, name: string): StackPlace => ({
+export const placeWithin = (place: TreePlace, name: string): TreePlace => ({
   ...place,
   path: place.path === '' ? name : `${place.path}/${name}`,
 });
 
 /** How people write a place: `web/group/0/server`. Empty for a place in no stack. */
-export const pathFrom = ({ root, path }: StackPlace): string =>
+export const pathFrom = ({ root, path }: TreePlace): string =>
   root ? (path === '' ? root.stack_name : `${root.stack_name}/${path}`) : '';

@@ -7,7 +7,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
-import type { Occasion, StackPlace } from '@anneal/contracts/origin.ts';
+import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
 
@@ -49,7 +49,7 @@ export interface ParentLink {
   /** The tree is rolled back. Ends when the nested stack begins an action by itself. */
   readonly restores?: boolean;
   /** Where the nested stack is, for its events; absent in requests of older versions. */
-  readonly place?: StackPlace;
+  readonly place?: TreePlace;
 }
 
 /** The snapshot that the running traversal takes. */

@@ -4,7 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Origin, StackPlace } from '@anneal/contracts/origin.ts';
+import type { Origin, TreePlace } from '@anneal/contracts/origin.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -72,7 +72,7 @@ export interface HostDocument extends WithOutbox {
   /** The server that the host is in its stack. Absent without a stack, and for servers of older versions. */
   readonly collector?: HostCollector;
   /** Where that server is; the same. */
-  readonly place?: StackPlace;
+  readonly place?: TreePlace;
   /** Its credentials for the broker. `seen_at`: when it was last heard over the broker, in milliseconds; 0: never. */
   readonly broker?: { readonly hash: string; readonly issued_at: string; readonly seen_at: number };
   /** Answers that no run waits for: `unexpected.ts`. */

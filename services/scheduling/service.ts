@@ -17,7 +17,7 @@ import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
 import { Limiter } from './limiter/limiter.ts';
-import { Places } from './events/places.ts';
+import { TreePlaces } from './events/places.ts';
 import { NestedIntake } from './nested/intake.ts';
 import { createContents } from './engine/contents.ts';
 import { createPlans } from './engine/plans.ts';
@@ -65,7 +65,7 @@ export const schedulingService = defineService({
     const stacks = {
       ...engine,
       context,
-      places: new Places(collections.stacks, () => context.now().getTime()),
+      places: new TreePlaces(collections.stacks, () => context.now().getTime()),
       timers,
       intake: new NestedIntake({ ...engine, context, compile }),
       adjust: createAdjust({ ...engine, context, compile }),

@@ -15,7 +15,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { noPlace, type Occasion, type Origin, type StackPlace } from '@anneal/contracts/origin.ts';
+import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -62,7 +62,7 @@ export async function armRevocation(context: HostContext, { id, broker }: HostDo
 
 export async function createHost(
   context: HostContext,
-  { id, name, project, place }: { id: string; name: string; project: string; place?: StackPlace | undefined },
+  { id, name, project, place }: { id: string; name: string; project: string; place?: TreePlace | undefined },
 ): Promise<{ host: HostDocument; token: string }> {
   const { collections, service } = context;
   const token = randomBytes(32).toString('base64url');
@@ -148,7 +148,7 @@ export async function renewToken(
 export async function noteServer(
   { collections }: HostContext,
   host: HostDocument,
-  given: { collector?: HostCollector | undefined; place?: StackPlace | undefined },
+  given: { collector?: HostCollector | undefined; place?: TreePlace | undefined },
 ): Promise<HostDocument> {
   const { collector = host.collector, place = host.place } = given;
   const server = { ...(collector && { collector }), ...(place && { place }) };

@@ -1,5 +1,5 @@
 /** Where stacks are, for their events and requests. */
-import { noPlace, placeWithin, type StackPlace } from '@anneal/contracts/origin.ts';
+import { noPlace, placeWithin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collection } from '@anneal/store/port.ts';
 
@@ -13,7 +13,7 @@ const mostRoots = 10_000;
  * Knows the place of each stack. A nested stack keeps its place with the latest request of its parent stack, so only the
  * tags of its root are read: at most once a second for each root, however many nested stacks it has.
  */
-export class Places {
+export class TreePlaces {
   readonly #stacks: Pick<Collection<StackDocument>, 'get'>;
   readonly #now: () => number;
   readonly #tags = new Map<string, { readonly tags: Promise<readonly string[] | undefined>; readonly until: number }>();
@@ -28,7 +28,7 @@ export class Places {
     if (id === root && this.#tags.has(id)) this.#keep(id, Promise.resolve(tags));
   }
 
-  async of(stack: Located): Promise<StackPlace> {
+  async of(stack: Located): Promise<TreePlace> {
     if (stack.id === stack.root || !stack.parent) return placeOfRoot(stack);
     const place = stack.parent.place ?? (await this.#walk(stack));
     const rootId = place.root?.stack_id;
@@ -37,7 +37,7 @@ export class Places {
   }
 
   /** Finds the place of a stack whose parent stack has not sent it since an older version ran. */
-  async #walk({ parent }: Located): Promise<StackPlace> {
+  async #walk({ parent }: Located): Promise<TreePlace> {
     const around = parent ? await this.#stacks.get(parent.stack_id) : undefined;
     return around && parent ? placeWithin(await this.of(around), parent.resource_name) : noPlace;
   }
@@ -61,7 +61,7 @@ export class Places {
   }
 }
 
-const placeOfRoot = ({ id, name, tags }: Located): StackPlace => ({
+const placeOfRoot = ({ id, name, tags }: Located): TreePlace => ({
   root: { stack_id: id, stack_name: name },
   path: '',
   tags: [...tags],

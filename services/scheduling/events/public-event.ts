@@ -8,7 +8,7 @@ import {
   resourceEvent,
   stackEvent,
 } from '@anneal/contracts/events.ts';
-import { placeWithin, unknownOrigin, type Occasion, type Origin, type StackPlace } from '@anneal/contracts/origin.ts';
+import { placeWithin, unknownOrigin, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { StoredEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
@@ -23,7 +23,7 @@ interface Parts {
 export function publicForms(
   mint: Mint,
   events: readonly StoredEvent[],
-  { place, ...parts }: Omit<Parts, 'origin'> & { readonly place: StackPlace },
+  { place, ...parts }: Omit<Parts, 'origin'> & { readonly place: TreePlace },
 ): Envelope[] {
   let occasion: Occasion = unknownOrigin();
   return events.flatMap((event) => {

@@ -21,7 +21,7 @@ import { nestedResponse } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { publicForms } from '../events/public-event.ts';
-import type { Places } from '../events/places.ts';
+import type { TreePlaces } from '../events/places.ts';
 import type { ProviderDirectory } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { routeTimer } from './routing.ts';
@@ -37,7 +37,7 @@ export interface PerformContext {
   readonly evaluation: Evaluation;
   readonly gate: Limiter;
   readonly shards: Shards;
-  readonly places: Places;
+  readonly places: TreePlaces;
 }
 
 /** The record, the shard that wrote it, and the resources as they were before it. */

@@ -1,6 +1,6 @@
 /** Builds the request about a resource for its provider, or for the shard of a nested stack. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
-import { placeWithin, unknownOrigin, type Origin, type StackPlace } from '@anneal/contracts/origin.ts';
+import { placeWithin, unknownOrigin, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import {
   resourceCancel,
@@ -37,7 +37,7 @@ export function requestEnvelope(parameters: {
   evaluation: Evaluation;
   stack: StackDocument;
   /** Where the stack is. */
-  place: StackPlace;
+  place: TreePlace;
   resource: ResourceDocument;
   effect: RequestEffect;
   cause: Envelope;
@@ -81,7 +81,7 @@ function originOf({
   effect,
 }: {
   stack: StackDocument;
-  place: StackPlace;
+  place: TreePlace;
   resource: ResourceDocument;
   effect: RequestEffect;
 }): Origin {
