@@ -6,7 +6,7 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
-import { createServiceQuestions, TreePlaces } from './metrics/places.ts';
+import { createServiceQuestions, Places } from './metrics/places.ts';
 import { notificationSettings } from './settings.ts';
 
 /** How often old measurements are removed. */
@@ -32,7 +32,7 @@ export async function openMeasuring(
     keepMs,
     mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
   });
-  const places = new TreePlaces({ ask: createServiceQuestions(context), now });
+  const places = new Places({ ask: createServiceQuestions(context), now });
   const timers = await createTimers({
     store,
     collection: 'notification_measuring_timers',
