@@ -32,13 +32,15 @@ export interface TestContextOptions {
   directory?: string;
   gatewayUrl?: string;
   logLevel?: string;
+  /** Default: the clock of the machine. */
+  now?: () => Date;
 }
 
 /** A context on the embedded bus and store in a temporary folder. Dispose of it at the end of the test. */
 export async function createTestContext(options: TestContextOptions): Promise<TestContext> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'anneal-test-')));
   const newId = (): string => v7();
-  const now = (): Date => new Date();
+  const now = options.now ?? ((): Date => new Date());
   const log = pino({ level: options.logLevel ?? 'silent' }, pino.destination({ fd: 2, sync: true }));
   const store = options.store ?? (await openStore({ url: `sqlite:${directory}/store.db` }));
   const bus =

@@ -9,7 +9,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { readNatsUrl, type NatsUrl } from '../nats/url.ts';
 import { doorAway, withoutUser, type BrokerAccess, type HostDoor, type HostDoorOptions } from './door.ts';
 import { CalloutSigner, readCallout } from './nats-callout.ts';
@@ -49,6 +49,7 @@ interface Open {
   readonly system: NatsConnection;
   /** The account that hosts are in: that of Anneal itself. */
   readonly account: string;
+  readonly subscriptions: readonly Subscription[];
 }
 
 class NatsHostDoor implements HostDoor {
@@ -59,7 +60,7 @@ class NatsHostDoor implements HostDoor {
   readonly #stopping = new AbortController();
   #open: Open | undefined;
   #trouble = 'not connected yet';
-  #inWork = 0;
+  readonly #inWork = new Set<Promise<void>>();
 
   constructor(options: HostDoorOptions, given: { own: NatsUrl; admin: NatsUrl; signer: CalloutSigner }) {
     this.#options = options;
@@ -89,7 +90,11 @@ class NatsHostDoor implements HostDoor {
     this.#stopping.abort();
     const open = this.#open;
     this.#open = undefined;
-    await Promise.all([open?.nc.close(), open?.system.close()]);
+    if (!open) return;
+    // Messages that are here get their replies, because their hosts would wait for the end of a request's time.
+    await Promise.all(open.subscriptions.map((each) => each.drain().catch(() => undefined)));
+    await Promise.all(this.#inWork);
+    await Promise.all([open.nc.close(), open.system.close()]);
   }
 
   #opened(what: string): Open {
@@ -110,10 +115,19 @@ class NatsHostDoor implements HostDoor {
         opened.push(system);
         const info = (await nc.request('$SYS.REQ.USER.INFO')).json<{ data: { account: string } }>();
         if (this.#stopping.signal.aborted) break;
-        nc.subscribe('$SYS.REQ.USER.AUTH', { queue: group, callback: (_, message) => void this.#authorize(message) });
-        nc.subscribe(natsAnswers(this.#prefix), { queue: group, callback: (_, message) => void this.#handle(message) });
+        const { account } = info.data;
+        const subscriptions = [
+          nc.subscribe('$SYS.REQ.USER.AUTH', {
+            queue: group,
+            callback: (_, message) => this.#begin(this.#authorize(message, account)),
+          }),
+          nc.subscribe(natsAnswers(this.#prefix), {
+            queue: group,
+            callback: (_, message) => this.#begin(this.#handle(message)),
+          }),
+        ];
         await nc.flush();
-        this.#open = { nc, system, account: info.data.account };
+        this.#open = { nc, system, account, subscriptions };
         return;
       } catch (error) {
         this.#trouble = error instanceof Error ? error.message : String(error);
@@ -124,17 +138,21 @@ class NatsHostDoor implements HostDoor {
     }
   }
 
-  async #authorize(message: Msg): Promise<void> {
+  #begin(work: Promise<void>): void {
+    const begun = work.finally(() => this.#inWork.delete(begun));
+    this.#inWork.add(begun);
+  }
+
+  async #authorize(message: Msg, account: string): Promise<void> {
     const question = readCallout(message.string());
-    const open = this.#open;
-    if (!question || !open) return;
+    if (!question) return;
     const host = hostOfBrokerUser(question.user);
     const now = new Date();
     try {
       const isGranted = host !== undefined && (await this.#options.isGranted(host, question.password));
       const answer = isGranted
         ? this.#signer.accept(question, {
-            account: open.account,
+            account,
             rights: natsRights(natsPlaces(this.#prefix, host)),
             now,
           })
@@ -148,18 +166,13 @@ class NatsHostDoor implements HostDoor {
 
   async #handle(message: Msg): Promise<void> {
     const host = hostOfSubject(this.#prefix, message.subject);
-    if (host === undefined || this.#inWork >= mostInWork) return;
-    this.#inWork += 1;
-    try {
-      const reply = await this.#options.take(host, message.data).catch((error: unknown): JsonObject => {
-        this.#options.log.warn({ err: error, host }, 'message of a host not handled; the host repeats it');
-        return { accepted: false, retry: true, error: toFailure(error).message };
-      });
-      // N2
-      if (mayReplyTo(natsPlaces(this.#prefix, host), message.reply)) message.respond(JSON.stringify(reply));
-    } finally {
-      this.#inWork -= 1;
-    }
+    if (host === undefined || this.#inWork.size >= mostInWork) return;
+    const reply = await this.#options.take(host, message.data).catch((error: unknown): JsonObject => {
+      this.#options.log.warn({ err: error, host }, 'message of a host not handled; the host repeats it');
+      return { accepted: false, retry: true, error: toFailure(error).message };
+    });
+    // N2
+    if (mayReplyTo(natsPlaces(this.#prefix, host), message.reply)) message.respond(JSON.stringify(reply));
   }
 
   /** Ends the connections of a host, on every server. @throws AnnealError Unavailable */

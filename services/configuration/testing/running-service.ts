@@ -41,6 +41,8 @@ export interface Rig {
   claim(hostId: string, options?: { client_id?: string; ttl?: number }): Promise<Claimed | undefined>;
   post(hostId: string, ...bodies: Json[]): Promise<void>;
   event(type: string, subject: string): Promise<Envelope>;
+  /** Stops the service and starts it with these settings, as an operator does. */
+  restart(environment: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -64,8 +66,7 @@ export async function createRig(
 ): Promise<Rig> {
   const { environment, ...rest } = options;
   const context = await createTestContext({ name: 'configuration', ...rest });
-  const settings = readSettings(configurationService.settings, environment ?? {});
-  const service = await configurationService.start(context, settings);
+  let service = await startService(context, environment);
   const responses: ResourceResponse[] = [];
   const events: Envelope[] = [];
   const engine = await context.bus.consume(engineQueue, async ({ message }) => {
@@ -144,6 +145,10 @@ export async function createRig(
         what: `event ${type} of ${subject}`,
         last: () => events.map((each) => each.type),
       }),
+    async restart(settings) {
+      await service.stop();
+      service = await startService(context, settings);
+    },
     async stop() {
       if (stopped) return;
       stopped = true;
@@ -156,6 +161,10 @@ export async function createRig(
   };
   return rig;
 }
+
+/** A replica of the service. Several may share the bus and the store of a context. */
+export const startService = (context: TestContext, environment: Record<string, string> = {}) =>
+  configurationService.start(context, readSettings(configurationService.settings, environment));
 
 export async function claimed(rig: Rig, hostId: string): Promise<Claimed> {
   return eventually(() => rig.claim(hostId), { what: `a request for ${hostId}` });

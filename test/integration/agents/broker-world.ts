@@ -8,6 +8,7 @@ import {
 } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectNats, nkeys, type NatsConnection } from '@nats-io/transport-node';
 import { connect as connectAmqp } from 'amqplib';
 import { findNats } from '../../backends/nats.ts';
@@ -42,6 +43,72 @@ export interface BrokerKind {
   find(): Promise<HostBroker | MissingBackend>;
   connect(access: HostBrokerAccess): Promise<StrangeHost>;
 }
+
+/**
+ * A program that runs every request once: it keeps a journal, says hello until it has its first request, and repeats an
+ * answer that the broker did not take.
+ */
+export class DiligentHost {
+  /** The names of the configs in the order in which they ran. */
+  readonly ran: string[] = [];
+  readonly #journal = new Map<string, JsonObject>();
+  readonly #kind: BrokerKind;
+  readonly #access: HostBrokerAccess;
+  readonly #stopping = new AbortController();
+  readonly #work: Promise<void>;
+
+  constructor(kind: BrokerKind, access: HostBrokerAccess) {
+    this.#kind = kind;
+    this.#access = access;
+    this.#work = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#work;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const host = await this.#kind.connect(this.#access).catch(() => undefined);
+      await (host ? this.#serve(host) : pause(100, signal));
+      await host?.close().catch(() => undefined);
+    }
+  }
+
+  /** Until the connection ends or a message is not taken. */
+  async #serve(host: StrangeHost): Promise<void> {
+    const { signal } = this.#stopping;
+    const ended = host.ended.then(() => 'ended' as const);
+    try {
+      for (let next = 0, idle = 0; !signal.aborted; idle += 1) {
+        // As the protocol asks, but every second: a request is lost when its replica stops before it sends it.
+        if (idle % 50 === 0) await host.send({ hello: true });
+        const request = host.received[next];
+        if (request) {
+          next += 1;
+          idle = 0;
+          await host.send(this.#answer(request));
+        } else if ((await Promise.race([pause(20, signal), ended])) === 'ended') return;
+      }
+    } catch {
+      // It connects again and says hello.
+    }
+  }
+
+  #answer({ id, name }: HostRequest): JsonObject {
+    const known = this.#journal.get(id);
+    if (known) return known;
+    this.ran.push(name);
+    const answer = { id, status_code: 0, stdout: name };
+    this.#journal.set(id, answer);
+    return answer;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(ms, undefined, { signal }).catch(() => undefined);
 
 export const rabbitKind: BrokerKind = {
   name: 'RabbitMQ',
@@ -152,7 +219,8 @@ export const withUser = ({ url, user, password }: HostBrokerAccess): string =>
   url.replace('//', `//${encodeURIComponent(user)}:${encodeURIComponent(password)}@`);
 
 /** A configuration service on the embedded bus, whose hosts may use the broker. */
-export const createBrokerRig = ({ environment }: HostBroker): Promise<Rig> => createRig({ environment });
+export const createBrokerRig = ({ environment }: HostBroker, options: { now?: () => Date } = {}): Promise<Rig> =>
+  createRig({ environment, ...options });
 
 /** Credentials of a host, as soon as the service has reached the broker. */
 export const grantTo = (rig: Rig, host: string): Promise<HostBrokerAccess> =>
