@@ -49,6 +49,12 @@ export interface SubscriptionCalls {
     filters?: readonly JsonObject[] | undefined;
     /** The most events of one request. Above 1, the body is an array. Default 1. */
     batchSize?: number | undefined;
+    /** `user:password` for a broker, encoded as in a URL. */
+    credentials?: string | undefined;
+    /** `heat`: the messages of the event sinks of Heat. Default `cloudevents`. */
+    format?: SubscriptionView['format'];
+    /** The content mode of CloudEvents. Default `structured`. */
+    mode?: SubscriptionView['mode'];
     secret?: string | undefined;
     after?: string | undefined;
   }): Promise<{ subscription: SubscriptionView; secret: string; gap?: EventGap | undefined }>;
@@ -124,22 +130,14 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   const act = actOn(connection);
   return {
-    async create({ name, url, types, subjectPrefix, filters, batchSize, secret, after }) {
-      const what = `create a subscription for ${url}`;
+    async create({ subjectPrefix, batchSize, ...wanted }) {
+      const what = `create a subscription for ${wanted.url}`;
       const body = await connection.json({
         service,
         path: '/subscriptions',
         method: 'POST',
-        body: {
-          name,
-          url,
-          types,
-          ...(subjectPrefix !== undefined && { subject_prefix: subjectPrefix }),
-          ...(filters && { filters }),
-          ...(batchSize !== undefined && { batch_size: batchSize }),
-          ...(secret !== undefined && { secret }),
-          ...(after !== undefined && { after }),
-        },
+        // JSON leaves out what is undefined.
+        body: { ...wanted, subject_prefix: subjectPrefix, batch_size: batchSize },
         what,
       });
       const answer = { subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() };

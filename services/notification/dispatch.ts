@@ -10,9 +10,9 @@ import type { AttemptLog } from './delivery/attempt-log.ts';
 import { Couriers, type CouriersOptions } from './delivery/couriers.ts';
 import type { CourierOptions } from './delivery/courier.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
-import { createSender } from './delivery/webhook.ts';
 import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
+import { openSink } from './sinks/open-sink.ts';
 import type { notificationSettings } from './settings.ts';
 import { interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 
@@ -133,8 +133,11 @@ function openCouriers(
     inFlight: settings.inFlight,
     secrets: context.secrets,
     newId: context.newId,
-    openSender: () =>
-      createSender({
+    openSink: (subscription) =>
+      openSink(subscription, {
+        bus: context.bus,
+        mint: context.mint,
+        secrets: context.secrets,
         timeoutMs: settings.timeoutMs,
         allowPrivate: settings.allowPrivate,
         connections: settings.inFlight,

@@ -19,13 +19,13 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import type { z } from 'zod';
-import { checkUrl } from './delivery/address.ts';
 import { latestAttempts, removeAttempts } from './delivery/attempt-log.ts';
 import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
 import { checkPatterns } from './event-filter.ts';
 import { storedTypes } from './event-types.ts';
 import type { notificationSettings } from './settings.ts';
+import { readSinkAddress } from './sinks/sink-address.ts';
 import {
   createSubscription,
   enabled,
@@ -80,7 +80,10 @@ export class SubscriptionRequests {
   }: Question<typeof subscriptionCreate>): Promise<AnswerOf<typeof subscriptionCreate>> {
     const { context, dispatch, settings, subscriptions } = this.#options;
     const { events } = dispatch;
-    checkUrl(wanted.url, settings);
+    const { allowPrivate } = settings;
+    const credentials = wanted.credentials && openText(context.secrets, wanted.credentials);
+    readSinkAddress(wanted.url, { allowPrivate, credentials });
+    checkForm(wanted);
     const start = after === undefined ? undefined : await events.startOf({ after });
     const gap = after !== undefined && start?.hasGap === true && (await events.gapBehind(after, wanted.project));
     const { document, secret } = await createSubscription({
@@ -277,4 +280,13 @@ export class SubscriptionRequests {
     const waiting = unread.events.filter(({ sequence }) => !settled.has(sequence)).length;
     return viewOf(subscription, pending + waiting);
   }
+}
+
+/** @throws AnnealError InvalidRequest for a form of the messages that the listener could not read */
+function checkForm({ mode, format, batch_size: batchSize = 1 }: Question<typeof subscriptionCreate>): void {
+  if (mode !== 'binary' || (batchSize === 1 && (format ?? 'cloudevents') === 'cloudevents')) return;
+  throw new AnnealError(
+    'InvalidRequest',
+    'The mode binary has one CloudEvent in each message: it allows no batch_size above 1, and no other format.',
+  );
 }

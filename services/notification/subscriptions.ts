@@ -10,6 +10,7 @@ import { DuplicateError, type Collection, type Document, type Store } from '@ann
 import { checkPatterns } from './event-filter.ts';
 import { filterOf } from './event-log.ts';
 import { storedTypes } from './event-types.ts';
+import type { ContentMode, EventFormat } from './sinks/rendering.ts';
 
 export interface DroppedRun extends Dropped {
   /** Number in the log of the last dropped event. */
@@ -46,6 +47,12 @@ export interface SubscriptionDocument extends Document {
   readonly unannounced?: boolean;
   /** The most events of one request. Absent: one. */
   readonly batch_size?: number;
+  /** Sealed: `user:password` of the broker. */
+  readonly credentials?: JsonObject;
+  /** Absent: cloudevents. */
+  readonly format?: EventFormat;
+  /** Absent: structured. */
+  readonly mode?: ContentMode;
   /** Every event up to this number has been delivered or has a delivery. */
   readonly cursor: number;
   /** Events above the cursor that are delivered or have a delivery. Absent: none. */
@@ -82,20 +89,26 @@ export function secretFrom(given: string | undefined): string {
   throw new AnnealError('InvalidRequest', 'A secret must be `whsec_` followed by 24 to 64 random bytes in base64.');
 }
 
+/** The request of a client. Secret and credentials are open, or sealed by the gateway. */
+export interface WantedSubscription {
+  readonly id: string;
+  readonly project: string;
+  readonly name: string;
+  readonly url: string;
+  readonly types: string[];
+  readonly subject_prefix: string;
+  readonly batch_size?: number | undefined;
+  readonly filters?: readonly Json[] | undefined;
+  readonly secret?: Json | undefined;
+  readonly credentials?: Json | undefined;
+  readonly format?: EventFormat | undefined;
+  readonly mode?: ContentMode | undefined;
+}
+
 export async function createSubscription(parameters: {
   subscriptions: Subscriptions;
   secrets: Secrets;
-  wanted: {
-    id: string;
-    project: string;
-    name: string;
-    url: string;
-    types: string[];
-    subject_prefix: string;
-    batch_size?: number | undefined;
-    filters?: readonly Json[] | undefined;
-    secret?: Json | undefined;
-  };
+  wanted: WantedSubscription;
   cursor: number;
   most: number;
   now: Date;
@@ -110,13 +123,16 @@ export async function createSubscription(parameters: {
       `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
-  const { batch_size: batchSize, filters, ...rest } = wanted;
+  const { batch_size: batchSize, filters, credentials, format, mode, ...rest } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
       ...rest,
       ...(batchSize !== undefined && { batch_size: batchSize }),
       ...(filters && filters.length > 0 && { filters }),
+      ...(credentials !== undefined && { credentials: secrets.seal(openText(secrets, credentials)) }),
+      ...(format && { format }),
+      ...(mode && { mode }),
       secret: secrets.seal(secret),
       status: 'active',
       cursor,
@@ -151,6 +167,8 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
     last_error: document.last_error,
     reason: document.reason ?? null,
     batch_size: document.batch_size ?? 1,
+    format: document.format ?? 'cloudevents',
+    mode: document.mode ?? 'structured',
     filters: [...(document.filters ?? [])] as JsonObject[],
     next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
     backlog,

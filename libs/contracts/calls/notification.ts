@@ -13,11 +13,21 @@ export const droppedSchema = z.object({
 });
 export type Dropped = z.infer<typeof droppedSchema>;
 
+/** The form of the messages of a subscription. */
+const eventFormat = z.enum(['cloudevents', 'heat']).meta({
+  description: '`heat`: the messages of the event sinks of Heat, type `os.heat.event`.',
+});
+const contentMode = z.enum(['structured', 'binary']).meta({
+  description: 'The content mode of CloudEvents: one JSON object, or the data with the attributes as headers.',
+});
+
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
   name: z.string(),
-  url: z.url().meta({ description: 'Where the events go.' }),
+  url: z.url().meta({ description: 'Where the events go; without credentials.' }),
+  format: eventFormat.optional(),
+  mode: contentMode.optional(),
   types: z
     .array(z.string())
     .meta({ description: 'Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`.' }),
@@ -56,12 +66,18 @@ export const eventGapSchema = z
   .meta({ description: 'Events between the two may be lost: the log has removed them.' });
 export type EventGap = z.infer<typeof eventGapSchema>;
 
-export const subscriptionCreate = call('subscription.create', 'Create a subscription: events are sent to a URL.', {
+export const subscriptionCreate = call('subscription.create', 'Create a subscription: events are sent to a listener.', {
   question: z.object({
     id: z.string(),
     project: z.string(),
     name: z.string().max(255),
-    url: z.url(),
+    url: z.url().meta({
+      description:
+        'A webhook `http[s]://…`, a queue `queue:NAME?ttl=3600`, `amqp[s]://HOST/VHOST?exchange=NAME&key={type}`, or `nats://HOST?subject=NAME.{type}&ack=stream`.',
+    }),
+    credentials: secretText.optional().meta({ description: '`user:password` for a broker, encoded as in a URL.' }),
+    format: eventFormat.optional(),
+    mode: contentMode.optional(),
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
     batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),

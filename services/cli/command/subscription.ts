@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
-import type { Command } from '@commander-js/extra-typings';
+import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
@@ -10,7 +10,7 @@ import { collect, exampleText, formatOption, positiveInteger, wholeNumber } from
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
-  const noun = program.command('subscription').description('manage event subscriptions (webhooks)');
+  const noun = program.command('subscription').description('manage event subscriptions');
   addSubscriptionCreate(noun, context);
   addSubscriptionList(noun, context);
   addSubscriptionShow(noun, context);
@@ -26,7 +26,7 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
     .command('create <url>')
-    .description('send events to a URL, signed as Standard Webhooks define')
+    .description('send events to a webhook (signed as Standard Webhooks define), queue:NAME, amqp://… or nats://…')
     .option('--name <name>', 'name of the subscription', '')
     .option('--type <pattern>', 'only events of this type; may be repeated (default: all)', collect, [])
     .option('--subject-prefix <text>', 'only events whose subject has this prefix')
@@ -36,26 +36,37 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
       collect,
       [],
     )
+    .option('--credentials <user:password>', 'of the broker')
+    .addOption(new Option('--format <name>', 'form of the messages').choices(['cloudevents', 'heat'] as const))
+    .addOption(
+      new Option('--mode <name>', 'content mode of CloudEvents (default: structured)').choices([
+        'structured',
+        'binary',
+      ] as const),
+    )
     .option('--batch-size <n>', 'send up to this many events in one request, as an array', positiveInteger)
     .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
     .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
-    .addHelpText('after', exampleText("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
-    .action(async (url, { name, type, subjectPrefix, filter, batchSize, secret, after, output: format }) => {
+    .addHelpText(
+      'after',
+      exampleText(
+        "subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'",
+        'subscription create queue:audit',
+      ),
+    )
+    .action(async (url, { name, type, filter, output: shown, ...form }) => {
       const made = await (
         await context.client()
       ).subscriptions.create({
+        ...form,
         name,
         url,
         types: type.length > 0 ? type : ['#'],
-        subjectPrefix,
         filters: filter.map(readFilter),
-        batchSize,
-        secret,
-        after,
       });
       if (made.gap) output.note(gapText(made.gap));
-      output.one(format, made, () => [
+      output.one(shown, made, () => [
         ...fieldsOf(made.subscription, context),
         ['secret', `${made.secret}  (shown only now)`],
       ]);

@@ -1,4 +1,4 @@
-/** Webhook subscriptions and their deliveries. */
+/** Subscriptions and their deliveries. */
 import { jsonObject } from '@anneal/contracts/json.ts';
 import {
   attemptList,
@@ -24,7 +24,10 @@ import { endpoint, type Endpoint } from './endpoint.ts';
 
 const subscribeSchema = z.strictObject({
   name: z.string().max(255).default(''),
-  url: z.url({ protocol: /^https?$/ }),
+  url: z.url({ protocol: /^(https?|queue|amqps?|nats|tls)$/ }),
+  credentials: z.string().min(1).max(1024).optional(),
+  format: z.enum(['cloudevents', 'heat']).optional(),
+  mode: z.enum(['structured', 'binary']).optional(),
   types: z.array(z.string().min(1)).min(1).default(['#']),
   subject_prefix: z.string().default(''),
   batch_size: z.number().int().min(1).max(1000).optional(),
@@ -47,13 +50,17 @@ export function subscriptionEndpoints({
       method: 'POST',
       path: '/subscriptions',
       summary:
-        'Create a subscription: events are sent to a URL, signed as Standard Webhooks define. Only this answer contains the secret.',
+        'Create a subscription: events are sent to a webhook (signed as Standard Webhooks define), a queue, an exchange of RabbitMQ or a subject of NATS. Only this answer contains the secret.',
       body: subscribeSchema,
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
-      handle: ({ request, body: { secret, after, batch_size: batchSize, filters, ...wanted } }) => {
+      handle: ({ request, body }) => {
+        const { secret, credentials, after, batch_size: batchSize, filters, format, mode, ...wanted } = body;
         const project = projectOf(request);
-        const sealed = secret === undefined ? null : sealText(secrets, secret);
+        const sealed = {
+          ...(secret !== undefined && { secret: sealText(secrets, secret) }),
+          ...(credentials !== undefined && { credentials: sealText(secrets, credentials) }),
+        };
         return ask('notification', subscriptionCreate, {
           project,
           sealed,
@@ -63,7 +70,9 @@ export function subscriptionEndpoints({
             ...wanted,
             ...(batchSize !== undefined && { batch_size: batchSize }),
             ...(filters && { filters }),
-            ...(sealed && { secret: sealed }),
+            ...(format && { format }),
+            ...(mode && { mode }),
+            ...sealed,
             ...(after !== undefined && { after }),
           },
         });

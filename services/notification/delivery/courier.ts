@@ -26,11 +26,13 @@ import { reportDropped } from './notice.ts';
 import { DeliveryProgress, loggedAttempt } from './progress.ts';
 import { closedPhase, courierEnd, withReason, type CourierEnd, type EndReason, type RunPhase } from './run-phase.ts';
 import { ProgressSaver, type SaverOptions } from './saving.ts';
-import { batchType, signingKey, singleType, type WebhookSender } from './webhook.ts';
+import { signingKey } from '../sinks/webhook.ts';
+import type { EventSink } from '../sinks/sink.ts';
+import { shownAddress } from '../sinks/sink-address.ts';
 
 export interface CourierOptions extends SaverOptions {
   readonly log: EventLog;
-  readonly openSender: () => WebhookSender;
+  readonly openSink: (subscription: SubscriptionDocument) => EventSink;
   readonly secrets: Secrets;
   readonly newId: () => string;
   readonly retrySeconds: readonly number[];
@@ -61,7 +63,7 @@ interface OpenRun {
   readonly progress: DeliveryProgress;
   readonly reader: LogReader;
   readonly saver: ProgressSaver;
-  readonly sender: WebhookSender;
+  readonly sink: EventSink;
   /** When the next notice of dropped events is due. */
   readonly notice: number | undefined;
 }
@@ -167,10 +169,10 @@ export class Courier {
   }
 
   /** Waits for the requests in flight. Those of a service that stops, and of an older run, are aborted. */
-  async #finish({ sender }: OpenRun): Promise<void> {
+  async #finish({ sink }: OpenRun): Promise<void> {
     clearTimeout(this.#batchTimer);
     if (!this.#mustAbort()) await Promise.all(this.#inFlight);
-    await sender.close();
+    await sink.close();
     await Promise.all(this.#inFlight);
   }
 
@@ -180,7 +182,7 @@ export class Courier {
 
   /** Takes over the subscription (P5) and reads its deliveries. */
   async #load(found: SubscriptionDocument): Promise<OpenRun> {
-    const { subscriptions, openSender, secrets, now, log, inFlight, retrySeconds, random } = this.#options;
+    const { subscriptions, openSink, secrets, now, log, inFlight, retrySeconds, random } = this.#options;
     const { document: subscription = found } = await change(subscriptions, found, (current) => ({
       ...current,
       run: this.#run,
@@ -189,7 +191,7 @@ export class Courier {
     const notice = await reportDropped(subscription, this.#options);
     const { cursor, outage, secret, previous_secret: previous, url, drops } = subscription;
     const progress = new DeliveryProgress({
-      listener: new URL(url).origin,
+      listener: shownAddress(url),
       cursor,
       outage: outage ?? undefined,
       hasNotice: drops !== undefined,
@@ -215,7 +217,7 @@ export class Courier {
       progress,
       reader: new LogReader({ log, lanes: progress.lanes, subscription, known, now: now() }),
       saver,
-      sender: openSender(),
+      sink: openSink(subscription),
       notice,
     };
   }
@@ -274,17 +276,16 @@ export class Courier {
 
   async #attempt(open: OpenRun, items: readonly SubjectItem[]): Promise<void> {
     const { now, textOf } = this.#options;
-    const { subscription, keys, sender } = open;
+    const { subscription, keys, sink } = open;
     const began = now();
-    const [first] = items;
+    const [first, ...rest] = items.map(({ event }) => event);
     if (!first) return;
-    const isBatch = (subscription.batch_size ?? 1) > 1;
-    const outcome = await sender.send({
-      url: subscription.url,
+    const outcome = await sink.send({
+      id: rest.length === 0 ? first.id : derivedId(`batch\n${items.map(({ event }) => event.id).join('\n')}`),
+      events: [first, ...rest],
+      textOf,
+      isBatch: (subscription.batch_size ?? 1) > 1,
       keys: keys.filter(({ until }) => until > began).map(({ key }) => key),
-      id: items.length === 1 ? first.event.id : derivedId(`batch\n${items.map(({ event }) => event.id).join('\n')}`),
-      contentType: isBatch ? batchType : singleType,
-      body: isBatch ? `[${items.map(({ event }) => textOf(event)).join(',')}]` : textOf(first.event),
     });
     // A stop of this service is not a failure of the listener. The next run attempts it again.
     if (this.#mustAbort() && outcome.status === null) return;

@@ -1,4 +1,5 @@
 /** The delivery that stores an event of a lane. Pure. */
+import { shownAddress } from '../sinks/sink-address.ts';
 import type { SubscriptionDocument } from '../subscriptions.ts';
 import { deliveryId, type DeliveryDocument } from './deliveries.ts';
 import type { SubjectItem } from './lanes.ts';
@@ -15,7 +16,6 @@ export function deliveryDraft({
 }): Omit<DeliveryDocument, 'version'> {
   const { sequence, subject, event, tries, attempts, document } = item;
   const last = attempts.at(-1);
-  const { origin } = new URL(url);
   return {
     id: document?.id ?? deliveryId(id, event.id),
     subscription_id: id,
@@ -30,7 +30,7 @@ export function deliveryDraft({
           due_at: null,
           failure: {
             code: 'Unavailable',
-            message: `The listener at ${origin} did not accept the event in ${tries} attempts. Last attempt: ${last?.error ?? 'it failed'}.`,
+            message: `The listener at ${shownAddress(url)} did not accept the event in ${tries} attempts. Last attempt: ${last?.error ?? 'it failed'}.`,
             remedy: 'Fix the listener, then replay the delivery; the replay also enables the subscription again.',
             details: { tries, status: last?.status ?? null },
           },

@@ -149,6 +149,9 @@ export const subscribe = (
     subject_prefix: string;
     batch_size: number;
     filters: JsonObject[];
+    credentials: string;
+    format: 'cloudevents' | 'heat';
+    mode: 'structured' | 'binary';
   }> = {},
 ) =>
   world.ask(subscriptionCreate, {

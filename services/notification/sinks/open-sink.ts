@@ -1,0 +1,57 @@
+/** Opens the sink of a subscription. */
+import type { Bus } from '@anneal/bus/port.ts';
+import { openAmqpSink } from '@anneal/bus/sinks/amqp.ts';
+import { openNatsSink } from '@anneal/bus/sinks/nats.ts';
+import type { Mint } from '@anneal/contracts/envelope.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { SubscriptionDocument } from '../subscriptions.ts';
+import { openBrokerSink } from './broker-sink.ts';
+import { publicLookup } from './public-address.ts';
+import { openQueueSink } from './queue-sink.ts';
+import { amqpHeaders, textHeaders } from './rendering.ts';
+import { readSinkAddress, type SinkAddress } from './sink-address.ts';
+import { awayBecause, type EventSink } from './sink.ts';
+import { openWebhook } from './webhook.ts';
+
+export interface SinkOptions {
+  readonly bus: Pick<Bus, 'request'>;
+  readonly mint: Mint;
+  readonly secrets: Secrets;
+  readonly timeoutMs: number;
+  readonly allowPrivate: boolean;
+  /** Maximum number of connections to one listener. */
+  readonly connections: number;
+}
+
+/** A sink with connections of its own, so that one listener cannot take those of another. */
+export function openSink(subscription: SubscriptionDocument, options: SinkOptions): EventSink {
+  const { bus, mint, secrets, timeoutMs, allowPrivate, connections } = options;
+  const { url, project, credentials, format = 'cloudevents', mode = 'structured' } = subscription;
+  let address: SinkAddress;
+  try {
+    address = readSinkAddress(url, {
+      allowPrivate,
+      credentials: credentials && (secrets.open(credentials) as unknown as string),
+    });
+  } catch (error) {
+    // The operator has forbidden the address since the subscription was created.
+    return { send: () => Promise.resolve(awayBecause(error)), close: () => Promise.resolve() };
+  }
+  const lookup = allowPrivate ? undefined : publicLookup;
+  switch (address.kind) {
+    case 'webhook':
+      return openWebhook({ url, timeoutMs, lookup, connections, format, mode });
+    case 'queue':
+      return openQueueSink({ bus, mint, project, queue: address.queue, ttl: address.ttl, format, timeoutMs });
+    case 'amqp': {
+      const { broker, vhost, exchange, routingKey } = address;
+      const sink = openAmqpSink({ address: broker, timeoutMs, lookup, vhost, exchange, routingKey });
+      return openBrokerSink(sink, { headersOf: amqpHeaders, format, mode });
+    }
+    case 'nats': {
+      const { broker, subject, confirmation } = address;
+      const sink = openNatsSink({ address: broker, timeoutMs, lookup, subject, confirmation });
+      return openBrokerSink(sink, { headersOf: textHeaders, format, mode });
+    }
+  }
+}

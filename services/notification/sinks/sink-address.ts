@@ -1,0 +1,175 @@
+/**
+ * The addresses of sinks. Pure.
+ *
+ * | address | sink |
+ * | --- | --- |
+ * | `http://…`, `https://…` | a webhook |
+ * | `queue:NAME?ttl=3600` | a queue of the project |
+ * | `amqp://…/VHOST?exchange=NAME&key={type}`, `amqps://…` | an exchange of a RabbitMQ |
+ * | `nats://…?subject=NAME.{type}&ack=stream`, `tls://…` | a subject of a NATS server |
+ */
+import { isIP } from 'node:net';
+import type { BrokerSinkAddress } from '@anneal/bus/sinks/broker-sink.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isPublic, notPublic } from './public-address.ts';
+
+export type SinkAddress =
+  | { readonly kind: 'webhook'; readonly host: string }
+  /** `ttl`: seconds. */
+  | { readonly kind: 'queue'; readonly queue: string; readonly ttl: number }
+  | {
+      readonly kind: 'amqp';
+      readonly broker: BrokerSinkAddress;
+      readonly vhost: string;
+      readonly exchange: string;
+      readonly routingKey: string;
+    }
+  | {
+      readonly kind: 'nats';
+      readonly broker: BrokerSinkAddress;
+      readonly subject: string;
+      readonly confirmation: 'stream' | 'none';
+    };
+
+const defaultTtl = 3600;
+const longestTtl = 14 * 86_400;
+const queuePattern = /^[A-Za-z0-9_.-]{1,64}$/;
+const subjectPattern = /^(?:[A-Za-z0-9_-]|\{type\})+(?:\.(?:[A-Za-z0-9_-]|\{type\})+)*$/;
+
+interface Reading {
+  readonly url: URL;
+  readonly mistakes: string[];
+  readonly credentials: string | undefined;
+}
+
+/**
+ * Reads the address of a sink.
+ * @param credentials `user:password`, encoded as in a URL; the address itself must not contain them
+ * @throws AnnealError InvalidRequest that names every mistake
+ */
+export function readSinkAddress(
+  text: string,
+  { allowPrivate, credentials }: { allowPrivate: boolean; credentials?: string | undefined },
+): SinkAddress {
+  const url = new URL(text);
+  const reading: Reading = { url, mistakes: [], credentials };
+  const address = addressOf(reading);
+  const host = address.kind === 'queue' ? '' : address.kind === 'webhook' ? address.host : address.broker.host;
+  if (!allowPrivate && ((isIP(host) !== 0 && !isPublic(host)) || host === 'localhost')) {
+    reading.mistakes.push(notPublic(host, host));
+  }
+  if (reading.mistakes.length === 0) return address;
+  throw new AnnealError(
+    'InvalidRequest',
+    `Cannot send events to ${shownAddress(text)}: ${reading.mistakes.join('; ')}`,
+  );
+}
+
+/** The address in messages: without user, password and parameters. */
+export function shownAddress(text: string): string {
+  const { protocol, host, pathname } = new URL(text);
+  return protocol === 'queue:' ? `${protocol}${pathname}` : `${protocol}//${host}`;
+}
+
+function addressOf(reading: Reading): SinkAddress {
+  const { url, mistakes, credentials } = reading;
+  if (url.username !== '' || url.password !== '') {
+    mistakes.push(
+      'the address must not contain a user or password; a webhook has a signature, a broker `credentials`.',
+    );
+  }
+  if (credentials !== undefined && (url.protocol === 'queue:' || url.protocol.startsWith('http'))) {
+    mistakes.push('only a broker takes credentials.');
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  switch (url.protocol) {
+    case 'http:':
+    case 'https:':
+      return { kind: 'webhook', host };
+    case 'queue:':
+      return queueOf(reading);
+    case 'amqp:':
+    case 'amqps:': {
+      const parameters = parametersOf(reading, ['exchange', 'key']);
+      const exchange = parameters.get('exchange') ?? '';
+      if (exchange === '') mistakes.push('`exchange` is missing: amqp://broker/vhost?exchange=NAME.');
+      const vhost = decoded(url.pathname.replace(/^\//, ''), mistakes);
+      return {
+        kind: 'amqp',
+        broker: brokerOf(reading, { host, isSecure: url.protocol === 'amqps:', ports: [5672, 5671] }),
+        vhost: vhost === '' ? '/' : vhost,
+        exchange,
+        routingKey: parameters.get('key') ?? '{type}',
+      };
+    }
+    case 'nats:':
+    case 'tls:': {
+      const parameters = parametersOf(reading, ['subject', 'ack']);
+      const subject = parameters.get('subject') ?? '';
+      const confirmation = parameters.get('ack') ?? 'stream';
+      if (!subjectPattern.test(subject))
+        mistakes.push(
+          '`subject` must be words of letters, digits, - and _ between dots; {type} is the type of the event.',
+        );
+      if (confirmation !== 'stream' && confirmation !== 'none') mistakes.push('`ack` must be stream or none.');
+      return {
+        kind: 'nats',
+        broker: brokerOf(reading, { host, isSecure: url.protocol === 'tls:', ports: [4222, 4222] }),
+        subject,
+        confirmation: confirmation === 'none' ? 'none' : 'stream',
+      };
+    }
+    default:
+      mistakes.push(
+        `the address must begin with http:, https:, queue:, amqp:, amqps:, nats: or tls:, not with ${url.protocol}`,
+      );
+      return { kind: 'webhook', host };
+  }
+}
+
+function queueOf(reading: Reading): SinkAddress {
+  const { url, mistakes } = reading;
+  const parameters = parametersOf(reading, ['ttl']);
+  const queue = url.pathname;
+  if (!queuePattern.test(queue)) {
+    mistakes.push('the name of a queue must have 1 to 64 letters, digits, "_", "-" and ".": queue:NAME.');
+  }
+  const ttl = Number(parameters.get('ttl') ?? defaultTtl);
+  if (!Number.isInteger(ttl) || ttl < 1 || ttl > longestTtl) {
+    mistakes.push(`\`ttl\` must be a whole number of seconds from 1 to ${longestTtl}.`);
+  }
+  return { kind: 'queue', queue, ttl };
+}
+
+function parametersOf({ url, mistakes }: Reading, known: readonly string[]): URLSearchParams {
+  for (const name of new Set(url.searchParams.keys())) {
+    if (!known.includes(name)) mistakes.push(`\`${name}\` is not a parameter; the parameters are ${known.join(', ')}.`);
+  }
+  return url.searchParams;
+}
+
+function brokerOf(
+  { url, mistakes, credentials }: Reading,
+  { host, isSecure, ports: [plain, secure] }: { host: string; isSecure: boolean; ports: readonly [number, number] },
+): BrokerSinkAddress {
+  if (host === '') mistakes.push('the host is missing.');
+  const [user = '', ...rest] = (credentials ?? '').split(':');
+  return {
+    host,
+    port: url.port === '' ? (isSecure ? secure : plain) : Number(url.port),
+    isSecure,
+    credentials:
+      credentials === undefined
+        ? undefined
+        : { user: decoded(user, mistakes), password: decoded(rest.join(':'), mistakes) },
+  };
+}
+
+function decoded(text: string, mistakes: string[]): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    mistakes.push('a % does not begin an escape; write %25.');
+    return '';
+  }
+}

@@ -1,0 +1,44 @@
+/** The place to which a subscription sends its events. `open-sink.ts` makes the sink that the address names. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { DeliveryOutcome } from '../delivery/schedule.ts';
+
+/** One or several events, in order. */
+export interface SinkRequest {
+  /** The same for every attempt of the same content. */
+  readonly id: string;
+  readonly events: readonly [Envelope, ...Envelope[]];
+  /** The JSON of an event, which all subscriptions share. */
+  readonly textOf: (event: Envelope) => string;
+  /** True when the body is an array, also with a single event. */
+  readonly isBatch: boolean;
+  /** The keys of all valid secrets, without the prefix `whsec_`. The listener may verify with any of them. */
+  readonly keys: readonly Uint8Array[];
+}
+
+/** Requests may overlap. The caller never has two requests with events of the same subject at the same time. */
+export interface EventSink {
+  /**
+   * Resolves when the listener has accepted or refused the events, or is away. Never rejects. The status is that of
+   * HTTP; null when the listener is away.
+   */
+  send(request: SinkRequest): Promise<DeliveryOutcome>;
+  /** Aborts the requests in progress and closes the connections. */
+  close(): Promise<void>;
+}
+
+export const accepted: DeliveryOutcome = { status: 202, error: null, retryAfter: null };
+
+/** The outcome of an attempt that found no listener. */
+export const awayBecause = (error: unknown): DeliveryOutcome => ({
+  status: null,
+  error: reasonOf(error),
+  retryAfter: null,
+});
+
+/** The message of anything thrown, with the code of a system error. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  const message = error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;
+  return `${code}${message || error.name}`.slice(0, 1000);
+}

@@ -1,0 +1,84 @@
+/** Requests to a listener, signed according to Standard Webhooks. Redirects are not followed. */
+import { createHmac } from 'node:crypto';
+import type { LookupFunction } from 'node:net';
+import { Agent, request } from 'undici';
+import { isAccepted, retryAfterOf } from '../delivery/schedule.ts';
+import { renderEvents, textHeaders, type ContentMode, type EventFormat } from './rendering.ts';
+import { awayBecause, type EventSink } from './sink.ts';
+
+/** The most bytes of an unread answer that are received before the connection is closed. */
+const mostDumped = 16 * 1024;
+
+/** The bytes of a secret in the form `whsec_…`. */
+export const signingKey = (secret: string): Uint8Array => Buffer.from(secret.slice('whsec_'.length), 'base64');
+
+/** The header `webhook-signature`: a signature with each key. */
+export const signatureOf = (keys: readonly Uint8Array[], signed: string): string =>
+  keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');
+
+export interface WebhookOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+  /** Absent: any address may be reached. */
+  readonly lookup: LookupFunction | undefined;
+  readonly connections: number;
+  readonly format: EventFormat;
+  readonly mode: ContentMode;
+}
+
+export function openWebhook({ url, timeoutMs, lookup, connections, format, mode }: WebhookOptions): EventSink {
+  const agent = new Agent({
+    connect: { timeout: timeoutMs, ...(lookup && { lookup }) },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    pipelining: 1,
+    connections,
+  });
+  const open = new Set<AbortController>();
+
+  return {
+    async send(sent) {
+      const { id, keys } = sent;
+      const rendered = renderEvents(sent, { format, mode });
+      // Listeners compare this time with their own clocks, so it is the time of the system, which a test may not move.
+      const seconds = Math.floor(Date.now() / 1000);
+      const aborter = new AbortController();
+      const timer = setTimeout(() => aborter.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      open.add(aborter);
+      try {
+        const response = await request(url, {
+          dispatcher: agent,
+          method: 'POST',
+          signal: aborter.signal,
+          headers: {
+            'content-type': rendered.contentType,
+            'user-agent': 'anneal',
+            ...textHeaders(rendered),
+            'webhook-id': id,
+            'webhook-timestamp': String(seconds),
+            'webhook-signature': signatureOf(keys, `${id}.${seconds}.${rendered.body}`),
+          },
+          body: rendered.body,
+        });
+        const { statusCode: status, headers } = response;
+        await response.body.dump({ limit: mostDumped }).catch(() => undefined);
+        const after = headers['retry-after'];
+        return {
+          status,
+          error: isAccepted(status) ? null : `the listener answered ${status}`,
+          retryAfter:
+            status === 429 || status === 503 ? retryAfterOf(Array.isArray(after) ? after[0] : after, Date.now()) : null,
+        };
+      } catch (error) {
+        return awayBecause(error);
+      } finally {
+        clearTimeout(timer);
+        open.delete(aborter);
+      }
+    },
+    async close() {
+      for (const each of open) each.abort(new Error('the service stops'));
+      await agent.close();
+    },
+  };
+}
