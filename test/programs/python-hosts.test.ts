@@ -22,7 +22,7 @@ const cases = [
 ];
 
 for (const { kind, program } of cases) {
-  const found = await findHostBroker(kind, 'missing' in installed ? installed.missing : undefined);
+  const found = await findHostBroker(kind, 'missing' in installed ? installed : {});
   describe.skipIf(found === undefined)(`the example host on ${kind.name}`, () => {
     if (!found || 'missing' in installed) return;
     let rig: Rig;

@@ -14,6 +14,7 @@ import { connect as connectAmqp } from 'amqplib';
 import { findNats } from '../../backends/nats.ts';
 import { findRabbitmq, type RabbitmqServer } from '../../backends/rabbitmq.ts';
 import type { BackendServer, MissingBackend } from '../../backends/backend.ts';
+import type { Certificates } from '../../backends/certificates.ts';
 
 /** The virtual host for hosts on RabbitMQ. */
 export const hostsVhost = 'hosts';
@@ -40,8 +41,10 @@ export interface StrangeHost {
 /** One broker with its library. */
 export interface BrokerKind {
   readonly name: string;
-  find(): Promise<HostBroker | MissingBackend>;
-  connect(access: HostBrokerAccess): Promise<StrangeHost>;
+  /** @param tls the certificates of a broker that is used over TLS */
+  find(tls?: Certificates): Promise<HostBroker | MissingBackend>;
+  /** @param ca the certificate of the authority that the host trusts, in PEM */
+  connect(access: HostBrokerAccess, ca?: string): Promise<StrangeHost>;
 }
 
 /**
@@ -112,20 +115,23 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 export const rabbitKind: BrokerKind = {
   name: 'RabbitMQ',
-  async find() {
-    const server = await findRabbitmq({ management: true });
+  async find(tls) {
+    const server = await findRabbitmq({ management: true, ...(tls && { tls }) });
     if ('missing' in server) return server;
     await makeVhost(server);
+    const url = tls
+      ? `amqps://guest:guest@${server.secureHost ?? ''}/${hostsVhost}?ca=${tls.ca}`
+      : `${server.url}/${hostsVhost}`;
     return {
       server,
       environment: {
-        ANNEAL_CONFIGURATION_HOST_BROKER_URL: `${server.url}/${hostsVhost}`,
+        ANNEAL_CONFIGURATION_HOST_BROKER_URL: url,
         ANNEAL_CONFIGURATION_HOST_BROKER_ADMIN_URL: server.adminUrl ?? '',
       },
     };
   },
-  async connect(access) {
-    const connection = await connectAmqp(withUser(access));
+  async connect(access, ca) {
+    const connection = await connectAmqp(withUser(access), ca === undefined ? {} : { ca: [Buffer.from(ca)] });
     const ended = new Promise<void>((resolve) => void connection.once('close', () => resolve()));
     connection.on('error', () => undefined);
     const channel = await connection.createConfirmChannel();
@@ -156,11 +162,13 @@ async function makeVhost(server: RabbitmqServer): Promise<void> {
 
 export const natsKind: BrokerKind = {
   name: 'NATS',
-  async find() {
+  async find(tls) {
     const key = nkeys.createAccount();
-    const server = await findNats({ config: natsConfig(key.getPublicKey()) });
+    const secure = tls ? `tls { cert_file: "${tls.server.cert}", key_file: "${tls.server.key}" }\n` : '';
+    const server = await findNats({ config: `${secure}${natsConfig(key.getPublicKey())}` });
     if ('missing' in server) return server;
-    const as = (user: string): string => server.url.replace('//', `//${user}:${natsPassword}@`);
+    const as = (user: string): string =>
+      `${tls ? 'tls' : 'nats'}://${user}:${natsPassword}@${new URL(server.url).host}${tls ? `?ca=${tls.ca}` : ''}`;
     return {
       server,
       environment: {
@@ -170,8 +178,8 @@ export const natsKind: BrokerKind = {
       },
     };
   },
-  async connect(access) {
-    const connection = await connectNatsAs(access);
+  async connect(access, ca) {
+    const connection = await connectNatsAs(access, ca);
     const received: HostRequest[] = [];
     connection.subscribe(access.requests, {
       callback: (_, message) => void received.push(hostRequestSchema.parse(message.json())),
@@ -191,8 +199,11 @@ export const natsKind: BrokerKind = {
  * The broker, or undefined with the reason on standard error; in CI it must be there.
  * @param missing why the tests cannot run with any broker
  */
-export async function findHostBroker(kind: BrokerKind, missing?: string): Promise<HostBroker | undefined> {
-  const found = missing === undefined ? await kind.find() : { missing };
+export async function findHostBroker(
+  kind: BrokerKind,
+  { missing, tls }: { missing?: string; tls?: Certificates } = {},
+): Promise<HostBroker | undefined> {
+  const found = missing === undefined ? await kind.find(tls) : { missing };
   if (!('missing' in found)) return found;
   if (process.env['CI'] === 'true') throw new Error(found.missing);
   process.stderr.write(`Skipped: hosts on ${kind.name}. ${found.missing}\n`);
@@ -211,8 +222,15 @@ authorization {
 }
 `;
 
-export const connectNatsAs = ({ url, user, password, inbox }: HostBrokerAccess): Promise<NatsConnection> =>
-  connectNats({ servers: url, user, pass: password, inboxPrefix: inbox ?? '', reconnect: false });
+export const connectNatsAs = ({ url, user, password, inbox }: HostBrokerAccess, ca?: string): Promise<NatsConnection> =>
+  connectNats({
+    servers: url,
+    user,
+    pass: password,
+    inboxPrefix: inbox ?? '',
+    reconnect: false,
+    ...(ca !== undefined && { tls: { ca } }),
+  });
 
 /** The address with the credentials, as AMQP libraries want it. */
 export const withUser = ({ url, user, password }: HostBrokerAccess): string =>
