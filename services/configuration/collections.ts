@@ -145,6 +145,8 @@ export interface ConfigurationResource extends WithOutbox {
   readonly host_id: string | null;
   /** The id of the current or most recent request to the host. */
   readonly run_id: string | null;
+  /** The deployments that it waits for, in one value: `awaitedKey`. Absent when it has never waited. */
+  readonly awaits?: string | null;
   /** The stored config that a deployment made by the API runs. Absent for the deployments of stacks. */
   readonly config_id?: string;
   /** The context whose config it runs. Absent for a deployment of a stack. */
@@ -163,6 +165,18 @@ export interface ConfigurationCollections {
   readonly hosts: Collection<HostDocument>;
   readonly resources: Collection<ConfigurationResource>;
 }
+
+/**
+ * The key by which an ended deployment finds those that wait for it: its own id, when they wait for nothing else, or one
+ * key for all deployments of the stack that wait for several.
+ */
+export function awaitedKey(stackId: string, waitingFor: readonly string[]): string | null {
+  const [only, ...rest] = waitingFor;
+  return only === undefined ? null : rest.length === 0 ? only : `several:${stackId}`;
+}
+
+/** The keys of all deployments that may wait for this one. */
+export const keysAwaiting = ({ id, stack_id }: ConfigurationResource): string[] => [id, `several:${stack_id}`];
 
 /** Deployments that wait for their host. */
 const unfinished = { field: 'status', is: 'IN_PROGRESS' } as const;
@@ -198,9 +212,9 @@ export async function openConfigurationCollections(store: Store): Promise<Config
       indexes: [
         { fields: ['project', 'kind', 'host_id'] },
         { fields: ['project', 'kind', 'stack_id'] },
-        { fields: ['stack_id', 'status'], only: unfinished },
         { fields: ['host_id', 'status'], only: unfinished },
         { fields: ['status'], only: unfinished },
+        { fields: ['awaits'], only: { field: 'awaits' } },
         { fields: ['run_id'], only: { field: 'run_id' } },
         { fields: ['config_id', 'project'], only: { field: 'config_id' } },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },

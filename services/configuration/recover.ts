@@ -1,4 +1,6 @@
 /** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
+import { change } from '@anneal/store/change.ts';
+import { awaitedKey, type ConfigurationResource } from './collections.ts';
 import { abandonRuns, carryOut, settleDependents } from './deployments/runs/run.ts';
 import { armSweep } from './deployments/runs/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
@@ -44,9 +46,19 @@ async function resumeRuns(context: HostMessageContext): Promise<void> {
   const inOrder = running.toSorted((a, b) =>
     (a.deployment?.queued_at ?? '') < (b.deployment?.queued_at ?? '') ? -1 : 1,
   );
+  for (const document of inOrder) await keyAwaited(context, document);
   for (const document of inOrder) {
     await carryOut(context, document);
     const before = await resources.getMany(document.deployment?.waiting_for ?? []);
     for (const other of before) await settleDependents(context, other);
   }
+}
+
+/** Adds the key to a deployment that an older version of this service let wait. */
+async function keyAwaited({ collections }: HostMessageContext, document: ConfigurationResource): Promise<void> {
+  if (document.awaits !== undefined || (document.deployment?.waiting_for ?? []).length === 0) return;
+  await change(collections.resources, document.id, (current) => ({
+    ...current,
+    awaits: awaitedKey(current.stack_id, current.deployment?.waiting_for ?? []),
+  }));
 }

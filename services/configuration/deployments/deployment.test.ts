@@ -10,6 +10,8 @@ import {
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { change } from '@anneal/store/change.ts';
+import { openConfigurationCollections } from '../collections.ts';
 import { claimed, createRig, project, type Rig } from '../testing/running-service.ts';
 
 let rig: Rig;
@@ -246,6 +248,40 @@ describe('depends_on', () => {
     const next = await claimed(rig, other.id);
     await rig.post(other.id, { id: next.request.id, status_code: 0 });
     expect(await rig.final(b)).toMatchObject({ status: 'complete' });
+  });
+
+  it('holds a config until all before it are complete, in any order', async () => {
+    const [first, second, third] = await Promise.all(['web', 'db', 'app'].map((name) => rig.host(name)));
+    if (!first || !second || !third) throw new Error('The hosts are missing.');
+    const before = [];
+    for (const host of [first, second]) {
+      const { resource } = await rig.request('create', ordered(host.id));
+      await rig.event('deployment.queued', resource.id);
+      before.push(resource.id);
+    }
+    const last = await rig.request('create', ordered(third.id, { depends_on: before }));
+    await rig.event('deployment.queued', last.resource.id);
+    for (const [index, host] of [second, first].entries()) {
+      expect(await rig.claim(third.id)).toBeUndefined();
+      const { request } = await claimed(rig, host.id);
+      await rig.post(host.id, { id: request.id, status_code: 0 });
+      await rig.final(before[1 - index] ?? '');
+    }
+    const { request } = await claimed(rig, third.id);
+    await rig.post(third.id, { id: request.id, status_code: 0 });
+    expect(await rig.final(last.resource.id)).toMatchObject({ status: 'complete' });
+  });
+
+  it('releases a config that an older version of the service let wait', async () => {
+    const { host, other, b } = await pair();
+    await rig.event('deployment.queued', b);
+    const { resources } = await openConfigurationCollections(rig.context.store);
+    await change(resources, b, ({ awaits: _unknown, ...older }) => older);
+    await rig.restart({});
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    const next = await claimed(rig, other.id);
+    expect(next.request.deployment_id).toBe(b);
   });
 
   it('skips all configs after a failed one', async () => {

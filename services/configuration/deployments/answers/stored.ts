@@ -31,15 +31,32 @@ type Context = NewRunContext;
 export async function createDeployment(context: Context, message: Envelope<DeploymentCreate>): Promise<DeploymentView> {
   const { id, project } = message.data;
   const { collections, queues } = context;
-  const known = await collections.resources.get(id);
   const host = await findHost(collections, { project, host: message.data.host });
   const made = await queues.serial.run(`host ${host?.id ?? message.data.host}`, async () => {
-    const saved = known ?? (await insert(context, await newDeployment(context, message, host)));
-    if (saved.project === project && saved.deployment) await carryOut(context, saved);
+    const saved = await newOrKnown(context, message, host);
+    if (saved.project === project && saved.deployment) await carryOut(context, saved, host);
     return saved;
   });
-  if (made.project === project && made.deployment) return shown(context, made, made.deployment);
+  if (made.project === project && made.deployment)
+    return shown(context, { ...made, deployment: made.deployment }, host);
   throw new AnnealError('AlreadyExists', `Cannot create the deployment: the id ${id} is in use.`);
+}
+
+/** D1. Most calls are no repeats, so the id is looked up only when it is in use, or when config or host are missing. */
+async function newOrKnown(
+  context: Context,
+  message: Envelope<DeploymentCreate>,
+  host: HostDocument | undefined,
+): Promise<ConfigurationResource> {
+  let draft: Draft<ConfigurationResource>;
+  try {
+    draft = await newDeployment(context, message, host);
+  } catch (error) {
+    const known = await context.collections.resources.get(message.data.id);
+    if (known) return known;
+    throw error;
+  }
+  return insert(context, draft);
 }
 
 async function insert({ collections }: Context, draft: Draft<ConfigurationResource>): Promise<ConfigurationResource> {
@@ -142,7 +159,7 @@ export async function updateDeployment(context: Context, message: Envelope<Deplo
     // D1: a repeat completes what the first attempt may have missed.
     if (before.asker.id === message.id) {
       await carryOut(context, before);
-      return shown(context, before, before.deployment);
+      return shown(context, before);
     }
     const next = await rerun(context, before, message);
     if (next) {
@@ -153,12 +170,12 @@ export async function updateDeployment(context: Context, message: Envelope<Deplo
         await carryOut(context, replaced);
         return replaced;
       });
-      if (saved) return shown(context, saved, saved.deployment ?? before.deployment);
+      if (saved) return shown(context, { ...saved, deployment: saved.deployment ?? before.deployment });
       continue;
     }
     if (data.result) await record(context, before, data.result);
     const after = await existing(context, data);
-    return shown(context, after, after.deployment);
+    return shown(context, after);
   }
 }
 
@@ -297,11 +314,16 @@ async function existing(
   throw new AnnealError('NotFound', `There is no deployment ${id} in this project.`);
 }
 
+/** @param known the host of the deployment, if the caller has read it */
 async function shown(
   { service, collections }: Context,
-  document: ConfigurationResource,
-  deployment: DeploymentState,
+  document: Existing,
+  known?: HostDocument,
 ): Promise<DeploymentView> {
-  const host = await collections.hosts.get(deployment.host_id);
-  return viewDeployment(service.secrets, { ...document, deployment }, host);
+  const { host_id } = document.deployment;
+  return viewDeployment(
+    service.secrets,
+    document,
+    known?.id === host_id ? known : await collections.hosts.get(host_id),
+  );
 }

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
+import { awaitedKey, type DeploymentState, type HostDocument, type ConfigurationResource } from '../../collections.ts';
 import {
   deriveInputs,
   digestOf,
@@ -256,6 +256,7 @@ export async function afterThoseBefore(
   const waiting_for = found.filter((other) => other.status === 'IN_PROGRESS').map((other) => other.id);
   return {
     ...run,
+    ...(waiting_for.length > 0 && { awaits: awaitedKey(run.stack_id, waiting_for) }),
     deployment: {
       ...deployment,
       depends_on: ids,

@@ -16,7 +16,14 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { withoutSecrets } from '../answers/quoted.ts';
-import type { DeploymentState, HostDocument, MessageDocument, ConfigurationResource } from '../../collections.ts';
+import {
+  awaitedKey,
+  keysAwaiting,
+  type DeploymentState,
+  type HostDocument,
+  type MessageDocument,
+  type ConfigurationResource,
+} from '../../collections.ts';
 import { attributesOf, outcomeOf } from '../answers/outcome.ts';
 import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, messagesInOrder, putMessages } from '../../queues/queue.ts';
@@ -31,12 +38,20 @@ import type { RunContext } from './run-context.ts';
 /** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
 const messageGraceSeconds = 120;
 
-/** Brings queue, timer and messages in line with the document. Harmless to repeat. */
-export async function carryOut(context: RunContext, document: ConfigurationResource): Promise<void> {
+/**
+ * Brings queue, timer and messages in line with the document. Harmless to repeat.
+ * @param host the host of the run, if the caller has read it
+ */
+export async function carryOut(
+  context: RunContext,
+  document: ConfigurationResource,
+  host?: HostDocument,
+): Promise<void> {
   const { deployment, run_id } = document;
   if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
     await faultPoint('configuration.run.recorded');
-    if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew: document.version === 1 });
+    const isNew = document.version === 1;
+    if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew, known: host });
     else await context.timers().set([timerOf(run_id, Date.parse(deployment.deadline ?? ''))]);
   }
   await context.outbox.flush(document);
@@ -45,14 +60,16 @@ export async function carryOut(context: RunContext, document: ConfigurationResou
 /**
  * Puts the request of a run into the queue of its host, unless the queue already holds it, and sets the timer of the run.
  * @param options.isNew true when no earlier call can have put it
+ * @param options.known the host, if the caller has read it
  */
 export async function offer(
   context: RunContext,
   deployment: DeploymentState,
-  { isNew = false }: { isNew?: boolean } = {},
+  { isNew = false, known }: { isNew?: boolean; known?: HostDocument | undefined } = {},
 ): Promise<void> {
   const { request, started_at } = deployment;
-  const host = await context.collections.hosts.get(deployment.host_id);
+  const isKnown = known?.id === deployment.host_id && known.status !== 'deleting';
+  const host = isKnown ? known : await context.collections.hosts.get(deployment.host_id);
   if (!host || !request) return;
   const queue = hostQueue(host, 'requests');
   const now = context.queues.now();
@@ -227,6 +244,7 @@ function endedDocument(
       outbox,
       deployment,
       status: ending.status,
+      ...(document.awaits != null && { awaits: null }),
       removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
     },
     stepOf[ending.status],
@@ -373,10 +391,11 @@ export async function settleDependents(context: RunContext, ended: Configuration
   // Only deployments of a stack depend on each other.
   if (stack_id === '') return;
   const others = await context.collections.resources.find({
-    where: { stack_id, status: 'IN_PROGRESS' },
+    where: { awaits: { in: keysAwaiting(ended) } },
   });
   for (const other of others) {
-    if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
+    if (other.status !== 'IN_PROGRESS' || other.run_id === null) continue;
+    if (!other.deployment?.waiting_for.includes(ended.id)) continue;
     if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
     else await finishRun(context, other.run_id, (deployment) => skipping(deployment, ended));
   }
@@ -408,7 +427,8 @@ async function waitNoMore(context: RunContext, id: string, done: string): Promis
     if (!deployment?.waiting_for.includes(done)) return undefined;
     const waiting_for = deployment.waiting_for.filter((other) => other !== done);
     const outbox = context.outbox.rest(current);
-    return { ...current, outbox, unsent: outbox.length > 0, deployment: { ...deployment, waiting_for } };
+    const awaits = awaitedKey(current.stack_id, waiting_for);
+    return { ...current, outbox, unsent: outbox.length > 0, awaits, deployment: { ...deployment, waiting_for } };
   });
   if (changed && document) await carryOut(context, document);
 }
