@@ -31,15 +31,23 @@ export function evaluateYaql({
   data,
   limits = heatLimits,
   work = new EvaluationWork(),
+  functions = {},
 }: {
   tree: SyntaxTree;
   data: Json;
   limits?: EvaluationLimits;
   work?: EvaluationWork;
+  /** Functions of the caller, with at most one argument. They hide those of the library. */
+  functions?: Readonly<Record<string, (argument: Json | undefined) => Json>>;
 }): Json {
   const names = new YaqlNames();
   const machine = new Evaluator(limits, work);
   try {
+    for (const [name, run] of Object.entries(functions)) {
+      names.define(name, ([argument]) =>
+        valueFromJson(run(argument === undefined ? undefined : valueToJson(argument, machine))),
+      );
+    }
     names.set('', valueFromJson(data));
     return valueToJson(machine.evaluate(tree, names), machine);
   } catch (error) {

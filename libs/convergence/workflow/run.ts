@@ -1,0 +1,193 @@
+/** The transaction of a step of an execution: its documents, and what changes. */
+import { isObject, jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
+import type { ExecutionDocument, TaskDocument, WorkflowContext } from './documents.ts';
+import type { ExecutionChanges, ExecutionEffect, ExecutionEvent, ExecutionTools, WorkflowState } from './protocol.ts';
+
+/** A wrong expression or value of a task. It fails the task, and names the task's key. */
+export class TaskFault extends Error {}
+
+/** Bytes of one value that a task keeps: a result, or all that it publishes. */
+export const mostValueBytes = 1_048_576;
+
+/** A step in progress. */
+export class WorkflowRun {
+  readonly state: WorkflowState;
+  readonly tools: ExecutionTools;
+  readonly changes: ExecutionChanges = { dirty: false, tasks: new Map(), effects: [], events: [] };
+
+  constructor(state: WorkflowState, tools: ExecutionTools) {
+    this.state = state;
+    this.tools = tools;
+  }
+
+  get execution(): ExecutionDocument {
+    return this.state.execution;
+  }
+
+  change(fields: Partial<ExecutionDocument>): void {
+    const before = this.state.execution;
+    // Documents of one step have one new version.
+    const version = this.changes.dirty ? before.version : before.version + 1;
+    this.state.execution = { ...before, ...fields, version, updated_at: this.tools.now };
+    this.changes.dirty = true;
+  }
+
+  task(id: string): TaskDocument {
+    const task = this.state.tasks.get(id);
+    if (!task) throw new Error(`defect: execution ${this.execution.id} has no task ${id}`);
+    return task;
+  }
+
+  changeTask(id: string, fields: Partial<TaskDocument>): TaskDocument {
+    const before = this.task(id);
+    const version = this.changes.tasks.has(id) ? before.version : before.version + 1;
+    return this.putTask({ ...before, ...fields, version });
+  }
+
+  putTask(task: TaskDocument): TaskDocument {
+    this.change({});
+    this.state.tasks.set(task.id, task);
+    this.changes.tasks.set(task.id, task);
+    return task;
+  }
+
+  specOf({ name }: Pick<TaskDocument, 'name'>): WorkflowTask {
+    const spec = this.state.specs.get(name);
+    if (!spec) throw new Error(`defect: workflow ${this.execution.workflow} has no task ${name}`);
+    return spec;
+  }
+
+  effect(effect: ExecutionEffect): void {
+    this.change({});
+    this.changes.effects.push(effect);
+  }
+
+  event(type: ExecutionEvent['type'], reason: string | null, task?: TaskDocument): void {
+    this.change({ event_sequence: this.execution.event_sequence + 1 });
+    const about = task ? { id: task.id, name: task.name, attempt: task.attempt } : null;
+    this.changes.events.push({ type, reason, task: about });
+  }
+
+  timer(name: string, seconds: number): void {
+    const at = new Date(Date.parse(this.tools.now) + seconds * 1000).toISOString();
+    this.effect({ kind: 'timer', timer: name, at });
+  }
+
+  /** The tasks in the order in which they were made. */
+  inOrder(): TaskDocument[] {
+    return [...this.state.tasks.values()].sort((a, b) => a.number - b.number);
+  }
+
+  /** Evaluates for a task. @throws TaskFault that names the key and the expression */
+  evaluate(
+    value: Json,
+    { key, task, extra = {} }: { key: string; task?: TaskDocument | undefined; extra?: JsonObject },
+  ): Json {
+    const { execution } = this;
+    const context = task ? { ...task.context.values, ...task.published } : {};
+    const found = this.tools.evaluate(value, {
+      data: { ...execution.input, ...execution.vars, ...execution.globals, ...context, ...extra },
+      env: execution.env,
+      execution: executionFacts(execution),
+      globals: execution.globals,
+      task: (name) => {
+        const about = name === undefined ? task : this.inOrder().findLast((each) => each.name === name);
+        return about ? taskFacts(about, execution) : null;
+      },
+    });
+    if (!found.ok) throw new TaskFault(`${key}: <% ${found.expression} %>: ${found.message}`);
+    if (jsonBytes(found.value, mostValueBytes) > mostValueBytes) {
+      throw new TaskFault(`${key}: the value is larger than ${mostValueBytes} bytes`);
+    }
+    return found.value;
+  }
+
+  /** @throws TaskFault when it is no integer of at least 0 */
+  integer(value: Json, about: { key: string; task: TaskDocument }): number {
+    if (value === null) return 0;
+    const found = this.evaluate(value, about);
+    const number = typeof found === 'string' && /^\d+$/.test(found) ? Number(found) : found;
+    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return Math.min(number, mostSeconds);
+    throw new TaskFault(`${about.key}: must be an integer of at least 0, not ${JSON.stringify(found)}`);
+  }
+
+  /** @throws TaskFault */
+  holds(value: Json, about: { key: string; task: TaskDocument }): boolean {
+    return value !== null && isTrue(this.evaluate(value, about));
+  }
+
+  /** @throws TaskFault when it is no map */
+  mapping(value: Json, about: { key: string; task?: TaskDocument | undefined; extra?: JsonObject }): JsonObject {
+    const found = this.evaluate(value, about);
+    if (isObject(found)) return found;
+    throw new TaskFault(`${about.key}: must be a map, not ${JSON.stringify(found)?.slice(0, 100)}`);
+  }
+}
+
+/** A hundred years. A later time has no date that every store can read. */
+const mostSeconds = 3_162_240_000;
+
+/** The truth of a value, as in the expressions. */
+export const isTrue = (value: Json): boolean =>
+  value !== null &&
+  value !== false &&
+  value !== 0 &&
+  value !== '' &&
+  !(typeof value === 'object' && Object.keys(value).length === 0);
+
+function executionFacts(execution: ExecutionDocument): JsonObject {
+  const { id, workflow, input, env, goal, root, created_at, updated_at, state } = execution;
+  return {
+    id,
+    name: workflow,
+    state,
+    input,
+    params: { env, ...(goal !== null && { task_name: goal }) },
+    created_at,
+    updated_at,
+    root_execution_id: root === id ? null : root,
+  };
+}
+
+function taskFacts(task: TaskDocument, { id }: ExecutionDocument): JsonObject {
+  return {
+    id: task.id,
+    name: task.name,
+    state: task.state,
+    state_info: task.reason,
+    result: task.result,
+    published: task.published,
+    attempt: task.attempt,
+    workflow_execution_id: id,
+    created_at: task.created_at,
+    updated_at: task.finished_at ?? task.started_at ?? task.created_at,
+  };
+}
+
+/** Merges contexts: the value that was published last wins, and maps are merged. */
+export function mergeContexts(contexts: readonly WorkflowContext[]): WorkflowContext {
+  const stamps: Record<string, number> = {};
+  const found = new Map<string, { stamp: number; value: Json }[]>();
+  for (const context of contexts) {
+    for (const [name, value] of Object.entries(context.values)) {
+      const stamp = context.stamps[name] ?? 0;
+      found.set(name, [...(found.get(name) ?? []), { stamp, value }]);
+      stamps[name] = Math.max(stamps[name] ?? 0, stamp);
+    }
+  }
+  const values = [...found].map(([name, all]) => {
+    const sorted = [...all].sort((a, b) => a.stamp - b.stamp);
+    return [name, sorted.map(({ value }) => value).reduce(mergeValues)] as const;
+  });
+  return { values: Object.fromEntries(values), stamps };
+}
+
+function mergeValues(older: Json, newer: Json): Json {
+  if (!isObject(older) || !isObject(newer)) return newer;
+  const merged: JsonObject = { ...older };
+  for (const [key, value] of Object.entries(newer)) {
+    merged[key] = Object.hasOwn(merged, key) ? mergeValues(merged[key] ?? null, value) : value;
+  }
+  return merged;
+}
