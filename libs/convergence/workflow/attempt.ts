@@ -211,14 +211,15 @@ export function stopItems(run: WorkflowRun, task: TaskDocument): void {
 /** Ends an attempt: publishes, then decides whether the task repeats, waits or ends. */
 function endAttempt(run: WorkflowRun, id: string, given: Omit<ActionEnd, 'action'>): void {
   const spec = run.specOf(run.task(id));
-  let { ok, reason } = given;
+  let { ok, reason, result } = given;
   const running = run.task(id);
   if (running.state === 'RUNNING') stopItems(run, running);
   const write = (): TaskDocument =>
-    run.changeTask(id, { state: ok ? 'SUCCESS' : 'ERROR', result: given.result, reason, published: {} });
+    run.changeTask(id, { state: ok ? 'SUCCESS' : 'ERROR', result, reason, published: {} });
   let task = write();
   const fail = (error: unknown): void => {
     if (!(error instanceof TaskFault)) throw error;
+    if (ok) result = error.message;
     [ok, reason] = [false, reason === null ? error.message : `${reason}; ${error.message}`];
     task = write();
   };

@@ -136,3 +136,41 @@ export function actionOf(
   const found = /^(\d+)\.(\d+)\.(\d+)$/.exec(id.slice(executionId.length + 1));
   return found ? { number: Number(found[1]), attempt: Number(found[2]), item: Number(found[3]) } : undefined;
 }
+
+/** The facts of a new execution. */
+export type NewExecution = Pick<
+  ExecutionDocument,
+  | 'id'
+  | 'project'
+  | 'owner'
+  | 'workflow'
+  | 'definition'
+  | 'source'
+  | 'stack'
+  | 'parent'
+  | 'root'
+  | 'depth'
+  | 'start'
+  | 'description'
+  | 'input'
+  | 'env'
+  | 'goal'
+  | 'created_at'
+>;
+
+/** The document of a new execution, before its first step. */
+export const newExecution = (given: NewExecution): Omit<ExecutionDocument, 'version'> => ({
+  ...given,
+  state: 'RUNNING',
+  reason: null,
+  output: null,
+  vars: {},
+  globals: {},
+  made: 0,
+  clock: 0,
+  backlog: [],
+  event_sequence: 0,
+  recent: [],
+  updated_at: given.created_at,
+  finished_at: null,
+});

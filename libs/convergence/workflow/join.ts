@@ -13,8 +13,8 @@ import { linkNames } from './graph.ts';
 /** Begins or fails the joins that are decided. True when one changed. */
 export function decideJoins(run: WorkflowRun): boolean {
   let changed = false;
-  for (const join of run.inOrder()) {
-    if (join.state !== 'WAITING' || run.execution.state !== 'RUNNING') continue;
+  for (const join of run.inOrder().filter(({ state }) => state === 'WAITING')) {
+    if (run.execution.state !== 'RUNNING') break;
     changed = decideJoin(run, join) || changed;
   }
   return changed;

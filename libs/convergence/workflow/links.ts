@@ -17,7 +17,7 @@ import { endExecution } from './finish.ts';
 import { mergeContexts, TaskFault, type WorkflowRun } from './run.ts';
 
 /** Task runs of one execution. It bounds loops. */
-export const mostRuns = 5000;
+export const mostRuns = 2000;
 
 /** The clause of the outcome of a task. */
 function clauseOf(task: TaskDocument, spec: WorkflowTask): WorkflowClause | null {

@@ -107,6 +107,7 @@ export interface ExecutionTools {
 /** The documents of one execution, and its workflow. */
 export interface WorkflowState {
   execution: ExecutionDocument;
+  /** In the order of their numbers. */
   readonly tasks: Map<string, TaskDocument>;
   readonly spec: WorkflowSpec;
   readonly specs: ReadonlyMap<string, WorkflowTask>;

@@ -74,9 +74,15 @@ export class WorkflowRun {
     this.effect({ kind: 'timer', timer: name, at });
   }
 
-  /** The tasks in the order in which they were made. */
+  /** The first task that the check accepts. */
+  find(accept: (task: TaskDocument) => boolean): TaskDocument | undefined {
+    for (const task of this.state.tasks.values()) if (accept(task)) return task;
+    return undefined;
+  }
+
+  /** The tasks in the order in which they were made, which is the order of the map. */
   inOrder(): TaskDocument[] {
-    return [...this.state.tasks.values()].sort((a, b) => a.number - b.number);
+    return [...this.state.tasks.values()];
   }
 
   /** Evaluates for a task. @throws TaskFault that names the key and the expression */

@@ -90,7 +90,7 @@ function begin(run: WorkflowRun): void {
 /** Does what follows from the inputs. True when work is left for another step. */
 function settle(run: WorkflowRun): boolean {
   for (let followed = 0; run.execution.state === 'RUNNING';) {
-    const ended = run.inOrder().find((task) => isEndedTask(task.state) && !task.processed);
+    const ended = run.find((task) => isEndedTask(task.state) && !task.processed);
     if (ended) {
       if (followed >= run.tools.most) return true;
       followed += 1;
@@ -98,7 +98,7 @@ function settle(run: WorkflowRun): boolean {
       continue;
     }
     if (run.state.spec.type === 'reverse' ? startRequired(run) : decideJoins(run)) continue;
-    if ([...run.state.tasks.values()].some(isLiveTask) || run.execution.made === 0) {
+    if (run.find(isLiveTask) || run.execution.made === 0) {
       if (breakDeadlock(run)) continue;
       return false;
     }
