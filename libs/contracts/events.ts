@@ -8,6 +8,7 @@ import { contextFailureSchema } from './calls/context.ts';
 import { event } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
+import { executionStates } from './workflow.ts';
 import { droppedSchema } from './calls/notification.ts';
 import { nodeStates, powerStates } from './calls/provisioning.ts';
 import { originSchema, unknownOrigin } from './origin.ts';
@@ -249,6 +250,37 @@ export const groupEvent = {
     'A policy changed the size of a group; an update of its stack has started.',
     scaledData,
   ),
+};
+
+const workflowEventData = z.object({
+  execution_id: z.string(),
+  workflow: z.string(),
+  state: z.enum(executionStates),
+  reason: z.string().nullable(),
+  root_execution_id: z.string(),
+  parent: z.object({ execution_id: z.string(), task: z.string() }).nullable(),
+  stack: z.object({ id: z.string(), name: z.string() }).nullable(),
+  started_by: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  version: z.number().int(),
+});
+const taskEventData = workflowEventData.extend({
+  task_id: z.string(),
+  task: z.string(),
+  attempt: z.number().int(),
+});
+/** Events of executions of workflows. The subject is the execution. */
+export const workflowEvent = {
+  'workflow.started': event('workflow.started', 'An execution of a workflow started.', workflowEventData),
+  'workflow.completed': event('workflow.completed', 'An execution ended in SUCCESS.', workflowEventData),
+  'workflow.failed': event('workflow.failed', 'An execution ended in ERROR.', workflowEventData),
+  'workflow.cancelled': event('workflow.cancelled', 'An execution was cancelled.', workflowEventData),
+  'workflow.paused': event('workflow.paused', 'An execution waits for an operator.', workflowEventData),
+  'workflow.resumed': event('workflow.resumed', 'An operator resumed an execution.', workflowEventData),
+  'task.started': event('task.started', 'A task of a workflow started.', taskEventData),
+  'task.completed': event('task.completed', 'A task ended in SUCCESS.', taskEventData),
+  'task.failed': event('task.failed', 'A task ended in ERROR, after its retries.', taskEventData),
+  'task.retried': event('task.retried', 'Another attempt of a task started.', taskEventData),
+  'task.skipped': event('task.skipped', 'An operator skipped a failed task.', taskEventData),
 };
 
 const droppedData = droppedSchema.extend({

@@ -8,6 +8,7 @@ import * as provisioning from './calls/provisioning.ts';
 import * as resource from './resource.ts';
 import * as scheduling from './calls/scheduling.ts';
 import * as templating from './calls/templating.ts';
+import * as workflow from './calls/workflow.ts';
 
 const isDefinition = (value: unknown): value is Definition =>
   typeof value === 'object' &&
@@ -35,6 +36,7 @@ const files = {
   resource,
   scheduling,
   templating,
+  workflow,
 };
 
 /** Definitions by the file that declares them. */

@@ -1,4 +1,5 @@
 /** The collections of the scheduling service in the store. */
+import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -6,6 +7,7 @@ import type { EventRun, EventShelf } from './events/event-runs.ts';
 import type { JournalDocument } from './shard/journal.ts';
 import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
+import type { WorkflowDocument } from './workflows/definitions.ts';
 import type { HeldDocument } from './limiter/held-document.ts';
 
 export interface ShardsDocument extends Document {
@@ -37,6 +39,9 @@ export interface SchedulingCollections extends SnapshotCollections {
   readonly held: Collection<HeldDocument>;
   readonly garbage: Collection<GarbageDocument>;
   readonly shards: Collection<ShardsDocument>;
+  readonly workflows: Collection<WorkflowDocument>;
+  readonly executions: Collection<ExecutionDocument>;
+  readonly tasks: Collection<TaskDocument>;
 }
 
 export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
@@ -53,6 +58,9 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     held,
     garbage,
     shards,
+    workflows,
+    executions,
+    tasks,
   ] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
@@ -86,6 +94,15 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
     store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
     store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
+    store.collection<WorkflowDocument>({
+      name: 'scheduling_workflows',
+      indexes: [{ fields: ['project', 'name'], unique: true }],
+    }),
+    store.collection<ExecutionDocument>({
+      name: 'scheduling_executions',
+      indexes: [{ fields: ['project', 'created_at', 'id'] }, { fields: ['source', 'created_at', 'id'] }],
+    }),
+    store.collection<TaskDocument>({ name: 'scheduling_tasks', indexes: [{ fields: ['execution_id', 'number'] }] }),
   ]);
   return {
     stacks,
@@ -100,5 +117,8 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     held,
     garbage,
     shards,
+    workflows,
+    executions,
+    tasks,
   };
 }

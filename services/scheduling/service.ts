@@ -34,6 +34,9 @@ import type { StackStepOptions } from './shard/steps.ts';
 import { OpenShards } from './shards/open-shards.ts';
 import { openShards, type Shards } from './shards/shards.ts';
 import { createWhy } from './read/why.ts';
+import { createActions } from './workflows/actions.ts';
+import { WorkflowDefinitions } from './workflows/definitions.ts';
+import { workflowRoutes } from './workflows/routes.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 /** Documents that one step of a stack changes, so that it takes the event loop some ten milliseconds at most. */
@@ -47,7 +50,9 @@ export const schedulingService = defineService({
     const engine = await openEngine(context, given);
     const { collections, evaluation, gate, heavy, plans, providers, shards } = engine;
     const timers = await openStackTimers(context, shards);
-    const own = await openOwnProvider(context, collections, evaluation.sizes.value);
+    const definitions = new WorkflowDefinitions({ ...collections, store: context.store, now: context.now });
+    const network = { allowPrivate: given.allowPrivate };
+    const own = await openOwnProvider(context, { collections, limit: evaluation.sizes.value, network });
     const announcement = {
       provider: 'anneal.scheduling',
       queue: requestsQueue('scheduling'),
@@ -66,6 +71,7 @@ export const schedulingService = defineService({
       ...engine,
       context,
       places: new TreePlaces(collections.stacks, () => context.now().getTime()),
+      definitions,
       timers,
       intake: new NestedIntake({ ...engine, context, compile }),
       adjust: createAdjust({ ...engine, context, compile }),
@@ -79,7 +85,15 @@ export const schedulingService = defineService({
 
     const requests = await bus.consume(
       requestsQueue('scheduling'),
-      requestsHandler({ context, shards, reading, preview, why, providers, ownProvider: own.routes }),
+      requestsHandler({
+        context,
+        shards,
+        reading,
+        preview,
+        why,
+        providers,
+        ownProvider: [...own.routes, ...workflowRoutes({ context, collections, definitions, shards })],
+      }),
       { concurrency: 256 },
     );
     await announceTypes(context, announcement);
@@ -165,9 +179,15 @@ function openStackTimers(context: ServiceContext, shards: Shards): Promise<Timer
 }
 
 /** Our own provider, reached by messages like any other. */
-async function openOwnProvider(context: ServiceContext, { stacks, work }: SchedulingCollections, limit: SizeLimit) {
+async function openOwnProvider(
+  context: ServiceContext,
+  parts: { collections: SchedulingCollections; limit: SizeLimit; network: { allowPrivate: boolean } },
+) {
+  const { collections, limit, network } = parts;
+  const { stacks, work } = collections;
   let waits: Timers | undefined;
-  const worker = createWorker({ context, work, stacks, timers: () => waits as Timers, limit });
+  const actions = createActions({ context, network });
+  const worker = createWorker({ context, work, stacks, timers: () => waits as Timers, limit, actions });
   waits = await createTimers({
     store: context.store,
     collection: 'scheduling_waits',

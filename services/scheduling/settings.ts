@@ -48,6 +48,15 @@ export const settings = defineSettings({
       'Maximum number of evaluations of one project that wait for the worker. Others are refused and retried later.',
     cost: 'A higher value keeps more values in memory.',
   },
+  allowPrivate: {
+    env: 'ANNEAL_SCHEDULING_ALLOW_PRIVATE',
+    schema: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    meaning: 'Allow the action std.http of a workflow to call private and loopback addresses.',
+    cost: 'Any user who may run a workflow can then send requests to addresses that only this machine should reach.',
+  },
   graceSeconds: {
     env: 'ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS',
     schema: whole(5, 0),

@@ -115,12 +115,6 @@ export const workflowActions: readonly ActionDefinition[] = [
     inputs: [stack],
     result: '`{id, name, action, status, reason, outputs}`; hidden outputs are absent',
   },
-  {
-    name: 'anneal.node_power',
-    description: 'Changes the power state of a node. Needs a workflow of an administrator.',
-    inputs: [required('node', 'Name or id of the node.'), required('target', 'For example `power on`.')],
-    result: 'null',
-  },
 ];
 
 const byName = new Map(workflowActions.map((action) => [action.name, action]));

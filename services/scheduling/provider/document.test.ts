@@ -5,6 +5,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { expect, it } from 'vitest';
 import { openSchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from './document.ts';
+import { createActions } from '../workflows/actions.ts';
 import { createWorker } from './work.ts';
 
 it('P3: a wait and an answer that an earlier version stored are continued and repeated', async () => {
@@ -43,7 +44,8 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
 
   let timers: Timers | undefined;
   const limit = { bytes: 1000, setting: 'a setting' };
-  const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit });
+  const actions = createActions({ context, network: { allowPrivate: false } });
+  const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit, actions });
   const onError = (error: unknown): never => {
     throw error;
   };

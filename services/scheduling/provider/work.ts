@@ -9,6 +9,7 @@ import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
+import type { WorkflowActions } from '../workflows/actions.ts';
 import { createScaling } from './scaling.ts';
 import { WaitConditions } from './wait-condition.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -33,13 +34,15 @@ export function createWorker(parameters: {
   timers: () => Timers;
   /** The size limit for the signals of a wait condition handle. */
   limit: SizeLimit;
+  readonly actions: WorkflowActions;
 }): Worker {
-  const { context, work, timers, limit } = parameters;
+  const { actions, context, work, timers, limit } = parameters;
   const { now, secrets } = context;
   const scaling = createScaling({ context, stacks: parameters.stacks });
   const waitConditions = new WaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
 
   const decide = ({ action, message: { data } }: Received<WorkDocument>): Decision<WorkDocument> => {
+    if (actions.serves(data.resource.type)) return actions.decide(action);
     const behaviour = behaviourOf(data.resource.type);
     if (!behaviour) {
       const message = `This provider does not serve ${data.resource.type}.`;
@@ -66,8 +69,9 @@ export function createWorker(parameters: {
     timerOf: ({ id, fence }) => ({ id: `${id}:${fence}`, data: { resource: id, fence } }),
     decide: async (received) =>
       waitConditions.serves(received.message.data.resource.type) ? waitConditions.decide(received) : decide(received),
-    work: async (document, { data }) => {
+    work: async (document, { data, project = '' }) => {
       if (waitConditions.serves(data.resource.type)) return waitConditions.work(document, data);
+      if (actions.serves(data.resource.type)) return actions.work({ ...data, project });
       const left = document.due_at === null ? null : Date.parse(document.due_at) - now().getTime();
       if (left === null || left > 0) return { kind: 'waiting', ms: left };
       const result = behaviourOf(data.resource.type)?.run({ ...data, action: document.action, secrets });

@@ -13,6 +13,7 @@ import {
   timerFired,
   type StackAct,
 } from '@anneal/contracts/calls/scheduling.ts';
+import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
@@ -56,6 +57,9 @@ export function arrivalStackId(message: Envelope): string | undefined {
     case timerFired.type:
     case groupAdjust.type:
       return data.stack_id;
+    case executionStart.type:
+    case executionAct.type:
+      return data.id;
     default:
       // A nested stack has the id of its resource in the stack around it.
       return isNestedRequest(message) ? (message.data as ResourceRequest).resource.id : undefined;

@@ -1,5 +1,5 @@
 /**
- * The journal: one record per stack, for its last step. The record stays open until everything in it is carried out.
+ * The journal: one record per stack, and per execution of a workflow, for its last step. The record stays open until everything in it is carried out.
  *
  * J1 A record is appended by compare-and-set on the stack's journal document, whose sequence grows by one. When two
  *    writers step from the same state, one loses. It discards its state and loads the stack again.
@@ -8,6 +8,8 @@
  * J3 A record is closed, and emptied, after its messages are sent, its documents written and its events published.
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
+import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
+import type { ExecutionEffect, ExecutionEvent } from '@anneal/convergence/workflow/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
@@ -37,7 +39,19 @@ export interface JournalDocument extends Document {
   readonly shard: number;
   readonly sequence: number;
   readonly open: boolean;
-  readonly record: JournalRecord | null;
+  readonly record: JournalRecord | ExecutionRecord | null;
+}
+
+/** The record of a step of an execution of a workflow. */
+export interface ExecutionRecord {
+  readonly kind: 'execution';
+  readonly time: string;
+  readonly inputs: readonly string[];
+  readonly cause: Cause;
+  readonly execution: ExecutionDocument;
+  readonly tasks: readonly TaskDocument[];
+  readonly events: readonly ExecutionEvent[];
+  readonly effects: readonly ExecutionEffect[];
 }
 
 export function recordOf(
@@ -61,7 +75,7 @@ export function recordOf(
 export async function appendRecord(
   journal: Collection<JournalDocument>,
   last: JournalDocument | undefined,
-  entry: { stackId: string; shard: number; record: JournalRecord },
+  entry: { stackId: string; shard: number; record: JournalRecord | ExecutionRecord },
 ): Promise<JournalDocument | undefined> {
   const draft = {
     id: entry.stackId,

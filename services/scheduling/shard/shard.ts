@@ -7,14 +7,16 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
+import { executionOfAction, isExecutionId } from '@anneal/contracts/calls/workflow.ts';
 import { requestDied } from '@anneal/contracts/resource.ts';
 import { arrivalStackId, type Arrival } from './arrival.ts';
 import { diedOf, failStack, mayPass, stackBehind } from './death.ts';
 import { createInbox, type ShardInbox } from './inbox.ts';
 import { moveStacks } from '../shards/shards.ts';
 import { StackSteps, type StackStepOptions } from './steps.ts';
+import { ExecutionSteps, type ExecutionStepOptions } from '../workflows/steps.ts';
 
-export interface ShardOptions extends StackStepOptions {
+export interface ShardOptions extends StackStepOptions, Pick<ExecutionStepOptions, 'definitions'> {
   /** The number of messages that are processed at the same time. */
   readonly batch: number;
 }
@@ -60,14 +62,17 @@ class Shard {
   constructor(options: ShardOptions) {
     this.#options = options;
     this.#steps = new StackSteps(options);
-    this.#inbox = createInbox((stackId, arrivals) => this.#steps.take(stackId, arrivals));
+    const executions = new ExecutionSteps(options);
+    this.#inbox = createInbox((id, arrivals) =>
+      isExecutionId(id) ? executions.take(id, arrivals) : this.#steps.take(id, arrivals),
+    );
   }
 
   /** Resolves when the message is processed by its stack, or sent to the shard where its stack is now. */
   async take({ message, signal }: Delivery): Promise<void> {
     const { collections, context, shard, shards } = this.#options;
     const died = message.type === requestDied.type ? diedOf(message) : undefined;
-    const stackId = died ? await stackBehind(collections, died.message.subject) : arrivalStackId(message);
+    const stackId = died ? await ownerOf(collections, died.message.subject) : arrivalStackId(message);
     if (stackId === undefined) {
       if (died) return;
       throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
@@ -85,8 +90,14 @@ class Shard {
     const { collections, context } = this.#options;
     const died = message.type === requestDied.type ? diedOf(message) : { letter, message, failure };
     const { subject } = died.message;
-    const stackId = readStackId(message) ?? (await stackBehind(collections, subject));
+    const stackId = readStackId(message) ?? (await ownerOf(collections, subject));
     if (stackId === undefined) return;
+    if (isExecutionId(stackId)) {
+      await this.#inbox.put(stackId, { kind: 'died', died }).catch((error: unknown) => {
+        if (mayPass(error)) throw error;
+      });
+      return;
+    }
     try {
       // The shard has already tried such a message by itself, without success, before it died.
       if (message.type !== requestDied.type) await this.#inbox.put(stackId, { kind: 'died', died });
@@ -155,6 +166,10 @@ class Shard {
     if (open.length > 0) context.log.info({ shard, stacks: open.length }, 'open journal records performed');
   }
 }
+
+/** The stack or the execution that the object of a message belongs to. */
+const ownerOf = async (collections: ShardOptions['collections'], subject: string | undefined) =>
+  subject !== undefined && isExecutionId(subject) ? executionOfAction(subject) : stackBehind(collections, subject);
 
 /** Reads the stack id of a message that was not validated. */
 function readStackId(message: Envelope): string | undefined {

@@ -58,6 +58,7 @@ export const testSettings = {
   shards: 2,
   batch: 256,
   cachedStacks: 16,
+  allowPrivate: false,
   graceSeconds: 0,
   routeSeconds: 1,
   stackRequests: 1000,

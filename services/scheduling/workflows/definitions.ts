@@ -1,0 +1,176 @@
+/** The workflows of a project. An execution reads the checked form of its workflow by content hash, as a stack its plan. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { WorkflowView } from '@anneal/contracts/calls/workflow.ts';
+import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
+import { parseWorkflows, workflowFrom, type ParsedWorkflows } from '@anneal/hot/workflow/parse.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { changeOrInsert } from '@anneal/store/change.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+
+/** A workflow of a project. Its id follows from project and name, so that a repeat finds it. */
+export interface WorkflowDocument extends Document {
+  readonly project: string;
+  readonly name: string;
+  /** Content hash of the checked form. */
+  readonly spec: string;
+  readonly text: string;
+  readonly resource: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+const cached = 256;
+
+/** Stores and finds workflows. Every method is safe under redelivery. */
+export class WorkflowDefinitions {
+  readonly #workflows: Collection<WorkflowDocument>;
+  readonly #store: Store;
+  readonly #now: () => Date;
+  readonly #specs = new Map<string, WorkflowSpec>();
+
+  constructor({ workflows, store, now }: { workflows: Collection<WorkflowDocument>; store: Store; now: () => Date }) {
+    this.#workflows = workflows;
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** The checked workflow of a hash. @throws AnnealError NotFound when its content is missing */
+  async spec(hash: string): Promise<WorkflowSpec> {
+    const known = this.#specs.get(hash);
+    if (known) return known;
+    const text = await this.#store.blobs.getText(hash);
+    if (text === undefined) throw new AnnealError('NotFound', `The workflow ${hash} is missing in the store.`);
+    const spec = JSON.parse(text) as WorkflowSpec;
+    if (this.#specs.size >= cached) this.#specs.clear();
+    this.#specs.set(hash, spec);
+    return spec;
+  }
+
+  /** Stores all workflows of a text, or none. @throws AnnealError InvalidRequest with every mistake, AlreadyExists */
+  async create({
+    project,
+    text,
+    replace,
+  }: {
+    project: string;
+    text: string;
+    replace: boolean;
+  }): Promise<WorkflowView[]> {
+    const specs = accepted(parseWorkflows(text));
+    for (const { name } of specs) await this.#refuseTaken({ project, name, replace, resource: null });
+    const views: WorkflowView[] = [];
+    for (const spec of specs) views.push(await this.#put({ project, spec, text, resource: null }));
+    return views;
+  }
+
+  /** Stores the workflow of a resource. @throws AnnealError InvalidRequest with every mistake, AlreadyExists */
+  async createFor(given: {
+    project: string;
+    name: string;
+    definition: JsonObject;
+    resource: string;
+  }): Promise<WorkflowView> {
+    const { project, name, resource } = given;
+    const [spec] = accepted(workflowFrom(name, given.definition));
+    if (!spec) throw new AnnealError('InvalidRequest', `The workflow ${name} has no tasks.`);
+    await this.#refuseTaken({ project, name, replace: true, resource });
+    return this.#put({ project, spec, text: '', resource });
+  }
+
+  async #refuseTaken(given: {
+    project: string;
+    name: string;
+    replace: boolean;
+    resource: string | null;
+  }): Promise<void> {
+    const { project, name, replace, resource } = given;
+    const found = await this.#workflows.get(idOf(project, name));
+    if (!found || (replace && found.resource === resource)) return;
+    const owner = found.resource === null ? 'a client' : `the resource ${found.resource}`;
+    const remedy = found.resource === resource ? 'Update it instead' : 'Choose another name';
+    throw new AnnealError('AlreadyExists', `The workflow ${name} exists already; ${owner} made it. ${remedy}.`);
+  }
+
+  async #put(given: {
+    project: string;
+    spec: WorkflowSpec;
+    text: string;
+    resource: string | null;
+  }): Promise<WorkflowView> {
+    const { project, spec, text, resource } = given;
+    const hash = await this.#store.blobs.put(JSON.stringify(spec));
+    const now = this.#now().toISOString();
+    const id = idOf(project, spec.name);
+    const { document } = await changeOrInsert(this.#workflows, id, (known) => ({
+      id,
+      project,
+      name: spec.name,
+      spec: hash,
+      text,
+      resource,
+      created_at: known?.created_at ?? now,
+      updated_at: now,
+    }));
+    return viewOf(document as WorkflowDocument, spec);
+  }
+
+  async list(project: string): Promise<WorkflowView[]> {
+    const found = await this.#workflows.find({ where: { project }, orderBy: ['name'] });
+    return Promise.all(found.map(async (document) => viewOf(document, await this.spec(document.spec))));
+  }
+
+  /** @throws AnnealError NotFound */
+  async find(project: string, workflow: string): Promise<WorkflowDocument> {
+    const named = await this.#workflows.get(idOf(project, workflow));
+    const found = named ?? (await this.#workflows.get(workflow));
+    if (found?.project === project) return found;
+    throw new AnnealError('NotFound', `The workflow ${workflow} does not exist in this project.`);
+  }
+
+  /** @throws AnnealError NotFound */
+  async show(project: string, workflow: string): Promise<WorkflowView> {
+    const found = await this.find(project, workflow);
+    return viewOf(found, await this.spec(found.spec));
+  }
+
+  /** Deletes a workflow of a client. @throws AnnealError NotFound, Conflict for the workflow of a resource */
+  async remove(project: string, workflow: string): Promise<void> {
+    const found = await this.find(project, workflow);
+    if (found.resource !== null) {
+      const message = `Cannot delete workflow ${found.name}: the resource ${found.resource} of a stack owns it. Delete the resource.`;
+      throw new AnnealError('Conflict', message);
+    }
+    await this.#workflows.remove(found.id);
+  }
+
+  /** Deletes the workflow of a resource; does nothing when it is gone, or belongs to another resource. */
+  async removeFor({ project, name, resource }: { project: string; name: string; resource: string }): Promise<void> {
+    const found = await this.#workflows.get(idOf(project, name));
+    if (found?.resource === resource) await this.#workflows.remove(found.id);
+  }
+}
+
+const idOf = (project: string, name: string): string => derivedId(`workflow ${project}\n${name}`);
+
+function accepted(parsed: ParsedWorkflows): WorkflowSpec[] {
+  if (parsed.ok) return parsed.workflows;
+  const count = parsed.mistakes.length;
+  const message = `The workflow has ${count} mistake${count === 1 ? '' : 's'}: ${parsed.mistakes.map((each) => each.message).join('; ')}`;
+  throw new AnnealError('InvalidRequest', message.slice(0, 4000), { mistakes: parsed.mistakes });
+}
+
+const viewOf = (document: WorkflowDocument, spec: WorkflowSpec): WorkflowView => ({
+  id: document.id,
+  name: document.name,
+  project: document.project,
+  description: spec.description,
+  type: spec.type,
+  tags: spec.tags,
+  input: spec.input,
+  tasks: spec.tasks.map(({ name }) => name),
+  definition: document.text,
+  resource: document.resource,
+  created_at: document.created_at,
+  updated_at: document.updated_at,
+});

@@ -1,0 +1,106 @@
+/** Makes the first document of an execution from a question of a client, or from the request of another execution. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { resourceCreate, type ResourceRequest } from '@anneal/contracts/resource.ts';
+import { executionOfAction, executionStart } from '@anneal/contracts/calls/workflow.ts';
+import { newExecution, type ExecutionDocument, type NewExecution } from '@anneal/convergence/workflow/documents.ts';
+import { startInput } from '@anneal/convergence/workflow/step.ts';
+import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import type { z } from 'zod';
+import type { WorkflowDefinitions } from './definitions.ts';
+import type { CallerFacts } from './requests.ts';
+
+/** Sub-workflows within each other. */
+const mostDepth = 20;
+
+type Start = z.infer<typeof executionStart.data>;
+
+/** What an intake reads. */
+export interface ExecutionIntake {
+  readonly definitions: WorkflowDefinitions;
+  readonly now: () => Date;
+}
+
+/** True for a message that begins an execution. */
+export const beginsExecution = ({ type }: Envelope): boolean =>
+  type === executionStart.type || type === resourceCreate.type;
+
+/** @throws AnnealError NotFound for an unknown workflow, InvalidRequest for wrong input */
+export function firstDocument(intake: ExecutionIntake, message: Envelope): Promise<ExecutionDocument> {
+  return message.type === executionStart.type
+    ? fromQuestion(intake, message as Envelope<Start>)
+    : fromRequest(intake, message as Envelope<ResourceRequest>);
+}
+
+async function fromQuestion(intake: ExecutionIntake, { data }: Envelope<Start>): Promise<ExecutionDocument> {
+  const { id, project, owner, workflow, env = {}, task_name: goal = null, actor, cause } = data;
+  return complete(intake, {
+    workflow,
+    given: data.input,
+    base: {
+      id,
+      project,
+      owner,
+      source: data.source ?? '',
+      stack: data.stack ?? null,
+      parent: null,
+      root: id,
+      depth: 0,
+      start: { actor, cause },
+      description: data.description ?? '',
+      env,
+      goal,
+    },
+  });
+}
+
+async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceRequest>): Promise<ExecutionDocument> {
+  const { id, name } = data.resource;
+  const { workflow, input, around: facts } = data.properties;
+  const around = facts as unknown as CallerFacts;
+  if (around.depth >= mostDepth) {
+    const message = `Cannot start the sub-workflow of task ${name}: ${mostDepth} levels are the most.`;
+    throw new AnnealError('InvalidRequest', message);
+  }
+  const { workflow: caller, depth, start, ...inherited } = around;
+  return complete(intake, {
+    workflow: typeof workflow === 'string' ? workflow : '',
+    // A short name is looked up in the workbook of the caller first.
+    within: caller.includes('.') ? caller.slice(0, caller.lastIndexOf('.')) : undefined,
+    given: isObject(input) ? input : {},
+    base: {
+      id,
+      ...inherited,
+      parent: { execution_id: executionOfAction(id), action_id: id, task: name, fence: data.fence },
+      depth: depth + 1,
+      start: { ...start, cause: { kind: 'request', id: executionOfAction(id), reason: null } },
+      description: `sub-workflow of ${caller}`,
+      goal: null,
+    },
+  });
+}
+
+async function complete(
+  { definitions, now }: ExecutionIntake,
+  parts: {
+    workflow: string;
+    within?: string | undefined;
+    given: JsonObject;
+    base: Omit<NewExecution, 'workflow' | 'definition' | 'input' | 'created_at'>;
+  },
+): Promise<ExecutionDocument> {
+  const { workflow, within, given, base } = parts;
+  const short =
+    within === undefined ? undefined : await definitions.find(base.project, `${within}.${workflow}`).catch(ifUnknown);
+  const found = short ?? (await definitions.find(base.project, workflow));
+  const spec = await definitions.spec(found.spec);
+  const input = startInput({ spec, given, goal: base.goal }, evaluateInWorkflow);
+  const created_at = now().toISOString();
+  return { ...newExecution({ ...base, workflow: found.name, definition: found.spec, input, created_at }), version: 0 };
+}
+
+function ifUnknown(error: unknown): undefined {
+  if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
+  throw error;
+}

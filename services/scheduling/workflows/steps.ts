@@ -1,0 +1,225 @@
+/**
+ * Steps the executions of one shard, with the journal, the queue and the timers of its stacks. H1, H2 and H4 of
+ * `shard/steps.ts` hold here too: one step of an execution at a time, a record before anything that follows from it, and
+ * no record when nothing changes.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { answerSchema, answerType } from '@anneal/contracts/envelope.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import {
+  resourceCreate,
+  resourceDelete,
+  resourceResponse,
+  type ResourceRequest,
+  type ResourceResponse,
+} from '@anneal/contracts/resource.ts';
+import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.ts';
+import { isEndedExecution } from '@anneal/convergence/workflow/documents.ts';
+import type { ExecutionInput, ExecutionOutcome, WorkflowState } from '@anneal/convergence/workflow/protocol.ts';
+import { stepExecution } from '@anneal/convergence/workflow/step.ts';
+import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import { reply } from '@anneal/provider/accept.ts';
+import { responseTo } from '@anneal/provider/document.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { z } from 'zod';
+import type { Arrival } from '../shard/arrival.ts';
+import type { Died } from '../shard/death.ts';
+import { appendRecord, closeRecord, type ExecutionRecord, type JournalDocument } from '../shard/journal.ts';
+import type { WorkflowDefinitions } from './definitions.ts';
+import { beginsExecution, firstDocument } from './intake.ts';
+import { performExecution, type ExecutionPerforming } from './perform.ts';
+import { endOf } from './requests.ts';
+import { executionView } from './views.ts';
+
+/** The most ended tasks whose links one step follows, so that it takes some ten milliseconds at most. */
+const endsPerStep = 25;
+
+/** What the executions of a shard share. */
+export interface ExecutionStepOptions extends ExecutionPerforming {
+  readonly shard: number;
+  readonly definitions: WorkflowDefinitions;
+}
+
+interface LoadedExecution {
+  readonly state: WorkflowState;
+  journal: JournalDocument | undefined;
+}
+
+type Refusals = Map<string, AnnealError>;
+
+/** The steps of the executions of one shard. */
+export class ExecutionSteps {
+  readonly #options: ExecutionStepOptions;
+
+  constructor(options: ExecutionStepOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the arrivals are recorded, carried out and answered. Never call it for an execution that is in a step. */
+  async take(id: string, arrivals: readonly Arrival[]): Promise<void> {
+    const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    const refusals: Refusals = new Map();
+    const loaded = (await this.#load(id)) ?? (await this.#begin(id, { messages, refusals }));
+    if (loaded) {
+      const inputs = arrivals.flatMap((arrival) => inputOf(arrival, loaded.state));
+      let given: ExecutionInput[] = inputs;
+      for (let isPartial = true; isPartial; given = []) {
+        const outcome = await this.#step(loaded, { arrivals, inputs: given });
+        for (const [input, error] of outcome.refusals) refusals.set(input, error);
+        ({ isPartial } = outcome);
+        // Stacks and clients have their turn between two steps.
+        if (isPartial) await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    await faultPoint('workflow.closed');
+    for (const message of messages) await this.#answer(message, { loaded, error: refusals.get(message.id), id });
+  }
+
+  /** The execution that the messages begin; undefined when none does, or when it was refused. */
+  async #begin(id: string, { messages, refusals }: { messages: readonly Envelope[]; refusals: Refusals }) {
+    const first = messages.find(beginsExecution);
+    if (!first) return undefined;
+    const { collections, context, definitions } = this.#options;
+    try {
+      const execution = await firstDocument({ definitions, now: context.now }, first);
+      const state = stateOf(execution, [], await definitions.spec(execution.definition));
+      return { state, journal: await collections.journal.get(id) } as LoadedExecution;
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+      refusals.set(first.id, error);
+      return undefined;
+    }
+  }
+
+  /** Reads an execution. Carries out a record that its last owner left open first. */
+  async #load(id: string): Promise<LoadedExecution | undefined> {
+    const { collections, definitions, shard } = this.#options;
+    let journal = await collections.journal.get(id);
+    if (journal?.open && journal.record && 'kind' in journal.record) {
+      await performExecution(this.#options, { record: journal.record, shard });
+      journal = await closeRecord(collections.journal, journal);
+      if (!journal) throw new AnnealError('Unavailable', `Another writer changes execution ${id}.`);
+    }
+    const execution = await collections.executions.get(id);
+    if (!execution) return undefined;
+    const tasks = await collections.tasks.find({ where: { execution_id: id }, orderBy: ['number'] });
+    return { state: stateOf(execution, tasks, await definitions.spec(execution.definition)), journal };
+  }
+
+  async #step(
+    loaded: LoadedExecution,
+    { arrivals, inputs }: { arrivals: readonly Arrival[]; inputs: readonly ExecutionInput[] },
+  ): Promise<ExecutionOutcome> {
+    const { collections, context, shard } = this.#options;
+    const now = context.now().toISOString();
+    const { state } = loaded;
+    const outcome = stepExecution(state, inputs, { now, evaluate: evaluateInWorkflow, most: endsPerStep });
+    const { changes } = outcome;
+    if (!changes.dirty) return outcome;
+    const { id } = state.execution;
+    const record: ExecutionRecord = {
+      kind: 'execution',
+      time: now,
+      inputs: inputs.map((input) => input.id),
+      cause: causeOf(arrivals, id),
+      execution: state.execution,
+      tasks: [...changes.tasks.values()],
+      events: changes.events,
+      effects: changes.effects,
+    };
+    const appended = await appendRecord(collections.journal, loaded.journal, { stackId: id, shard, record });
+    if (!appended) throw new AnnealError('Unavailable', `Another writer changed execution ${id}; reading it again.`);
+    await performExecution(this.#options, { record, shard });
+    loaded.journal = await closeRecord(collections.journal, appended);
+    if (!loaded.journal)
+      throw new AnnealError('Unavailable', `Another writer changed execution ${id}; reading it again.`);
+    return outcome;
+  }
+
+  async #answer(
+    message: Envelope,
+    { loaded, error, id }: { loaded: LoadedExecution | undefined; error: AnnealError | undefined; id: string },
+  ): Promise<void> {
+    const { context } = this.#options;
+    if (message.type === executionStart.type || message.type === executionAct.type) {
+      const missing = new AnnealError('NotFound', `The execution ${id} does not exist in this project.`);
+      const execution = loaded?.state.execution;
+      const isForeign = execution !== undefined && execution.project !== (message.data as { project: string }).project;
+      const failed = error ?? (execution === undefined || isForeign ? missing : undefined);
+      const data = failed
+        ? ({ ok: false, failure: toFailure(failed) } as const)
+        : ({ ok: true, value: executionView(execution as never) as unknown as Json } as const);
+      const definition = { type: answerType(message.type), data: answerSchema };
+      await context.bus.reply({ to: message, message: context.mint(definition, { data, cause: message }) });
+      return;
+    }
+    if (message.type !== resourceCreate.type) return;
+    // A request of another execution. When the sub-workflow has ended before, its answer is repeated.
+    const request = message as Envelope<ResourceRequest>;
+    if (error)
+      await reply(context, request, { response: responseTo('create', request.data, { kind: 'failed', error }) });
+    else if (loaded && isEndedExecution(loaded.state.execution.state)) {
+      await reply(context, request, { response: responseTo('create', request.data, endedResult(loaded.state)) });
+    }
+  }
+}
+
+function endedResult({ execution }: WorkflowState) {
+  const { state, output, reason } = execution;
+  if (state === 'SUCCESS') return { kind: 'complete', attributes: { result: output } } as const;
+  const message = reason ?? `The workflow ${execution.workflow} ended ${state}.`;
+  return { kind: 'failed', error: { code: 'ResourceFailed', message, details: { result: output } } } as const;
+}
+
+const stateOf = (
+  execution: WorkflowState['execution'],
+  tasks: Iterable<WorkflowState['tasks'] extends Map<string, infer T> ? T : never>,
+  spec: WorkflowState['spec'],
+): WorkflowState => ({
+  execution,
+  tasks: new Map([...tasks].map((task) => [task.id, task])),
+  spec,
+  specs: new Map(spec.tasks.map((task) => [task.name, task])),
+});
+
+function inputOf(arrival: Arrival, { execution }: WorkflowState): ExecutionInput[] {
+  if (arrival.kind === 'died') return inputOfDeadAction(arrival.died);
+  if (arrival.kind !== 'message') return [];
+  const { message } = arrival;
+  const { id } = message;
+  switch (message.type) {
+    case executionStart.type:
+    case resourceCreate.type:
+      return [{ kind: 'begin', id }];
+    case resourceDelete.type:
+      return [{ kind: 'act', id, act: { kind: 'cancel', reason: 'The execution around it ended.' } }];
+    case executionAct.type: {
+      const { action, project } = message.data as z.infer<typeof executionAct.data>;
+      return project === execution.project ? [{ kind: 'act', id, act: action }] : [];
+    }
+    case timerFired.type:
+      return [{ kind: 'timer', id, timer: (message.data as z.infer<typeof timerFired.data>).timer }];
+    case resourceResponse.type: {
+      const end = endOf(message.data as ResourceResponse);
+      return end ? [{ kind: 'end', id, end }] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** A request of an action that became a dead letter ends the action as failed. */
+function inputOfDeadAction({ letter, message, failure }: Died): ExecutionInput[] {
+  if (message.subject === undefined || message.type === resourceDelete.type) return [];
+  const end = { action: message.subject, ok: false, result: failure.message, reason: failure.message };
+  return [{ kind: 'end', id: `died:${letter}`, end }];
+}
+
+function causeOf(arrivals: readonly Arrival[], id: string): ExecutionRecord['cause'] {
+  const first = arrivals.find((arrival) => arrival.kind === 'message');
+  if (!first) return { id, correlationid: id };
+  const { id: cause, correlationid, traceparent } = first.message;
+  return { id: cause, correlationid, ...(traceparent !== undefined && { traceparent }) };
+}

@@ -1,0 +1,52 @@
+/** Executions and their tasks as clients see them. Sealed values are hidden. */
+import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
+import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
+
+/** The value with `******` in the place of each seal. */
+function shownJson(value: Json): Json {
+  if (Array.isArray(value)) return value.map(shownJson);
+  if (!isObject(value)) return value;
+  if ('$sealed' in value) return '******';
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shownJson(item)]));
+}
+
+/** The view of an execution. */
+export const executionView = (execution: ExecutionDocument): ExecutionView => ({
+  id: execution.id,
+  workflow: execution.workflow,
+  project: execution.project,
+  state: execution.state,
+  reason: execution.reason,
+  description: execution.description,
+  input: shownJson(execution.input) as JsonObject,
+  output: shownJson(execution.output),
+  root: execution.root,
+  parent: execution.parent && { execution_id: execution.parent.execution_id, task: execution.parent.task },
+  stack: execution.stack,
+  started_by: execution.start.actor,
+  created_at: execution.created_at,
+  updated_at: execution.updated_at,
+  finished_at: execution.finished_at,
+});
+
+/** The view of one run of a task. */
+export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undefined): ExecutionTaskView {
+  const written = spec?.tasks.find(({ name }) => name === task.name);
+  const ended = task.items.filter(({ state }) => state === 'SUCCESS' || state === 'ERROR');
+  return {
+    id: task.id,
+    name: task.name,
+    state: task.state,
+    reason: task.reason,
+    calls: written?.workflow ?? written?.action ?? '',
+    attempt: task.attempt,
+    items: { total: task.items.length, ended: ended.length },
+    result: shownJson(task.result),
+    published: shownJson(task.published) as JsonObject,
+    created_at: task.created_at,
+    started_at: task.started_at,
+    finished_at: task.finished_at,
+  };
+}
