@@ -11,6 +11,7 @@ import { deadLettersOf, queuesOf, type DeadLetterCalls, type QueueCalls } from '
 import { read, readList } from './read.ts';
 import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
 import { stacksOf, type Stacks } from './stacks.ts';
+import { executionsOf, workflowsOf, type ExecutionCalls, type WorkflowCalls } from './workflows.ts';
 
 /** All calls of the gateway with one login. Calls may overlap; the token is renewed once for all of them. */
 export interface Client {
@@ -26,6 +27,8 @@ export interface Client {
   readonly events: Events;
   readonly subscriptions: SubscriptionCalls;
   readonly metrics: MetricCalls;
+  readonly workflows: WorkflowCalls;
+  readonly executions: ExecutionCalls;
   services(): Promise<ServiceRow[]>;
 }
 
@@ -46,6 +49,8 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     events: eventsOf(connection),
     subscriptions: subscriptionsOf(connection),
     metrics: metricsOf(connection),
+    workflows: workflowsOf(connection),
+    executions: executionsOf(connection),
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });

@@ -259,8 +259,7 @@ const workflowEventData = z.object({
   reason: z.string().nullable(),
   root_execution_id: z.string(),
   parent: z.object({ execution_id: z.string(), task: z.string() }).nullable(),
-  stack: z.object({ id: z.string(), name: z.string() }).nullable(),
-  started_by: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  origin,
   version: z.number().int(),
 });
 const taskEventData = workflowEventData.extend({

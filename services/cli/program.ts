@@ -22,6 +22,7 @@ import { addStackCommands } from './command/stack.ts';
 import { addSubscriptionCommands } from './command/subscription.ts';
 import { addTemplateCommands } from './command/template.ts';
 import { addWhyCommand } from './command/why.ts';
+import { addWorkflowCommands } from './command/workflow.ts';
 import type { CliContext } from './context.ts';
 
 export function buildProgram(
@@ -71,6 +72,7 @@ export function buildProgram(
   addEventCommands(program, context);
   addSubscriptionCommands(program, context);
   addMetricCommands(program, context);
+  addWorkflowCommands(program, context);
   addInfoCommands(program, context);
   addCompletionCommands(program, context);
   return program;

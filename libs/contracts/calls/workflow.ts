@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { json, jsonObject } from '../json.ts';
+import { actorSchema, occasionSchema } from '../origin.ts';
 import { executionStates, taskStates } from '../workflow.ts';
 
 /** The resource type of the requests that start a sub-workflow. No template can name it. */
@@ -47,7 +48,7 @@ export const executionViewSchema = z.object({
   root: z.string().meta({ description: 'The execution that the tree of sub-workflows began with.' }),
   parent: z.object({ execution_id: z.string(), task: z.string() }).nullable(),
   stack: z.object({ id: z.string(), name: z.string() }).nullable(),
-  started_by: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  started_by: actorSchema,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
@@ -102,8 +103,7 @@ export const executionStart = call('execution.start', 'Start an execution of a w
     description: z.string().max(1024).optional(),
     source: z.string().optional().meta({ description: 'The id of the resource that starts it.' }),
     stack: z.object({ id: z.string(), name: z.string() }).optional(),
-    actor: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
-    cause: z.object({ kind: z.string(), id: z.string().nullable(), reason: z.string().nullable() }),
+    occasion: occasionSchema.meta({ description: 'The program or person that starts it, and why.' }),
   }),
   answer: executionViewSchema,
 });

@@ -1,5 +1,6 @@
 /** The stored documents of an execution: one for itself, and one for each run of a task. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { ExecutionState, TaskState, WorkflowLink } from '@anneal/contracts/workflow.ts';
 
 /** The action of another execution that this one answers. */
@@ -9,12 +10,6 @@ export interface ExecutionParent {
   readonly action_id: string;
   readonly task: string;
   readonly fence: number;
-}
-
-/** The program or person that started an execution, and the reason. */
-export interface ExecutionStart {
-  readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
-  readonly cause: { readonly kind: string; readonly id: string | null; readonly reason: string | null };
 }
 
 /** Links that wait until an operator resumes the execution. */
@@ -44,7 +39,8 @@ export interface ExecutionDocument {
   readonly parent: ExecutionParent | null;
   readonly root: string;
   readonly depth: number;
-  readonly start: ExecutionStart;
+  /** The program or person that started it, and why. */
+  readonly start: Occasion;
   readonly description: string;
   readonly input: JsonObject;
   readonly env: JsonObject;

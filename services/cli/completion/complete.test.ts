@@ -91,6 +91,13 @@ describe('command help', () => {
       'subscription resume',
       'subscription retry',
       'subscription replay',
+      'workflow delete',
+      'workflow pause',
+      'workflow resume',
+      'workflow cancel',
+      'workflow rerun',
+      'workflow skip',
+      'workflow complete',
       'completion',
     ]);
   });

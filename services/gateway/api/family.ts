@@ -16,6 +16,7 @@ import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts'
 import { stackEndpoints } from './stack-endpoints.ts';
 import { deliveryEndpoints, operationEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
+import { executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
@@ -44,6 +45,8 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...subscriptionEndpoints(options),
   ...operationEndpoints(options),
   ...deliveryEndpoints(options),
+  ...workflowEndpoints(options),
+  ...executionEndpoints(options),
 ];
 
 export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {

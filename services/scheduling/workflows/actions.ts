@@ -16,7 +16,7 @@ import {
   stackSignal,
   type ResourceAct,
 } from '@anneal/contracts/calls/scheduling.ts';
-import { workflowActionType } from '@anneal/contracts/calls/workflow.ts';
+import { executionOfAction, workflowActionType } from '@anneal/contracts/calls/workflow.ts';
 import type { Result } from '@anneal/provider/document.ts';
 import type { Decision } from '@anneal/provider/provide.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -34,6 +34,8 @@ interface ActionCall {
   readonly id: string;
   readonly project: string;
   readonly input: JsonObject;
+  readonly task: string;
+  readonly workflow: string;
 }
 
 /** The parts that actions use. */
@@ -48,11 +50,17 @@ export function createActions(parts: ActionParts): WorkflowActions {
   return {
     serves: (type) => type === workflowActionType,
     decide: (action) => (action === 'create' ? { kind: 'waiting', ms: 0 } : { kind: 'complete' }),
-    async work({ resource, properties, project }) {
+    async work({ resource, properties, project, stack }) {
       const open = secrets.open<Json>(properties) as JsonObject;
       const action = typeof open['action'] === 'string' ? open['action'] : '';
       const input = isObject(open['input']) ? open['input'] : {};
-      const result = await runAction(parts, action, { id: resource.id, project, input });
+      const result = await runAction(parts, action, {
+        id: resource.id,
+        project,
+        input,
+        task: resource.name,
+        workflow: stack.name,
+      });
       if (result.kind === 'failed') return result;
       // A seal that comes from outside can only be a copy, which must not open.
       return { ...result, attributes: secrets.fromOutside((result.attributes ?? {}) as Json) as JsonObject };
@@ -127,7 +135,11 @@ async function ask<Q, A>(
   data: object,
 ): Promise<{ answer: A } | { error: AnnealError }> {
   const { id, project } = call;
-  const question = { project, stack: text(call, 'stack'), ...data } as Q;
+  const occasion = {
+    actor: { kind: 'workflow', id: executionOfAction(id), name: call.workflow },
+    cause: { kind: 'request', id, reason: `task ${call.task}` },
+  } as const;
+  const question = { project, stack: text(call, 'stack'), occasion, ...data } as Q;
   const message = mint(definition, { id: `${id}:call`, project, data: question });
   try {
     return { answer: await bus.request({ queue: requestsQueue('scheduling'), call: definition, message }) };

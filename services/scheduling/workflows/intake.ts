@@ -34,7 +34,7 @@ export function firstDocument(intake: ExecutionIntake, message: Envelope): Promi
 }
 
 async function fromQuestion(intake: ExecutionIntake, { data }: Envelope<Start>): Promise<ExecutionDocument> {
-  const { id, project, owner, workflow, env = {}, task_name: goal = null, actor, cause } = data;
+  const { id, project, owner, workflow, env = {}, task_name: goal = null, occasion } = data;
   return complete(intake, {
     workflow,
     given: data.input,
@@ -47,7 +47,7 @@ async function fromQuestion(intake: ExecutionIntake, { data }: Envelope<Start>):
       parent: null,
       root: id,
       depth: 0,
-      start: { actor, cause },
+      start: occasion,
       description: data.description ?? '',
       env,
       goal,

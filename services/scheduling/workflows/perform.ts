@@ -138,8 +138,12 @@ function eventsOf(mint: Mint, { execution, events, cause }: ExecutionRecord): En
     workflow: execution.workflow,
     root_execution_id: execution.root,
     parent: execution.parent && { execution_id: execution.parent.execution_id, task: execution.parent.task },
-    stack: execution.stack,
-    started_by: execution.start.actor,
+    origin: {
+      root: execution.stack && { stack_id: execution.stack.id, stack_name: execution.stack.name },
+      path: '',
+      tags: [],
+      ...execution.start,
+    },
     version: execution.version,
   };
   return events.map((event, index) => {

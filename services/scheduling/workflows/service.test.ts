@@ -25,11 +25,13 @@ afterEach(() => harness.dispose());
 
 const store = (text: string, replace = false) =>
   harness.ask(workflowCreate, { project, text: `version: '2.0'\n${text}`, replace });
-const actor = { kind: 'user', id: 'u', name: 'admin' };
-const cause = { kind: 'request', id: null, reason: null };
+const occasion = {
+  actor: { kind: 'user', id: 'u', name: 'admin' },
+  cause: { kind: 'request', id: null, reason: null },
+} as const;
 
 const begin = (workflow: string, input: JsonObject = {}, id = executionIdFrom(harness.context.newId())) =>
-  harness.ask(executionStart, { project, id, owner: 'admin', workflow, input, actor, cause });
+  harness.ask(executionStart, { project, id, owner: 'admin', workflow, input, occasion });
 const show = (id: string) => harness.ask(executionShow, { project, id, tasks: true });
 const ended = (id: string): Promise<ExecutionView> => {
   let last: ExecutionView | undefined;

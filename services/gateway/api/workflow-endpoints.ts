@@ -1,0 +1,151 @@
+/** Workflows and their executions. */
+import { json, jsonObject } from '@anneal/contracts/json.ts';
+import {
+  executionAct,
+  executionActSchema,
+  executionIdFrom,
+  executionList,
+  executionShow,
+  executionStart,
+  executionTaskSchema,
+  executionViewSchema,
+  workflowCreate,
+  workflowDelete,
+  workflowList,
+  workflowShow,
+  workflowViewSchema,
+} from '@anneal/contracts/calls/workflow.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { callerOf, projectOf } from '../identity/caller.ts';
+import { occasionOf } from '../identity/occasion.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+const startSchema = z.strictObject({
+  id: z.uuid().optional().meta({ description: 'Chosen by the client: a repeat with the same id starts nothing new.' }),
+  workflow: z.string().min(1),
+  input: jsonObject.default({}),
+  env: jsonObject.optional(),
+  task_name: z.string().optional(),
+  description: z.string().max(1024).optional(),
+});
+
+/** The endpoints of workflows. */
+export function workflowEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/workflows',
+      summary:
+        'Store the workflows of a text of the Mistral language, all of them or none. A refusal names every mistake.',
+      body: z.strictObject({ text: z.string().max(1_048_576), replace: z.boolean().default(false) }),
+      status: 201,
+      answer: z.object({ workflows: z.array(workflowViewSchema) }),
+      handle: ({ request, body }) => {
+        const project = projectOf(request);
+        return ask('scheduling', workflowCreate, { project, data: { project, ...body } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/workflows',
+      summary: 'List the workflows of the project.',
+      answer: z.object({ workflows: z.array(workflowViewSchema) }),
+      handle: ({ request }) => {
+        const project = projectOf(request);
+        return ask('scheduling', workflowList, { project, data: { project } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/workflows/{workflow}',
+      summary: 'Show a workflow by name or id.',
+      answer: workflowViewSchema,
+      handle: ({ request, params: { workflow = '' } }) => {
+        const project = projectOf(request);
+        return ask('scheduling', workflowShow, { project, data: { project, workflow } });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/workflows/{workflow}',
+      summary: 'Delete a workflow. Its executions stay.',
+      handle: ({ request, params: { workflow = '' } }) => {
+        const project = projectOf(request);
+        return ask('scheduling', workflowDelete, { project, data: { project, workflow } });
+      },
+    }),
+  ];
+}
+
+/** The endpoints of executions. */
+export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/executions',
+      summary: 'Start an execution of a workflow.',
+      body: startSchema,
+      status: 201,
+      answer: executionViewSchema,
+      handle: ({ request, body: { id, input, ...given } }) => {
+        const [project, owner] = [projectOf(request), callerOf(request).name];
+        const wanted = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+        return ask('scheduling', executionStart, {
+          project,
+          data: {
+            id: executionIdFrom(id ?? newId()),
+            project,
+            owner,
+            input,
+            ...(wanted as Pick<typeof given, 'workflow'>),
+            occasion: occasionOf(request),
+          },
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/executions',
+      summary: 'List the executions of the project, the newest first.',
+      query: z.strictObject({
+        workflow: z.string().optional(),
+        limit: z.coerce.number().int().min(1).max(1000).default(100),
+      }),
+      answer: z.object({ executions: z.array(executionViewSchema) }),
+      handle: ({ request, query: { workflow, limit } }) => {
+        const project = projectOf(request);
+        const data = { project, limit, ...(workflow !== undefined && { workflow }) };
+        return ask('scheduling', executionList, { project, data });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/executions/{id}',
+      summary: 'Show an execution and the runs of its tasks.',
+      answer: z.object({ execution: executionViewSchema, tasks: z.array(executionTaskSchema) }),
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('scheduling', executionShow, { project, data: { project, id, tasks: true } });
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/executions/{id}/action',
+      summary:
+        'Act on an execution: pause, resume, cancel, rerun or skip a failed task, or complete a task that waits for a client.',
+      body: z.looseObject({ kind: z.string(), output: json.optional() }),
+      answer: executionViewSchema,
+      handle: ({ request, params: { id = '' }, body }) => {
+        const project = projectOf(request);
+        const action = executionActSchema.safeParse(body);
+        if (!action.success) {
+          const wrong = action.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
+          throw new AnnealError('InvalidRequest', `Cannot act on execution ${id}: ${wrong.join('; ')}.`);
+        }
+        return ask('scheduling', executionAct, { project, data: { project, id, action: action.data } });
+      },
+    }),
+  ];
+}
