@@ -92,7 +92,7 @@ export interface ExpressionScope {
   readonly task: (name: string | undefined) => Json;
 }
 
-/** What the engine needs from outside. */
+/** The tools of the engine from outside. */
 export interface ExecutionTools {
   /** ISO 8601. */
   readonly now: string;

@@ -20,7 +20,7 @@ export interface WorkflowScope {
 }
 
 /** The value, or the expression that has failed and the reason. */
-export type Evaluated =
+export type EvaluatedInWorkflow =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly expression: string; readonly message: string };
 
@@ -78,7 +78,7 @@ function treeOf(expression: string): Tree {
 }
 
 /** Evaluates all expressions in a value, also those in its maps and lists. Never throws for a wrong expression. */
-export function evaluateInWorkflow(value: Json, scope: WorkflowScope): Evaluated {
+export function evaluateInWorkflow(value: Json, scope: WorkflowScope): EvaluatedInWorkflow {
   const work = new EvaluationWork(workOfValue);
   let at = '';
   const evaluate = (expression: string): Json => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublic } from '../sinks/public-address.ts';
+import { isPublic } from '@anneal/runtime/network/public-address.ts';
 import { decide, retryAfterOf, type DeliveryOutcome } from './schedule.ts';
 
 const retrySeconds = [5, 30, 120];

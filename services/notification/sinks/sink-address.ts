@@ -11,7 +11,8 @@
 import { isIP } from 'node:net';
 import type { BrokerSinkAddress } from '@anneal/bus/sinks/broker-sink.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isPublic, notPublic } from './public-address.ts';
+import { isPublic } from '@anneal/runtime/network/public-address.ts';
+import { notPublic } from './public-address.ts';
 
 export type SinkAddress =
   | { readonly kind: 'webhook'; readonly host: string }

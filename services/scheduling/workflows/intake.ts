@@ -16,7 +16,7 @@ const mostDepth = 20;
 
 type Start = z.infer<typeof executionStart.data>;
 
-/** What an intake reads. */
+/** The sources of an intake. */
 export interface ExecutionIntake {
   readonly definitions: WorkflowDefinitions;
   readonly now: () => Date;

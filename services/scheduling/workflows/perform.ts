@@ -19,7 +19,7 @@ import type { ProviderDirectory } from '../shard/providers.ts';
 import type { Shards } from '../shards/shards.ts';
 import { requestOf } from './requests.ts';
 
-/** What records of executions need from the service. */
+/** The parts of the service that records of executions use. */
 export interface ExecutionPerforming {
   readonly context: ServiceContext;
   readonly collections: SchedulingCollections;

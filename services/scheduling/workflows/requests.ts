@@ -29,7 +29,7 @@ function callerFacts(execution: ExecutionDocument): CallerFacts {
   return { project, owner, source, stack, root, depth, start, env, workflow };
 }
 
-/** What requests need from the service. */
+/** The parts of the service that requests use. */
 export interface RequestParts {
   readonly mint: Mint;
   readonly execution: ExecutionDocument;

@@ -36,7 +36,7 @@ import { executionView } from './views.ts';
 /** The most ended tasks whose links one step follows, so that it takes some ten milliseconds at most. */
 const endsPerStep = 25;
 
-/** What the executions of a shard share. */
+/** The parts that the executions of a shard share. */
 export interface ExecutionStepOptions extends ExecutionPerforming {
   readonly shard: number;
   readonly definitions: WorkflowDefinitions;
