@@ -2,7 +2,7 @@
  * Follows the links of an ended task: publishes the values of its clauses, evaluates the guards, starts or triggers the
  * next tasks, and carries out engine commands. All of it is one step with the state of the task.
  *
- * The clause of the outcome wins over other values of one name: over over the plain `publish`, and that over on-complete.
+ * For one name, the value of the clause of the outcome wins over `publish`, and that over on-complete.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import {

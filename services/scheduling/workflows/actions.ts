@@ -38,6 +38,12 @@ interface ActionCall {
   readonly workflow: string;
 }
 
+/** The action that asks, and the question besides its stack. */
+interface AskedAbout {
+  readonly call: ActionCall;
+  readonly data: object;
+}
+
 /** The parts that actions use. */
 export interface ActionParts {
   readonly context: ServiceContext;
@@ -63,7 +69,7 @@ export function createActions(parts: ActionParts): WorkflowActions {
       });
       if (result.kind === 'failed') return result;
       // A seal that comes from outside can only be a copy, which must not open.
-      return { ...result, attributes: secrets.fromOutside((result.attributes ?? {}) as Json) as JsonObject };
+      return { ...result, attributes: secrets.fromOutside(result.attributes ?? {}) as JsonObject };
     },
   };
 }
@@ -74,9 +80,9 @@ async function runAction(parts: ActionParts, action: string, call: ActionCall): 
     case 'std.http':
       return callHttp(call, parts.network);
     case 'anneal.signal':
-      return asked(context, stackSignal, call, {
-        resource: text(call, 'resource'),
-        signal: call.input['signal'] ?? {},
+      return asked(context, stackSignal, {
+        call,
+        data: { resource: text(call, 'resource'), signal: call.input['signal'] ?? {} },
       });
     case 'anneal.hook_clear':
       return act(context, call, { kind: 'clear hook', hook: text(call, 'hook') });
@@ -113,16 +119,15 @@ function text({ input }: ActionCall, name: string): string {
 }
 
 const act = (context: ServiceContext, call: ActionCall, action: ResourceAct): Promise<Result> =>
-  asked(context, resourceAct, call, { resource: text(call, 'resource'), action });
+  asked(context, resourceAct, { call, data: { resource: text(call, 'resource'), action } });
 
 /** Asks about the stack of the input. A refusal fails the action; an outage is retried by the kit. */
 async function asked<Q, A>(
   context: ServiceContext,
   definition: CallDefinition<Q, A>,
-  call: ActionCall,
-  data: object,
+  about: AskedAbout,
 ): Promise<Result> {
-  const found = await ask(context, definition, call, data);
+  const found = await ask(context, definition, about);
   return 'error' in found
     ? { kind: 'failed', error: toFailure(found.error) }
     : { kind: 'complete', attributes: { result: null } };
@@ -131,8 +136,7 @@ async function asked<Q, A>(
 async function ask<Q, A>(
   { bus, mint }: ServiceContext,
   definition: CallDefinition<Q, A>,
-  call: ActionCall,
-  data: object,
+  { call, data }: AskedAbout,
 ): Promise<{ answer: A } | { error: AnnealError }> {
   const { id, project } = call;
   const occasion = {
@@ -155,14 +159,14 @@ async function stackAction(context: ServiceContext, call: ActionCall): Promise<R
     const message = `The action of a stack must be check, suspend, resume, retry or rollback, not ${text(call, 'action')}.`;
     return { kind: 'failed', error: { code: 'InvalidRequest', message } };
   }
-  const found = await ask(context, stackAct, call, { action: action.data });
+  const found = await ask(context, stackAct, { call, data: { action: action.data } });
   if ('error' in found) return { kind: 'failed', error: toFailure(found.error) };
   const { id, name, action: running, status } = found.answer;
   return { kind: 'complete', attributes: { result: { id, name, action: running, status } } };
 }
 
 async function showStack(context: ServiceContext, call: ActionCall): Promise<Result> {
-  const found = await ask(context, stackShow, call, { outputs: true });
+  const found = await ask(context, stackShow, { call, data: { outputs: true } });
   if ('error' in found) return { kind: 'failed', error: toFailure(found.error) };
   const { id, name, action, status, reason, outputs = [] } = found.answer;
   const shown = outputs.filter(({ value }) => !JSON.stringify(value ?? null).includes('"$sealed"'));

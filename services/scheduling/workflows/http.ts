@@ -43,7 +43,7 @@ export async function callHttp(
     if (answered.status >= 200 && answered.status <= 306) return { kind: 'complete', attributes: { result } };
     return failed(`${url.origin} answered ${answered.status} ${answered.reason}`.trim(), result);
   } catch (error) {
-    const reason = error instanceof Error ? error.message || String(error.cause ?? error.name) : String(error);
+    const reason = error instanceof Error ? error.message || error.name : String(error);
     return failed(`${url.origin} was not reached: ${reason}`);
   }
 }

@@ -156,7 +156,7 @@ function eventsOf(mint: Mint, { execution, events, cause }: ExecutionRecord): En
     };
     const about = event.task && { task_id: event.task.id, task: event.task.name, attempt: event.task.attempt };
     const data = { ...common, state, reason: event.reason, ...about };
-    return mint(workflowEvent[event.type], { ...envelope, data: data as never });
+    return mint(workflowEvent[event.type], { ...envelope, data });
   });
 }
 

@@ -89,7 +89,7 @@ function shapeOf(effect: Called, execution: ExecutionDocument): { type: string; 
       properties: {
         workflow: effect.workflow,
         input: effect.input,
-        around: callerFacts(execution) as unknown as JsonObject,
+        around: { ...callerFacts(execution) },
       },
     };
   }
@@ -110,7 +110,7 @@ function shapeOf(effect: Called, execution: ExecutionDocument): { type: string; 
       inputs: names.map((name) => ({ name })),
       input_values: given,
       actions: ['CREATE'],
-      name: `${effect.task}`,
+      name: effect.task,
     },
   };
 }

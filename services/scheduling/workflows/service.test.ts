@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   executionAct,
@@ -48,12 +48,15 @@ const run = async (workflow: string, input: JsonObject = {}) => ended((await beg
 /** An HTTP server that answers with what the handler gives; counts the requests by idempotency key. */
 async function openServer(handle: (request: IncomingMessage, body: string) => { status?: number; body: unknown }) {
   const keys: string[] = [];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     keys.push(String(request.headers['idempotency-key']));
     const answered = handle(request, body);
     response.writeHead(answered.status ?? 200).end(JSON.stringify(answered.body));
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
