@@ -69,7 +69,7 @@ export function createActions(parts: ActionParts): WorkflowActions {
       });
       if (result.kind === 'failed') return result;
       // A seal that comes from outside can only be a copy, which must not open.
-      return { ...result, attributes: secrets.fromOutside(result.attributes ?? {}) as JsonObject };
+      return { ...result, attributes: secrets.fromOutside(result.attributes ?? {}) };
     },
   };
 }
