@@ -1,7 +1,8 @@
 /** The data of each event as Markdown, with an example, generated from the schemas. Pure. */
 import type { Definition } from '@anneal/contracts/define.ts';
 import { examples } from '@anneal/contracts/asyncapi/examples.ts';
-import { z } from 'zod';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { jsonSchemaOf } from '@anneal/contracts/named-schemas.ts';
 
 interface DataSchema {
   readonly type?: string | readonly string[];
@@ -65,6 +66,15 @@ function kindOf(schema: DataSchema): string {
 const fieldLine = (name: string, schema: DataSchema, isRequired: boolean): string =>
   `- \`${name}\`: ${kindOf(schema)}${isRequired ? '' : ', optional'}${schema.description === undefined ? '' : `. ${schema.description}`}`;
 
+/** The schema with its named parts in place of the references to them. No event data contains itself. */
+function inlined(value: Json, parts: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((each) => inlined(each, parts));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value;
+  const named = typeof $ref === 'string' ? (parts[$ref.replace('#/$defs/', '')] as JsonObject) : {};
+  return Object.fromEntries(Object.entries({ ...named, ...rest }).map(([key, each]) => [key, inlined(each, parts)]));
+}
+
 /**
  * A section for each form of data: its event types, its fields and an example.
  * @throws ZodError when an example does not fit its schema
@@ -72,7 +82,8 @@ const fieldLine = (name: string, schema: DataSchema, isRequired: boolean): strin
 export function eventDataSections(events: readonly Definition[]): string[] {
   const forms = new Map<string, { schema: DataSchema; events: Definition[] }>();
   for (const event of events) {
-    const schema = z.toJSONSchema(event.data, { unrepresentable: 'any', io: 'output' }) as DataSchema;
+    const { $defs = {}, ...data } = jsonSchemaOf(event.data, 'output');
+    const schema = inlined(data, $defs as JsonObject) as DataSchema;
     const key = JSON.stringify(schema);
     const form = forms.get(key) ?? { schema, events: [] };
     form.events.push(event);

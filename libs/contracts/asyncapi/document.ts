@@ -2,30 +2,27 @@
  * Generates the AsyncAPI 3 document and the JSON Schemas of all messages from the zod schemas. Pure. The document is
  * self-contained: it includes all schemas.
  */
-import { z } from 'zod';
 import type { Definition } from '../define.ts';
 import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { bindingsOf, natsAddress, operationBindings, servers, type BindingRoute } from './bindings.ts';
 import { examples } from './examples.ts';
+import { jsonSchemaOf, NamedSchemas } from '../named-schemas.ts';
 import { requestsQueue, serviceNames, type ServiceName } from '../queues.ts';
-
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
-  z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any' }) as unknown as JsonObject;
 
 /** File name (without folder) to JSON Schema: one per message, one more per answer, and the envelope. */
 export function jsonSchemas(definitions: Iterable<Definition>): Record<string, JsonObject> {
-  const schemas: Record<string, JsonObject> = { 'envelope.json': schemaOf(envelopeSchema, 'output') };
+  const schemas: Record<string, JsonObject> = { 'envelope.json': jsonSchemaOf(envelopeSchema, 'output') };
   for (const definition of definitions) {
     const example = examples[definition.type];
     schemas[`${definition.type}.json`] = {
-      ...schemaOf(definition.data, 'input'),
+      ...jsonSchemaOf(definition.data, 'input'),
       description: definition.description,
       ...(example && { examples: [example] }),
     };
     if (definition.kind === 'call') {
       schemas[`${answerType(definition.type)}.json`] = {
-        ...schemaOf(definition.answer, 'output'),
+        ...jsonSchemaOf(definition.answer, 'output'),
         description: `Value of a successful answer to ${definition.type}.`,
       };
     }
@@ -35,22 +32,6 @@ export function jsonSchemas(definitions: Iterable<Definition>): Record<string, J
 
 const idOf = (type: string): string => type.replaceAll(/[^A-Za-z0-9]/g, '_');
 const schemaReference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${idOf(name)}` });
-
-/** Places a schema inside the document: references to its own root become references to its new place. */
-function placed(name: string, value: Json): Json {
-  if (Array.isArray(value)) return value.map((each) => placed(name, each));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== '$schema' && key !== '$id')
-      .map(([key, each]) => [
-        key,
-        key === '$ref' && typeof each === 'string' && each.startsWith('#')
-          ? `#/components/schemas/${idOf(name)}${each.slice(1)}`
-          : placed(name, each),
-      ]),
-  );
-}
 
 const messageReference = (type: string): JsonObject => ({ $ref: `#/components/messages/${idOf(type)}` });
 
@@ -142,16 +123,10 @@ function componentsOf(definitions: readonly Definition[]): JsonObject {
       allOf: [schemaReference('answer'), { properties: { value: schemaReference(answer) } }],
     });
   }
-  const schemas = Object.entries({
-    ...Object.fromEntries(
-      Object.entries(jsonSchemas(definitions)).map(([file, schema]) => [file.replace(/\.json$/, ''), schema]),
-    ),
-    answer: schemaOf(answerSchema, 'output'),
-  });
-  return {
-    messages,
-    schemas: Object.fromEntries(schemas.map(([name, schema]) => [idOf(name), placed(name, schema)])),
-  };
+  const named = new NamedSchemas();
+  const schemas = Object.entries({ ...jsonSchemas(definitions), 'answer.json': jsonSchemaOf(answerSchema, 'output') });
+  const placed = schemas.map(([file, schema]) => [idOf(file.replace(/\.json$/, '')), named.place(schema)]);
+  return { messages, schemas: { ...named.parts, ...(Object.fromEntries(placed) as JsonObject) } };
 }
 
 /** The AsyncAPI document of all definitions. */

@@ -62,5 +62,18 @@ export const examples: Readonly<Record<string, JsonObject>> = {
     messages: [{ body: { event: 'BackupStarted' }, ttl: 300 }],
   },
   'queue.claim': { project, queue: 'work', ttl: 300, grace: 60, limit: 1 },
-  'host.up': { host_id: host, name: 'web-0', status: 'up', facts: { hostname: 'web-0' }, version: 3 },
+  'host.up': {
+    origin: {
+      root: { stack_id: stack, stack_name: 'web' },
+      path: 'workers/0/server',
+      tags: ['production'],
+      actor: { kind: 'host', id: host, name: 'web-0' },
+      cause: { kind: 'system', id: null, reason: null },
+    },
+    host_id: host,
+    name: 'web-0',
+    status: 'up',
+    facts: { hostname: 'web-0' },
+    version: 3,
+  },
 };

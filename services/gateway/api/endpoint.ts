@@ -2,6 +2,8 @@
  * A route of our own API: declared once, served by fastify and described in the OpenAPI document from the same schemas.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
 import { parseField } from '../http/body.ts';
 
@@ -64,17 +66,14 @@ export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoi
   }
 }
 
-const schemaOf = (schema: Schema, io: 'input' | 'output'): object => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: 'any', io, target: 'draft-2020-12' });
-  return rest;
-};
-
 interface ObjectSchema {
   properties?: Record<string, object>;
   required?: string[];
 }
 
 export function describe(endpoints: readonly Endpoint[], { version }: { version: string }): object {
+  const named = new NamedSchemas();
+  const schemaOf = (schema: Schema, io: 'input' | 'output'): JsonObject => named.place(jsonSchemaOf(schema, io));
   const paths: Record<string, Record<string, object>> = {};
   for (const each of endpoints) {
     const query: ObjectSchema = each.query ? schemaOf(each.query, 'input') : {};
@@ -129,7 +128,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
     paths,
     components: {
       securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token' } },
-      schemas: { Error: errorBody },
+      schemas: { ...named.parts, Error: errorBody },
     },
   };
 }
