@@ -5,6 +5,7 @@ import {
   attemptSchema,
   deliveryViewSchema,
   eventGapSchema,
+  subscriptionTest,
   subscriptionViewSchema,
   type DeliveryView,
   type EventGap,
@@ -37,7 +38,10 @@ export interface Events {
   ): AsyncGenerator<AnnealEvent, void, undefined>;
 }
 
-/** Subscriptions of webhooks to events. A name belongs to one subscription per project. */
+/** The answer of a listener to a test event, and the subscription after it. */
+export type SubscriptionTest = z.infer<typeof subscriptionTest.answer>;
+
+/** Subscriptions of listeners to events. A name belongs to one subscription per project. */
 export interface SubscriptionCalls {
   /** The only call that returns the secret. */
   create(parameters: {
@@ -55,6 +59,12 @@ export interface SubscriptionCalls {
     format?: SubscriptionView['format'];
     /** The content mode of CloudEvents. Default `structured`. */
     mode?: SubscriptionView['mode'];
+    /** Send no event before the webhook has agreed. Default: a setting of the server. */
+    confirm?: boolean | undefined;
+    /** Default `block`. */
+    onRefusal?: SubscriptionView['on_refusal'];
+    /** A webhook or `queue:NAME` for events that the listener refused for good. */
+    deadLetter?: string | undefined;
     secret?: string | undefined;
     after?: string | undefined;
   }): Promise<{ subscription: SubscriptionView; secret: string; gap?: EventGap | undefined }>;
@@ -65,6 +75,8 @@ export interface SubscriptionCalls {
   pause(parameters: { id: string }): Promise<SubscriptionView>;
   /** Also enables a disabled subscription. */
   resume(parameters: { id: string }): Promise<SubscriptionView>;
+  /** Sends a test event to the listener. Asks a webhook first that has not agreed to receive events. */
+  test(parameters: { id: string }): Promise<SubscriptionTest>;
   /** Attempts all that waits for the listener now. */
   retry(parameters: { id: string }): Promise<SubscriptionView>;
   /** Replaces the secret; the previous one signs too for `keepSeconds` (default one day). */
@@ -130,14 +142,20 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   const act = actOn(connection);
   return {
-    async create({ subjectPrefix, batchSize, ...wanted }) {
+    async create({ subjectPrefix, batchSize, onRefusal, deadLetter, ...wanted }) {
       const what = `create a subscription for ${wanted.url}`;
       const body = await connection.json({
         service,
         path: '/subscriptions',
         method: 'POST',
         // JSON leaves out what is undefined.
-        body: { ...wanted, subject_prefix: subjectPrefix, batch_size: batchSize },
+        body: {
+          ...wanted,
+          subject_prefix: subjectPrefix,
+          batch_size: batchSize,
+          on_refusal: onRefusal,
+          dead_letter: deadLetter,
+        },
         what,
       });
       const answer = { subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() };
@@ -154,6 +172,11 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
     },
     async delete({ id }) {
       await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `delete the subscription ${id}` });
+    },
+    async test({ id }) {
+      const what = `test the subscription ${id}`;
+      const body = await connection.json({ service, path: `${pathOf(id)}/test`, method: 'POST', what });
+      return read(subscriptionTest.answer, body, what);
     },
     pause: ({ id }) => act(id, 'pause'),
     resume: ({ id }) => act(id, 'resume'),

@@ -296,7 +296,29 @@ const disabledData = z.object({
   last_error: z.string().nullable(),
   version: z.number().int(),
 });
+const deadData = z.object({
+  subscription_id: z.string(),
+  subscription_name: z.string(),
+  url: z.string(),
+  reason: z.string(),
+  tries: z.number().int(),
+  attempts: z.array(
+    z.object({ at: z.iso.datetime(), status: z.number().nullable(), error: z.string().nullable(), ms: z.number() }),
+  ),
+  event: jsonObject.meta({ description: 'The event that the listener refused.' }),
+  version: z.number().int(),
+});
 export const subscriptionEvent = {
+  dead: event(
+    'subscription.event.dead',
+    'A listener refused an event for good. Only published when the subscription has a dead-letter sink.',
+    deadData,
+  ),
+  tested: event(
+    'subscription.tested',
+    'A test of a listener, sent to it alone and not stored.',
+    z.object({ subscription_id: z.string(), subscription_name: z.string(), version: z.number().int() }),
+  ),
   disabled: event(
     'subscription.disabled',
     'A subscription was disabled, because its listener answered 410 or accepted no event for three days. It loses no event until the log removes one.',

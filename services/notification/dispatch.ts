@@ -1,6 +1,8 @@
 /** Connects the log, the subscriptions and the pump: events that are stored or removed wake the subscriptions concerned. */
 import { setMaxListeners } from 'node:events';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { eventKept, subscriptionEvent } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
@@ -10,9 +12,11 @@ import type { AttemptLog } from './delivery/attempt-log.ts';
 import { Couriers, type CouriersOptions } from './delivery/couriers.ts';
 import type { CourierOptions } from './delivery/courier.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
+import type { DeliveryOutcome } from './delivery/schedule.ts';
 import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
 import { openSink } from './sinks/open-sink.ts';
+import { shownAddress } from './sinks/sink-address.ts';
 import type { notificationSettings } from './settings.ts';
 import { interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 
@@ -24,6 +28,8 @@ export interface Dispatch {
   readonly attempts: AttemptLog;
   /** Delivers to these subscriptions soon, as they are stored now. */
   wake(subscriptions: readonly Pick<SubscriptionDocument, 'id'>[]): Promise<void>;
+  /** Sends one event to the listener of a subscription, without the log. */
+  test(subscription: SubscriptionDocument, event: Envelope): Promise<DeliveryOutcome>;
   /** Delivers to the subscription no more. */
   forget(subscription: string): Promise<void>;
   /** Aborts the attempts in progress. Their timers repeat them. */
@@ -100,13 +106,12 @@ export async function openDispatch(
 
   // A crash may have left runs that no process would resume before their lease ends, and a change without its event.
   await wake(await active.list());
-  for (const { id, unannounced } of await subscriptions.find({ where: { status: 'disabled' } })) {
-    if (unannounced === true) await announceStatus(context, subscriptions, id);
-  }
+  await announceMissed(context, subscriptions);
   return {
     events,
     attempts,
     wake,
+    test: (subscription, event) => couriers.test(subscription, event),
     forget: async (id) => {
       active.forget();
       couriers.reload(id);
@@ -145,6 +150,7 @@ function openCouriers(
     now: () => context.now().getTime(),
     random: Math.random,
     publishDropped: (subscription, dropped) => publishDropped(context, subscription, dropped),
+    publishDead: (subscription, item) => publishDead(context, subscription, item),
   });
 }
 
@@ -173,6 +179,13 @@ class ActiveSubscriptions {
   /** Makes the next call read the store. */
   forget(): void {
     this.#listed = undefined;
+  }
+}
+
+/** Publishes the changes that a crash left without their event. */
+async function announceMissed(context: ServiceContext, subscriptions: Subscriptions): Promise<void> {
+  for (const { id, unannounced } of await subscriptions.find({ where: { status: 'disabled' } })) {
+    if (unannounced === true) await announceStatus(context, subscriptions, id);
   }
 }
 
@@ -236,4 +249,32 @@ async function publishDropped(
   });
   await bus.publish([event]);
   return event;
+}
+
+async function publishDead(
+  { bus, mint }: ServiceContext,
+  { id, name, project, url, version }: Parameters<CourierOptions['publishDead']>[0],
+  { event, attempts, tries }: Parameters<CourierOptions['publishDead']>[1],
+): Promise<void> {
+  // A dead letter that the dead-letter sink refuses does not become another one.
+  if (event.type === subscriptionEvent.dead.type) return;
+  const last = attempts.at(-1);
+  const reason = last?.error ?? 'The listener did not accept the event.';
+  await bus.publish([
+    mint(subscriptionEvent.dead, {
+      id: derivedId(`dead\n${id}\n${event.id}\n${last?.at ?? ''}`),
+      data: {
+        subscription_id: id,
+        subscription_name: name,
+        url: shownAddress(url),
+        reason,
+        tries,
+        attempts: [...attempts],
+        event: event as unknown as JsonObject,
+        version,
+      },
+      subject: id,
+      project,
+    }),
+  ]);
 }

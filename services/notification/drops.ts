@@ -78,6 +78,6 @@ export function withoutNotice(subscription: SubscriptionDocument, sent: DroppedR
   return { ...subscription, drops: { ...drops, notice: null } };
 }
 
-/** True for a notice of this subscription. The pump delivers it without the log. */
+/** True for a notice about this subscription. It goes to the listener without the log, or to the dead-letter sink. */
 export const isOwnNotice = ({ id }: { readonly id: string }, { event }: Pick<EventDocument, 'event'>): boolean =>
-  event.type === subscriptionEvent.dropped.type && event.subject === id;
+  (event.type === subscriptionEvent.dropped.type || event.type === subscriptionEvent.dead.type) && event.subject === id;

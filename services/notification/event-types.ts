@@ -1,9 +1,9 @@
 /** The types of events that the log stores. */
-import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { eventKept, queueFilled, subscriptionEvent } from '@anneal/contracts/events.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 
-/** Events that are not stored. They only report that there is something to read. */
-const fleeting = new Set<string>([queueFilled.type, eventKept.type]);
+/** Events that are not stored. They only report that there is something to read, or go to one listener. */
+const fleeting = new Set<string>([queueFilled.type, eventKept.type, subscriptionEvent.tested.type]);
 
 /** All types of events, without those that only wake clients. */
 export const storedTypes = (): string[] =>

@@ -1,18 +1,21 @@
 /** Answers the questions of clients about subscriptions, deliveries and the log of events. */
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { subscriptionEvent } from '@anneal/contracts/events.ts';
 import {
   attemptList,
   deliveryList,
   deliveryReplay,
   eventLog,
   subscriptionAct,
+  subscriptionConfirm,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
+  subscriptionTest,
 } from '@anneal/contracts/calls/notification.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -22,10 +25,11 @@ import type { z } from 'zod';
 import { latestAttempts, removeAttempts } from './delivery/attempt-log.ts';
 import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
+import { confirmSubscription, validateWebhook } from './confirmation.ts';
 import { checkPatterns } from './event-filter.ts';
 import { storedTypes } from './event-types.ts';
 import type { notificationSettings } from './settings.ts';
-import { readSinkAddress } from './sinks/sink-address.ts';
+import { readSinkAddress, shownAddress } from './sinks/sink-address.ts';
 import {
   createSubscription,
   enabled,
@@ -65,6 +69,8 @@ export class SubscriptionRequests {
       answer(context, subscriptionShow, async ({ data }) => this.#view(await this.#find(data.project, data.id))),
       answer(context, subscriptionDelete, ({ data }) => this.#remove(data)),
       answer(context, subscriptionAct, ({ data }) => this.#act(data)),
+      answer(context, subscriptionTest, ({ data }) => this.#test(data)),
+      answer(context, subscriptionConfirm, ({ data }) => this.#confirm(data)),
       answer(context, subscriptionRotate, ({ data }) => this.#rotate(data)),
       answer(context, attemptList, ({ data }) => this.#attempts(data)),
       answer(context, subscriptionReplay, ({ data }) => this.#replayRange(data)),
@@ -84,18 +90,86 @@ export class SubscriptionRequests {
     const credentials = wanted.credentials && openText(context.secrets, wanted.credentials);
     readSinkAddress(wanted.url, { allowPrivate, credentials });
     checkForm(wanted);
+    const mustConfirm = this.#mustConfirm(wanted);
+    if (wanted.dead_letter !== undefined) checkDeadLetter(wanted.dead_letter, settings);
     const start = after === undefined ? undefined : await events.startOf({ after });
     const gap = after !== undefined && start?.hasGap === true && (await events.gapBehind(after, wanted.project));
     const { document, secret } = await createSubscription({
       subscriptions,
       secrets: context.secrets,
-      wanted,
+      wanted: { ...wanted, confirm: mustConfirm },
       cursor: start?.number ?? (await events.last()),
       most: settings.maxSubscriptions,
       now: context.now(),
     });
-    await dispatch.wake([document]);
-    return { subscription: await this.#view(document), secret, ...(gap && { gap }) };
+    const deadLetter = await this.#createDeadLetter(document, secret);
+    if (document.status === 'unconfirmed') await validateWebhook(this.#options, document, settings);
+    await dispatch.wake([document, ...deadLetter]);
+    const { id, project } = document;
+    return { subscription: await this.#view(await this.#find(project, id)), secret, ...(gap && { gap }) };
+  }
+
+  /** @throws AnnealError InvalidRequest when something else than a webhook should confirm */
+  #mustConfirm({ url, confirm }: Question<typeof subscriptionCreate>): boolean {
+    const isWebhook = url.startsWith('http');
+    if (confirm === true && !isWebhook) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `Cannot ask ${shownAddress(url)} for a confirmation: it is not a webhook.`,
+      );
+    }
+    return isWebhook && (confirm ?? this.#options.settings.confirm);
+  }
+
+  /** Makes the subscription that delivers what the listener of this one refused. A repeat makes the same one. */
+  async #createDeadLetter(parent: SubscriptionDocument, secret: string): Promise<SubscriptionDocument[]> {
+    if (parent.dead_letter === undefined) return [];
+    const { context, settings, subscriptions } = this.#options;
+    const { document } = await createSubscription({
+      subscriptions,
+      secrets: context.secrets,
+      wanted: {
+        id: deadLetterId(parent.id),
+        project: parent.project,
+        name: `${parent.name} dead letters`.trim().slice(0, 255),
+        url: parent.dead_letter,
+        types: [subscriptionEvent.dead.type],
+        subject_prefix: parent.id,
+        secret,
+      },
+      cursor: parent.cursor,
+      most: settings.maxSubscriptions + 1,
+      now: context.now(),
+    });
+    return [document];
+  }
+
+  /** Sends a test event. A webhook that has not agreed to receive events is asked first. */
+  async #test({ project, id }: Question<typeof subscriptionTest>): Promise<AnswerOf<typeof subscriptionTest>> {
+    const { context, dispatch, settings } = this.#options;
+    const found = await this.#find(project, id);
+    const began = performance.now();
+    const took = (): number => Math.round(performance.now() - began);
+    if (found.status === 'unconfirmed') {
+      const { isAllowed, status, error } = await validateWebhook(this.#options, found, settings);
+      await dispatch.wake([found]);
+      const subscription = await this.#view(await this.#find(project, id));
+      if (!isAllowed) return { status, error, ms: took(), subscription };
+    }
+    const { name, version } = found;
+    const event = context.mint(subscriptionEvent.tested, {
+      data: { subscription_id: id, subscription_name: name, version },
+      subject: id,
+      project,
+    });
+    const { status, error } = await dispatch.test(found, event);
+    return { status, error, ms: took(), subscription: await this.#view(await this.#find(project, id)) };
+  }
+
+  async #confirm(question: Question<typeof subscriptionConfirm>): Promise<AnswerOf<typeof subscriptionConfirm>> {
+    const confirmed = await confirmSubscription(this.#options, question);
+    await this.#options.dispatch.wake([confirmed]);
+    return { project: confirmed.project };
   }
 
   async #list({ project }: Question<typeof subscriptionList>): Promise<AnswerOf<typeof subscriptionList>> {
@@ -117,6 +191,10 @@ export class SubscriptionRequests {
       await deliveries.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
     }
     await removeAttempts(dispatch.attempts, id);
+    // Before its parent, so that a repeat after a crash finds it.
+    if (found.dead_letter !== undefined && (await subscriptions.get(deadLetterId(id)))) {
+      await this.#remove({ project, id: deadLetterId(id) });
+    }
     await subscriptions.remove(id);
     return {};
   }
@@ -125,10 +203,16 @@ export class SubscriptionRequests {
   async #act({ project, id, verb }: Question<typeof subscriptionAct>): Promise<AnswerOf<typeof subscriptionAct>> {
     const { dispatch, subscriptions } = this.#options;
     const found = await this.#find(project, id);
-    if (verb === 'retry' && found.status !== 'active') {
+    if (verb === 'retry' && found.status !== 'active' && found.status !== 'unconfirmed') {
       throw new AnnealError(
         'Conflict',
         `Cannot retry the deliveries of subscription ${id}: it is ${found.status}. Resume it.`,
+      );
+    }
+    if (found.status === 'unconfirmed') {
+      throw new AnnealError(
+        'Conflict',
+        `Cannot ${verb} subscription ${id}: its listener has not confirmed it. Ask the listener again with \`anneal subscription test ${id}\`.`,
       );
     }
     const { document = found } = await change(subscriptions, found, (current) => {
@@ -151,12 +235,14 @@ export class SubscriptionRequests {
     const found = await this.#find(project, id);
     const secret = secretFrom(given === undefined ? undefined : openText(context.secrets, given));
     const until = context.now().getTime() + keepSeconds * 1000;
-    const { document = found } = await change(subscriptions, found, (current) => ({
+    const rotated = (current: SubscriptionDocument): SubscriptionDocument => ({
       ...current,
       secret: context.secrets.seal(secret),
       previous_secret: { secret: current.secret, until },
-    }));
-    await dispatch.wake([document]);
+    });
+    const { document = found } = await change(subscriptions, found, rotated);
+    const { document: deadLetter } = await change(subscriptions, deadLetterId(id), rotated);
+    await dispatch.wake([document, ...(deadLetter ? [deadLetter] : [])]);
     return { subscription: await this.#view(document), secret };
   }
 
@@ -288,5 +374,18 @@ function checkForm({ mode, format, batch_size: batchSize = 1 }: Question<typeof 
   throw new AnnealError(
     'InvalidRequest',
     'The mode binary has one CloudEvent in each message: it allows no batch_size above 1, and no other format.',
+  );
+}
+
+/** The id of the subscription that delivers the dead letters of another one. */
+const deadLetterId = (id: string): string => `${id}-dead`;
+
+/** @throws AnnealError InvalidRequest for a dead-letter sink that is neither a webhook nor a queue */
+function checkDeadLetter(url: string, { allowPrivate }: { allowPrivate: boolean }): void {
+  const { kind } = readSinkAddress(url, { allowPrivate });
+  if (kind === 'webhook' || kind === 'queue') return;
+  throw new AnnealError(
+    'InvalidRequest',
+    `Cannot send dead letters to ${shownAddress(url)}: name a webhook or a queue.`,
   );
 }

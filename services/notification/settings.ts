@@ -56,6 +56,16 @@ export const notificationSettings = defineSettings({
     meaning: 'Allow webhooks to private and loopback addresses.',
     cost: 'Any user who may subscribe can then send requests to addresses that only this machine should reach.',
   },
+  confirm: {
+    env: 'ANNEAL_NOTIFICATION_CONFIRM',
+    schema: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    meaning:
+      'Send no event to a new webhook before it has agreed, as the validation of CloudEvents webhooks defines. A subscription may ask for it or not with `confirm`.',
+    cost: 'A listener must answer OPTIONS, or request the callback. Without it, a subscriber can send events to a webhook of someone else.',
+  },
   timeoutMs: {
     env: 'ANNEAL_NOTIFICATION_TIMEOUT_MS',
     schema: whole(15_000, 100, 120_000),

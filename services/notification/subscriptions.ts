@@ -53,6 +53,10 @@ export interface SubscriptionDocument extends Document {
   readonly format?: EventFormat;
   /** Absent: structured. */
   readonly mode?: ContentMode;
+  /** Absent: block. */
+  readonly on_refusal?: 'block' | 'skip';
+  /** Where events go that the listener refused for good. Another subscription delivers them there. */
+  readonly dead_letter?: string;
   /** Every event up to this number has been delivered or has a delivery. */
   readonly cursor: number;
   /** Events above the cursor that are delivered or have a delivery. Absent: none. */
@@ -103,6 +107,10 @@ export interface WantedSubscription {
   readonly credentials?: Json | undefined;
   readonly format?: EventFormat | undefined;
   readonly mode?: ContentMode | undefined;
+  readonly on_refusal?: 'block' | 'skip' | undefined;
+  readonly dead_letter?: string | undefined;
+  /** True when the listener must agree before it receives an event. */
+  readonly confirm?: boolean | undefined;
 }
 
 export async function createSubscription(parameters: {
@@ -123,7 +131,17 @@ export async function createSubscription(parameters: {
       `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
-  const { batch_size: batchSize, filters, credentials, format, mode, ...rest } = wanted;
+  const {
+    batch_size: batchSize,
+    filters,
+    credentials,
+    format,
+    mode,
+    confirm,
+    on_refusal,
+    dead_letter,
+    ...rest
+  } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
@@ -133,8 +151,10 @@ export async function createSubscription(parameters: {
       ...(credentials !== undefined && { credentials: secrets.seal(openText(secrets, credentials)) }),
       ...(format && { format }),
       ...(mode && { mode }),
+      ...(on_refusal && { on_refusal }),
+      ...(dead_letter !== undefined && { dead_letter }),
       secret: secrets.seal(secret),
-      status: 'active',
+      status: confirm ? 'unconfirmed' : 'active',
       cursor,
       created_at: now.toISOString(),
       last_success_at: null,
@@ -169,6 +189,8 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
     batch_size: document.batch_size ?? 1,
     format: document.format ?? 'cloudevents',
     mode: document.mode ?? 'structured',
+    on_refusal: document.on_refusal ?? 'block',
+    dead_letter: document.dead_letter ?? null,
     filters: [...(document.filters ?? [])] as JsonObject[],
     next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
     backlog,

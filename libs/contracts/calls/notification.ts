@@ -21,6 +21,11 @@ const contentMode = z.enum(['structured', 'binary']).meta({
   description: 'The content mode of CloudEvents: one JSON object, or the data with the attributes as headers.',
 });
 
+const refusalRule = z.enum(['block', 'skip']).meta({
+  description:
+    'What follows a refused event. `block`: the events of its subject wait during its retries. `skip`: it is dead at once and they continue.',
+});
+
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
@@ -32,7 +37,15 @@ export const subscriptionViewSchema = z.object({
     .array(z.string())
     .meta({ description: 'Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`.' }),
   subject_prefix: z.string().meta({ description: 'Only events whose subject starts with this.' }),
-  status: z.enum(['active', 'paused', 'disabled']),
+  status: z.enum(['active', 'paused', 'disabled', 'unconfirmed']).meta({
+    description: '`unconfirmed`: the listener has not agreed to receive events; they wait in the log.',
+  }),
+  on_refusal: refusalRule.optional(),
+  dead_letter: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Where events go that the listener refused for good.' }),
   created_at: z.iso.datetime(),
   last_success_at: z.iso.datetime().nullable(),
   last_failure_at: z.iso.datetime().nullable(),
@@ -78,6 +91,14 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     credentials: secretText.optional().meta({ description: '`user:password` for a broker, encoded as in a URL.' }),
     format: eventFormat.optional(),
     mode: contentMode.optional(),
+    confirm: z.boolean().optional().meta({
+      description: 'Send no event until the webhook has agreed, as the validation of CloudEvents webhooks defines.',
+    }),
+    on_refusal: refusalRule.optional(),
+    dead_letter: z.url().optional().meta({
+      description:
+        'A webhook or a queue for events that the listener refused for good, with the reason and the attempts.',
+    }),
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
     batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),
@@ -115,6 +136,32 @@ export const subscriptionAct = call(
     answer: subscriptionViewSchema,
   },
 );
+export const subscriptionTest = call(
+  'subscription.test',
+  'Send a test event to a listener, and ask a webhook that has not agreed to receive events.',
+  {
+    question: z.object({ project: z.string(), id: z.string() }),
+    answer: z.object({
+      status: z.number().nullable().meta({ description: 'The HTTP status; null without an answer.' }),
+      error: z.string().nullable(),
+      ms: z.number().meta({ description: 'Duration of the request.' }),
+      subscription: subscriptionViewSchema,
+    }),
+  },
+);
+export const subscriptionConfirm = call(
+  'subscription.confirm',
+  'Confirm a subscription with the signature that its listener has received.',
+  {
+    question: z.object({
+      id: z.string(),
+      expires: z.number().int().meta({ description: 'In seconds since the epoch.' }),
+      signature: z.string(),
+    }),
+    answer: z.object({ project: z.string() }),
+  },
+);
+
 export const subscriptionRotate = call('subscription.rotate', 'Replace the secret of a subscription.', {
   question: z.object({
     project: z.string(),

@@ -17,6 +17,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
   addSubscriptionDelete(noun, context);
   addSubscriptionDeliveries(noun, context);
   addSubscriptionVerbs(noun, context);
+  addSubscriptionTest(noun, context);
   addSubscriptionRotate(noun, context);
   addSubscriptionLog(noun, context);
   addSubscriptionReplay(noun, context);
@@ -45,6 +46,14 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
       ] as const),
     )
     .option('--batch-size <n>', 'send up to this many events in one request, as an array', positiveInteger)
+    .option('--confirm', 'send no event before the webhook has agreed (CloudEvents webhook validation)')
+    .option('--dead-letter <url>', 'webhook or queue:NAME for events that the listener refused for good')
+    .addOption(
+      new Option(
+        '--on-refusal <rule>',
+        'what follows a refused event: the events of its subject wait, or continue',
+      ).choices(['block', 'skip'] as const),
+    )
     .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
     .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
@@ -188,6 +197,22 @@ function addSubscriptionVerbs(noun: Command, context: CliContext): void {
   }
 }
 
+function addSubscriptionTest(noun: Command, context: CliContext): void {
+  noun
+    .command('test <id>')
+    .description('send a test event to the listener; ask a webhook first that has not agreed to receive events')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('subscription test 0198…'))
+    .action(async (id, { output: format }) => {
+      const tested = await (await context.client()).subscriptions.test({ id });
+      context.output.one(format, tested, () => [
+        ['answer', tested.error ?? tested.status],
+        ['ms', tested.ms],
+        ['status', paintStatus(tested.subscription.status, context.output.colors)],
+      ]);
+    });
+}
+
 function addSubscriptionRotate(noun: Command, context: CliContext): void {
   noun
     .command('rotate-secret <id>')
@@ -253,6 +278,8 @@ const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [s
   ['filters', shown.filters && shown.filters.length > 0 ? JSON.stringify(shown.filters) : null],
   ['status', paintStatus(shown.status, output.colors)],
   ['reason', shown.reason ?? null],
+  ['on refusal', shown.on_refusal ?? null],
+  ['dead letters', shown.dead_letter ?? null],
   ['next attempt', shown.next_attempt_at ?? null],
   ['backlog', shown.backlog],
   ['dropped', droppedText(shown)],

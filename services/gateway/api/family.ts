@@ -14,7 +14,12 @@ import { hostEndpoints } from './host-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
-import { deliveryEndpoints, operationEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
+import {
+  confirmEndpoints,
+  deliveryEndpoints,
+  operationEndpoints,
+  subscriptionEndpoints,
+} from './subscription-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
 import { apiWording } from './wording.ts';
@@ -44,6 +49,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),
   ...operationEndpoints(options),
+  ...confirmEndpoints(options),
   ...deliveryEndpoints(options),
   ...workflowEndpoints(options),
   ...executionEndpoints(options),

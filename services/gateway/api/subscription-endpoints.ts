@@ -8,12 +8,14 @@ import {
   deliveryViewSchema,
   eventGapSchema,
   subscriptionAct,
+  subscriptionConfirm,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
+  subscriptionTest,
   subscriptionViewSchema,
 } from '@anneal/contracts/calls/notification.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -28,6 +30,9 @@ const subscribeSchema = z.strictObject({
   credentials: z.string().min(1).max(1024).optional(),
   format: z.enum(['cloudevents', 'heat']).optional(),
   mode: z.enum(['structured', 'binary']).optional(),
+  confirm: z.boolean().optional(),
+  on_refusal: z.enum(['block', 'skip']).optional(),
+  dead_letter: z.url({ protocol: /^(https?|queue)$/ }).optional(),
   types: z.array(z.string().min(1)).min(1).default(['#']),
   subject_prefix: z.string().default(''),
   batch_size: z.number().int().min(1).max(1000).optional(),
@@ -55,7 +60,7 @@ export function subscriptionEndpoints({
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
       handle: ({ request, body }) => {
-        const { secret, credentials, after, batch_size: batchSize, filters, format, mode, ...wanted } = body;
+        const { secret, credentials, ...wanted } = body;
         const project = projectOf(request);
         const sealed = {
           ...(secret !== undefined && { secret: sealText(secrets, secret) }),
@@ -68,12 +73,7 @@ export function subscriptionEndpoints({
             id: newId(),
             project,
             ...wanted,
-            ...(batchSize !== undefined && { batch_size: batchSize }),
-            ...(filters && { filters }),
-            ...(format && { format }),
-            ...(mode && { mode }),
             ...sealed,
-            ...(after !== undefined && { after }),
           },
         });
       },
@@ -116,6 +116,23 @@ const summaries = {
   retry: 'Attempt all that waits for the listener now.',
 };
 
+/** A listener may confirm with either method. Its signature is the proof, so it needs no token. */
+export function confirmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return (['GET', 'POST'] as const).map((method) =>
+    endpoint({
+      method,
+      path: '/subscriptions/{id}/confirm',
+      summary: 'Confirm a subscription with the address that its listener has received. Needs no token.',
+      public: true,
+      query: z.strictObject({ expires: z.coerce.number().int().positive(), signature: z.string().max(255) }),
+      body: z.unknown(),
+      async handle({ params: { id = '' }, query: { expires, signature } }) {
+        await ask('notification', subscriptionConfirm, { project: '', data: { id, expires, signature } });
+      },
+    }),
+  );
+}
+
 /** The endpoints that operate a subscription. */
 export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
   return [
@@ -131,6 +148,17 @@ export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secret
         },
       }),
     ),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions/{id}/test',
+      summary:
+        'Send a test event to the listener, and show its answer. A webhook that has not agreed to receive events is asked first.',
+      answer: subscriptionTest.answer,
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionTest, { project, data: { project, id } });
+      },
+    }),
     endpoint({
       method: 'POST',
       path: '/subscriptions/{id}/rotate-secret',

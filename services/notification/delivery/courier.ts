@@ -26,7 +26,7 @@ import { reportDropped } from './notice.ts';
 import { DeliveryProgress, loggedAttempt } from './progress.ts';
 import { closedPhase, courierEnd, withReason, type CourierEnd, type EndReason, type RunPhase } from './run-phase.ts';
 import { ProgressSaver, type SaverOptions } from './saving.ts';
-import { signingKey } from '../sinks/webhook.ts';
+import { openSigningKeys, validKeys, type SigningKey } from './signing-keys.ts';
 import type { EventSink } from '../sinks/sink.ts';
 import { shownAddress } from '../sinks/sink-address.ts';
 
@@ -59,7 +59,7 @@ const batchWaitMs = 10;
 /** The parts of a run, from the subscription as it was read at the beginning. */
 interface OpenRun {
   subscription: SubscriptionDocument;
-  readonly keys: readonly { readonly key: Uint8Array; readonly until: number }[];
+  readonly keys: readonly SigningKey[];
   readonly progress: DeliveryProgress;
   readonly reader: LogReader;
   readonly saver: ProgressSaver;
@@ -189,12 +189,13 @@ export class Courier {
       ...(current.retry_requested === true && { retry_requested: false, outage: null }),
     }));
     const notice = await reportDropped(subscription, this.#options);
-    const { cursor, outage, secret, previous_secret: previous, url, drops } = subscription;
+    const { cursor, outage, url, drops, on_refusal } = subscription;
     const progress = new DeliveryProgress({
       listener: shownAddress(url),
       cursor,
       outage: outage ?? undefined,
       hasNotice: drops !== undefined,
+      onRefusal: on_refusal ?? 'block',
       inFlight,
       retrySeconds,
       random,
@@ -206,14 +207,10 @@ export class Courier {
       progress,
       mustRetry,
     });
-    const keyOf = (sealed: SubscriptionDocument['secret']) => signingKey(secrets.open(sealed) as unknown as string);
     this.#activeAt = now();
     return {
       subscription,
-      keys: [
-        { key: keyOf(secret), until: Infinity },
-        ...(previous ? [{ key: keyOf(previous.secret), until: previous.until }] : []),
-      ],
+      keys: openSigningKeys(subscription, secrets),
       progress,
       reader: new LogReader({ log, lanes: progress.lanes, subscription, known, now: now() }),
       saver,
@@ -285,7 +282,7 @@ export class Courier {
       events: [first, ...rest],
       textOf,
       isBatch: (subscription.batch_size ?? 1) > 1,
-      keys: keys.filter(({ until }) => until > began).map(({ key }) => key),
+      keys: validKeys(keys, began),
     });
     // A stop of this service is not a failure of the listener. The next run attempts it again.
     if (this.#mustAbort() && outcome.status === null) return;

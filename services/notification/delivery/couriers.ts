@@ -3,6 +3,9 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { EventDocument } from '../event-log.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import { trim } from './deliveries.ts';
+import type { DeliveryOutcome } from './schedule.ts';
+import type { SubscriptionDocument } from '../subscriptions.ts';
+import { signingKeys } from './signing-keys.ts';
 
 export interface CouriersOptions extends Omit<CourierOptions, 'textOf'> {
   /** Called with the time of the next run, when there is more to deliver. */
@@ -37,6 +40,19 @@ export class Couriers {
   /** Makes a running courier begin again with the stored subscription. False when none runs here. */
   reload(subscription: string): boolean {
     return this.#running.get(subscription)?.reload() ?? false;
+  }
+
+  /** Sends one event to the listener, whatever the state of the subscription. */
+  async test(subscription: SubscriptionDocument, event: Envelope): Promise<DeliveryOutcome> {
+    const { openSink, secrets, now } = this.#options;
+    const sink = openSink(subscription);
+    try {
+      const isBatch = (subscription.batch_size ?? 1) > 1;
+      const keys = signingKeys(subscription, { secrets, now: now() });
+      return await sink.send({ id: event.id, events: [event], textOf: this.#textOf, isBatch, keys });
+    } finally {
+      await sink.close();
+    }
   }
 
   /** Delivers until the subscription is idle. The handler of its timer. */

@@ -21,6 +21,7 @@ const start = (options: Partial<ConstructorParameters<typeof DeliveryProgress>[0
     cursor: 0,
     outage: undefined,
     hasNotice: false,
+    onRefusal: 'block',
     inFlight: 8,
     retrySeconds: [1, 1],
     random: () => 0.5,
@@ -70,6 +71,17 @@ describe('the progress of a run', () => {
     for (let now = 10; why === undefined && now < 100_000; now += 1_500)
       why = away.ended(away.take(1), answer(null, now));
     expect(why).toMatchObject({ kind: 'disabled', because: expect.stringContaining('http://l accepted no event') });
+  });
+
+  it('gives a refused event up at once when the subscription skips it, but not one that may pass', () => {
+    const progress = start({ onRefusal: 'skip' });
+    for (const sequence of [1, 2]) progress.lanes.add(item('a', sequence));
+    progress.ended(progress.take(1), answer(408, 10));
+    expect(progress.takeUnsaved().dead).toEqual([]);
+    progress.lanes.awake(5_000);
+    progress.ended(progress.take(1), answer(404, 5_000));
+    expect(progress.takeUnsaved().dead.map(({ sequence }) => sequence)).toEqual([1]);
+    expect(progress.take(1).map(({ sequence }) => sequence)).toEqual([2]);
   });
 
   it('gives an event up after its last attempt, continues with its subject, and reports each change once', () => {

@@ -8,7 +8,7 @@ import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
 import { EventLanes, type SubjectItem } from './lanes.ts';
 import { afterFailure, type Outage } from './outage.ts';
 import type { EndReason } from './run-phase.ts';
-import { decide, isAccepted, isWide, type DeliveryOutcome } from './schedule.ts';
+import { decide, isAccepted, isRefused, isWide, type DeliveryOutcome } from './schedule.ts';
 
 export type ListenerHealth = Partial<Pick<SubscriptionDocument, 'last_success_at' | 'last_failure_at' | 'last_error'>>;
 
@@ -29,6 +29,8 @@ interface ProgressOptions {
   readonly outage: Outage | undefined;
   /** True when a notice of dropped events waits for the listener (P4). */
   readonly hasNotice: boolean;
+  /** `skip`: a refused event is given up at once. */
+  readonly onRefusal: 'block' | 'skip';
   readonly inFlight: number;
   readonly retrySeconds: readonly number[];
   /** From 0 to 1, another one at each call. */
@@ -170,10 +172,10 @@ export class DeliveryProgress {
 
   /** The listener refuses one event. */
   #refused(item: SubjectItem, outcome: DeliveryOutcome, now: number): void {
-    const { retrySeconds, random } = this.#options;
+    const { retrySeconds, random, onRefusal } = this.#options;
     item.tries += 1;
     const decision = decide({ outcome, tries: item.tries, retrySeconds, random: random() });
-    if (decision.kind === 'again') {
+    if (decision.kind === 'again' && !(onRefusal === 'skip' && isRefused(outcome.status))) {
       this.#changed.add(item);
       this.lanes.putBack([item], now + Math.max(1, decision.inMs));
     } else {

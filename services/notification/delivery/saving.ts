@@ -19,6 +19,8 @@ export interface SaverOptions {
   /** Maximum number of stored deliveries of a subscription. Further events of a failing subject stay in the log. */
   readonly pendingDeliveries: number;
   readonly now: () => number;
+  /** Publishes that a listener refused an event for good. A repeat for the same attempt has the same id. */
+  readonly publishDead: (subscription: SubscriptionDocument, item: SubjectItem) => Promise<void>;
 }
 
 /** The subscription after a save, and why the run must end, if it must. */
@@ -95,6 +97,11 @@ export class ProgressSaver {
   /** Saves what happened since the last save. A repeat after a crash stores the same. */
   async save(disabledBecause: string | undefined): Promise<SaveResult> {
     const { health, ...unsaved } = this.#progress.takeUnsaved();
+    // First, so that a crash cannot lose it: the event is still to be attempted.
+    if (this.#subscription.dead_letter !== undefined) {
+      for (const item of unsaved.dead) await this.#options.publishDead(this.#subscription, item);
+    }
+    await faultPoint('notification.buried');
     await this.#saveDeliveries(unsaved);
     await faultPoint('notification.filed');
     const ring = this.#ring.write();

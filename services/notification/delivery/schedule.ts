@@ -45,6 +45,10 @@ export function decide(parameters: {
 /** True for an answer that accepts the events. */
 export const isAccepted = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
+/** True for an answer that refuses the event itself, so that a repeat would not help. 408 and 425 ask for a repeat. */
+export const isRefused = (status: number | null): boolean =>
+  status !== null && status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+
 /** True for an answer that says that the listener as a whole fails. */
 export const isWide = (status: number | null): boolean => status === null || status === 429 || status >= 500;
 

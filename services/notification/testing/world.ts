@@ -152,6 +152,9 @@ export const subscribe = (
     credentials: string;
     format: 'cloudevents' | 'heat';
     mode: 'structured' | 'binary';
+    confirm: boolean;
+    on_refusal: 'block' | 'skip';
+    dead_letter: string;
   }> = {},
 ) =>
   world.ask(subscriptionCreate, {
