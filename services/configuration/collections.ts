@@ -8,6 +8,8 @@ import type { Origin, TreePlace } from '@anneal/contracts/origin.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { StoredContents, type WithContents } from './contents/stored-contents.ts';
+import { wholeDocuments } from './contents/with-contents.ts';
 import type { StoredConfig } from './deployments/derive.ts';
 
 export interface QueueDocument extends Document {
@@ -21,7 +23,7 @@ export interface QueueDocument extends Document {
   readonly host_id: string | null;
 }
 
-export interface MessageDocument extends Document {
+export interface MessageDocument extends WithContents {
   /** The id of its queue's document. */
   readonly queue: string;
   readonly sequence: number;
@@ -124,7 +126,7 @@ export interface DeploymentState {
   readonly no_answer?: NonNullable<DeploymentView['answer_state']>;
 }
 
-export interface ConfigurationResource extends WithOutbox {
+export interface ConfigurationResource extends WithOutbox, WithContents {
   readonly project: string;
   readonly stack_id: string;
   readonly stack_name: string;
@@ -164,7 +166,22 @@ export interface ConfigurationCollections {
   readonly messages: Collection<MessageDocument>;
   readonly hosts: Collection<HostDocument>;
   readonly resources: Collection<ConfigurationResource>;
+  /** Removes the long texts that no document names any more. */
+  readonly sweepContents: (now: number) => Promise<number>;
 }
+
+/** The paths under which documents have the texts of configs and inputs. */
+const placesOfResource = [
+  ['config'],
+  ['deployment', 'config'],
+  ['deployment', 'request'],
+  ['deployment', 'input_values'],
+];
+const placesOfMessage = [
+  ['body', 'config'],
+  ['body', 'inputs'],
+];
+const withContents = { fields: ['has_contents'], only: { field: 'has_contents', is: true } } as const;
 
 /**
  * The key by which an ended deployment finds those that wait for it: its own id, when they wait for nothing else, or one
@@ -182,7 +199,7 @@ export const keysAwaiting = ({ id, stack_id }: ConfigurationResource): string[] 
 const unfinished = { field: 'status', is: 'IN_PROGRESS' } as const;
 
 export async function openConfigurationCollections(store: Store): Promise<ConfigurationCollections> {
-  const [queues, messages, hosts, resources] = await Promise.all([
+  const [queues, messages, hosts, resources, contents] = await Promise.all([
     store.collection<QueueDocument>({
       name: 'configuration_queues',
       indexes: [{ fields: ['project', 'name'], unique: true }, { fields: ['host_id', 'project'] }],
@@ -194,6 +211,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['queue', 'claim_id', 'sequence'], only: { field: 'claim_id' } },
         { fields: ['expires_at'] },
         { fields: ['handled', 'sequence'], only: { field: 'handled', is: false } },
+        withContents,
       ],
     }),
     store.collection<HostDocument>({
@@ -221,8 +239,16 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['removed_at'], only: { field: 'removed_at' } },
         { fields: ['forget_at'], only: { field: 'forget_at' } },
         { fields: ['parent'], only: { field: 'parent' } },
+        withContents,
       ],
     }),
+    StoredContents.open(store),
   ]);
-  return { queues, messages, hosts, resources };
+  return {
+    queues,
+    messages: wholeDocuments(messages, { contents, places: placesOfMessage }),
+    hosts,
+    resources: wholeDocuments(resources, { contents, places: placesOfResource }),
+    sweepContents: (now) => contents.sweep([resources, messages], now),
+  };
 }

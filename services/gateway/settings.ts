@@ -60,6 +60,12 @@ export const gatewaySettings = defineSettings({
     meaning: 'Maximum size of a request body, in bytes.',
     cost: 'Each request in flight may take several times this much memory.',
   },
+  configLimit: {
+    env: 'ANNEAL_GATEWAY_CONFIG_LIMIT',
+    schema: whole(16 * 1024 * 1024, 1024, 256 * 1024 * 1024),
+    meaning: 'Maximum size of a request that stores a software config, in bytes.',
+    cost: 'Each request in flight may take several times this much memory.',
+  },
   maxWaitSeconds: {
     env: 'ANNEAL_GATEWAY_MAX_WAIT_SECONDS',
     schema: whole(45, 0, 300),

@@ -13,7 +13,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
 import { outputEndpoints, type OutputEndpointOptions } from './output-endpoints.ts';
 
 const newConfig = z.strictObject({
@@ -31,13 +31,13 @@ const newDeployments = z.strictObject({
   }),
 });
 
-export const deploymentEndpoints = (options: OutputEndpointOptions): Endpoint[] => [
+export const deploymentEndpoints = (options: OutputEndpointOptions & { configLimit: BodyLimit }): Endpoint[] => [
   ...reads(options.ask),
-  ...writes(options.ask),
+  ...writes(options),
   ...outputEndpoints(options),
 ];
 
-function writes(ask: Ask): Endpoint[] {
+function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
@@ -46,6 +46,7 @@ function writes(ask: Ask): Endpoint[] {
       status: 201,
       body: newConfig,
       answer: configViewSchema,
+      limit: configLimit,
       handle: ({ request, body }) => {
         const project = projectOf(request);
         return ask('configuration', configCreate, {

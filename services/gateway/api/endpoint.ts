@@ -23,9 +23,17 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly public?: boolean;
   /** Hosts may use it too. The handler limits what they see. */
   readonly hosts?: boolean;
+  /** Its own limit for the size of a body, and the setting of that limit. */
+  readonly limit?: BodyLimit;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: boolean;
   handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
+}
+
+/** A limit for the size of a body. */
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly setting: string;
 }
 
 export interface EndpointInput<Q, B> {
@@ -49,7 +57,12 @@ export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoi
     scope.route({
       method: each.method,
       url: each.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { public: each.public === true, hosts: each.hosts === true },
+      ...(each.limit && { bodyLimit: each.limit.bytes }),
+      config: {
+        public: each.public === true,
+        hosts: each.hosts === true,
+        ...(each.limit && { limitedBy: each.limit.setting }),
+      },
       handler: async (request, reply) => {
         const result = await each.handle({
           params: request.params as Record<string, string>,

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
-import { describe, serveEndpoint, type Endpoint } from './endpoint.ts';
+import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
@@ -31,6 +31,7 @@ export type ApiOptions = EventEndpointOptions &
     authenticate: Authenticate;
     newId: () => string;
     gatewayUrl: string;
+    configLimit: BodyLimit;
     version: string;
     report: (error: unknown, request: FastifyRequest) => void;
   };

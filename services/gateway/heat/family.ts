@@ -1,5 +1,6 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyLimit } from '../api/endpoint.ts';
 import { baseUrl, requestPath } from '../http/base-url.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
 import { actionRoutes } from './stacks/action-routes.ts';
@@ -22,6 +23,7 @@ export type HeatOptions = CompilerOptions &
   StackReadOptions &
   TypeRouteOptions & {
     authenticate: Authenticate;
+    configLimit: BodyLimit;
     report: (error: unknown, request: FastifyRequest) => void;
   };
 

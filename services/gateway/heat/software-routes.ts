@@ -6,6 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { BodyLimit } from '../api/endpoint.ts';
 import type { Ask } from '../ask.ts';
 import { objectBody, parseField, queryNumber, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -17,8 +18,8 @@ interface ById {
   Params: { id: string };
 }
 
-export function softwareRoutes(scope: Scope, { ask }: { ask: Ask }): void {
-  configRoutes(scope, ask);
+export function softwareRoutes(scope: Scope, { ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): void {
+  configRoutes(scope, ask, configLimit);
   deploymentReads(scope, ask);
   deploymentWrites(scope, ask);
 }
@@ -35,7 +36,8 @@ const noDeployment = (id: string): string => `Software deployment with id ${id} 
 
 const text = z.string().nullish();
 
-function configRoutes(scope: Scope, ask: Ask): void {
+function configRoutes(scope: Scope, ask: Ask, ownLimit: BodyLimit): void {
+  const large = { bodyLimit: ownLimit.bytes, config: { limitedBy: ownLimit.setting } };
   scope.get('/:project/software_configs', async (request) => {
     const project = projectOf(request);
     const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
@@ -47,7 +49,7 @@ function configRoutes(scope: Scope, ask: Ask): void {
     return { software_configs: rows.slice(from, limit ? from + limit : undefined).map(configRow) };
   });
 
-  scope.post('/:project/software_configs', async (request) => {
+  scope.post('/:project/software_configs', large, async (request) => {
     const project = projectOf(request);
     const { name, group, config, inputs, outputs, options } = objectBody(request);
     const data = {

@@ -39,6 +39,23 @@ describe('a body above the limit', () => {
   });
 });
 
+describe('a software config', () => {
+  it.each([`/orchestration/v1/${project}/software_configs`, '/api/v1/configs'])(
+    'may exceed the limit of other requests at %s, up to its own',
+    async (path) => {
+      await gateway.restart({ ANNEAL_GATEWAY_CONFIG_LIMIT: '9000' });
+      const configOf = (length: number) => ({ id: crypto.randomUUID(), name: 'large', config: 'x'.repeat(length) });
+      const { id, ...unnamed } = configOf(8000);
+      // The services behind this gateway know no configs, so only the size of the body decides.
+      const taken = await gateway.call('POST', path, path.includes('software') ? unnamed : { id, ...unnamed });
+      expect(taken.status).not.toBe(413);
+      const refused = await gateway.call('POST', path, configOf(10_000));
+      expect(refused.status).toBe(413);
+      expect(refused.text).toContain('the limit is 9000 bytes (ANNEAL_GATEWAY_CONFIG_LIMIT).');
+    },
+  );
+});
+
 describe('a form above the limit', () => {
   /** With a declared size, or as a stream without one. */
   const send = (parts: readonly (string | File)[], isDeclared: boolean): Promise<Response> => {

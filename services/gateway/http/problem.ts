@@ -48,7 +48,7 @@ export function bodyTooLarge({ headers, routeOptions }: Pick<Refused, 'headers' 
   const found = size > limit ? `${size} bytes` : `more than ${limit} bytes`;
   return new AnnealError(
     'TooLarge',
-    `The request body has ${found}; the limit is ${limit} bytes (ANNEAL_GATEWAY_BODY_LIMIT).`,
+    `The request body has ${found}; the limit is ${limit} bytes (${routeOptions.config.limitedBy ?? 'ANNEAL_GATEWAY_BODY_LIMIT'}).`,
   );
 }
 

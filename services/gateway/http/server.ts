@@ -143,7 +143,8 @@ function familiesOf(
     authenticate,
     report,
   };
-  const heat = { ask, bus, blobs: store.blobs, secrets, now: context.now, authenticate, report };
+  const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
+  const heat = { ask, bus, blobs: store.blobs, secrets, now: context.now, authenticate, configLimit, report };
   const api = {
     ask,
     bus,
@@ -156,6 +157,7 @@ function familiesOf(
     maxWaitSeconds: settings.maxWaitSeconds,
     stopping,
     gatewayUrl,
+    configLimit,
     version,
     authenticate,
     report,

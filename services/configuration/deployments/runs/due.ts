@@ -74,6 +74,7 @@ async function sweep(context: DueContext): Promise<void> {
   await forgetRuns({ ...context, now: context.queues.now() });
   const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });
   await resources.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await context.collections.sweepContents(context.queues.now());
   await armSweep(context);
 }
 

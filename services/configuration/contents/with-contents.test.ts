@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { configCreate, configDelete, deploymentCreate, deploymentShow } from '@anneal/contracts/calls/configuration.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openConfigurationCollections, type ConfigurationCollections } from '../collections.ts';
+import { claimed, createRig, project, type Rig } from '../testing/running-service.ts';
+import type { WithContents } from './stored-contents.ts';
+
+const hourMs = 3_600_000;
+let rig: Rig;
+let collections: ConfigurationCollections;
+beforeEach(async () => {
+  rig = await createRig();
+  collections = await openConfigurationCollections(rig.context.store);
+});
+afterEach(() => rig.dispose());
+
+/** The documents as they are in the store. */
+async function rawOf(name: string): Promise<WithContents[]> {
+  const raw: Collection<WithContents> = await rig.context.store.collection({
+    name,
+    indexes: [{ fields: ['has_contents'], only: { field: 'has_contents', is: true } }],
+  });
+  return raw.find({ where: { has_contents: true } });
+}
+
+const contents = async (): Promise<string[]> =>
+  (await (await rig.context.store.collection({ name: 'configuration_contents', indexes: [] })).find({ where: {} })).map(
+    ({ id }) => id,
+  );
+
+async function store(config: string): Promise<string> {
+  const id = randomUUID();
+  const rest = { group: 'script', inputs: [], outputs: [], options: {} };
+  await rig.ask(configCreate, { id, project, name: 'large', config, ...rest });
+  return id;
+}
+
+const run = (config: string, host: string, input_values = {}) =>
+  rig.ask(deploymentCreate, { id: randomUUID(), project, host, config, input_values, action: 'CREATE' });
+
+it('a config of 2 MB is stored once for all its deployments, and each host receives it whole', async () => {
+  const text = `#!/bin/sh\n: ${'ü'.repeat(1_000_000)}\ud800\n`;
+  const config = await store(text);
+  const hosts = await Promise.all(['a', 'b', 'c'].map((name) => rig.host(name)));
+  const made = await Promise.all(hosts.map(({ id }) => run(config, id)));
+  expect(await contents()).toHaveLength(1);
+  const stored = [...(await rawOf('configuration_resources')), ...(await rawOf('configuration_messages'))];
+  expect(stored).toHaveLength(7);
+  for (const document of stored) expect(JSON.stringify(document).length).toBeLessThan(10_000);
+  for (const [index, { id }] of hosts.entries()) {
+    const { request } = await claimed(rig, id);
+    expect(request.config === text).toBe(true);
+    await rig.post(id, { id: request.id, status_code: 0 });
+    await rig.event('deployment.completed', made[index]?.id ?? '');
+  }
+  const view = await rig.ask(deploymentShow, { project, deployment: made[0]?.id ?? '' });
+  expect(view.status).toBe('COMPLETE');
+});
+
+it('keeps a long input and a map with long texts beside short ones', async () => {
+  const host = await rig.host('web');
+  const long = 'x'.repeat(70_000);
+  await run(await store('true'), host.id, { long, short: 'y', map: { list: ['a', long] } });
+  const { request } = await claimed(rig, host.id);
+  const valueOf = (name: string): unknown => request.inputs.find((input) => input.name === name)?.value;
+  expect([valueOf('long'), valueOf('short'), valueOf('map')]).toEqual([long, 'y', { list: ['a', long] }]);
+  const [document] = await rawOf('configuration_resources');
+  expect(JSON.stringify(document).length).toBeLessThan(20_000);
+  expect(await contents()).toHaveLength(1);
+});
+
+it('every verb of the collection writes and reads whole documents', async () => {
+  const { resources } = collections;
+  const id = await store('x'.repeat(100_000));
+  const found = await resources.get(id);
+  if (!found?.config) throw new Error('The config is missing.');
+  const text = 'z'.repeat(100_000);
+  const changed = await resources.replace({ ...found, config: { ...found.config, config: text } }, found.version);
+  expect(changed).toMatchObject({ config: { config: text }, version: 2 });
+  expect(changed).not.toHaveProperty('contents');
+  expect(await resources.replace(found, 1)).toBeUndefined();
+  expect((await resources.getMany([id]))[0]).toEqual(changed);
+  expect((await resources.find({ where: { project, kind: 'config' } }))[0]).toEqual(changed);
+  if (!changed?.config) throw new Error('The config is missing.');
+  const short = { ...changed, config: { ...changed.config, config: 'true' } };
+  expect(await resources.bulk([{ kind: 'replace', document: short, version: 2 }])).toEqual(['done']);
+  expect(await resources.get(id)).toEqual({ ...short, version: 3 });
+  expect(await rawOf('configuration_resources')).toEqual([]);
+});
+
+it('K1, K2: removes a content when nothing names it, and not before', async () => {
+  const [kept, dropped] = ['k', 'd'].map((letter) => letter.repeat(100_000));
+  const config = await store(kept ?? '');
+  const unused = await store(dropped ?? '');
+  await rig.ask(configDelete, { project, config: unused });
+  const document = await collections.resources.get(unused);
+  if (document) await collections.resources.remove(unused);
+  const soon = Date.now() + hourMs / 2;
+  expect(await collections.sweepContents(soon)).toBe(0);
+  expect(await contents()).toHaveLength(2);
+  const later = Date.now() + 2 * hourMs;
+  expect(await collections.sweepContents(later)).toBe(1);
+  expect(await contents()).toHaveLength(1);
+  // Another process has nothing in memory.
+  const other = await openConfigurationCollections(rig.context.store);
+  expect((await other.resources.get(config))?.config?.config).toBe(kept);
+  expect(await other.sweepContents(later)).toBe(0);
+});
