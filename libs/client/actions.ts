@@ -1,8 +1,10 @@
 /** Actions on a stack besides create, update, delete and read. */
 import { type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { scalingOutcomeSchema, type ScalingOutcome } from '@anneal/contracts/calls/scaling.ts';
 import {
   plannedChangeSchema,
+  resourceAct,
   stackWhy,
   type PlannedChange,
   type ResourceAct,
@@ -55,8 +57,17 @@ export type Why = z.infer<typeof stackWhy.answer>;
 export interface Actions {
   act(parameters: { stack: string; action: StackAct }): Promise<StackRef>;
   /** The resource by its name, or by its path into nested stacks: `group/0/server`. */
-  actOn(parameters: { stack: string; resource: string; action: ResourceAct }): Promise<void>;
-  signal(parameters: { stack: string; resource: string; signal: JsonObject | null }): Promise<void>;
+  actOn(parameters: {
+    stack: string;
+    resource: string;
+    action: ResourceAct;
+  }): Promise<z.infer<typeof resourceAct.answer>>;
+  /** Returns what the group of a scaling policy answered; undefined for other resources. */
+  signal(parameters: {
+    stack: string;
+    resource: string;
+    signal: JsonObject | null;
+  }): Promise<ScalingOutcome | undefined>;
   why(parameters: { stack: string; resource?: string | undefined }): Promise<Why>;
   /** The changes that an update would make, or a create when no stack has that name. */
   plan(
@@ -96,13 +107,15 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
       const { id, resource: name } = await locate(stacks, { stack, path: resource });
       const what = `${action.kind} of the resource ${resource} of ${stack}`;
       const path = `/stacks/${id}/resources/${encoded(name)}/actions`;
-      await connection.call({ service: 'api', path, method: 'POST', body: action, what });
+      const answer = await connection.json({ service: 'api', path, method: 'POST', body: action, what });
+      return read(resourceAct.answer, answer, what);
     },
     async signal({ stack, resource, signal }) {
       const what = `signal the resource ${resource} of ${stack}`;
       const ref = await locate(stacks, { stack, path: resource });
       const path = `${stackUrlPath(ref)}/resources/${encoded(ref.resource)}/signal`;
-      await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
+      const answer = await connection.json({ service, path, method: 'POST', body: signal ?? {}, what });
+      return read(scalingOutcomeSchema.nullable(), answer, what) ?? undefined;
     },
     async why({ stack, resource }) {
       const what = `explain why ${resource ?? stack} makes no progress`;

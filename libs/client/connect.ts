@@ -4,6 +4,7 @@ import { contextsOf, type ContextCalls } from './contexts.ts';
 import { openConnection, gatewayRoot, type GatewayConnection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
 import { failureOf } from './failure.ts';
+import { groupsOf, type GroupCalls } from './groups.ts';
 import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
 import { metricsOf, type MetricCalls } from './metrics.ts';
 import { nodesOf, type NodeCalls } from './nodes.ts';
@@ -18,6 +19,7 @@ export interface Client {
   readonly connection: GatewayConnection;
   readonly stacks: Stacks;
   readonly actions: Actions;
+  readonly groups: GroupCalls;
   readonly nodes: NodeCalls;
   readonly hosts: HostCalls;
   readonly deployments: Deployments;
@@ -40,6 +42,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     connection,
     stacks,
     actions: actionsOf(connection, stacks),
+    groups: groupsOf(connection, stacks),
     nodes: nodesOf(connection),
     hosts: hostsOf(connection),
     deployments: deploymentsOf(connection),

@@ -236,22 +236,6 @@ export const nodeEvent = {
   removed: event('node.removed', 'A node was removed.', nodeData),
 };
 
-const scaledData = z.object({
-  origin,
-  stack_id: z.string().meta({ description: "The group's own stack." }),
-  stack_name: z.string(),
-  policy: z.string(),
-  before: z.number().int().meta({ description: 'The number of members before and after.' }),
-  after: z.number().int(),
-});
-export const groupEvent = {
-  scaled: event(
-    'group.scaled',
-    'A policy changed the size of a group; an update of its stack has started.',
-    scaledData,
-  ),
-};
-
 const workflowEventData = z.object({
   execution_id: z.string(),
   workflow: z.string(),

@@ -2,10 +2,12 @@
 import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
+import * as groupEvents from './group-events.ts';
 import * as measuring from './calls/measuring.ts';
 import * as notification from './calls/notification.ts';
 import * as provisioning from './calls/provisioning.ts';
 import * as resource from './resource.ts';
+import * as scaling from './calls/scaling.ts';
 import * as scheduling from './calls/scheduling.ts';
 import * as templating from './calls/templating.ts';
 import * as workflow from './calls/workflow.ts';
@@ -30,10 +32,11 @@ const within = (file: object): Definition[] =>
 
 const files = {
   configuration,
-  events,
+  events: { ...events, ...groupEvents },
   notification: { ...notification, ...measuring },
   provisioning,
   resource,
+  scaling,
   scheduling,
   templating,
   workflow,

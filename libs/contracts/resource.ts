@@ -13,6 +13,7 @@
 import { z } from 'zod';
 import { message } from './define.ts';
 import { failureSchema } from './errors.ts';
+import { askedSchema } from './calls/scaling.ts';
 import { json, jsonObject } from './json.ts';
 import { originSchema } from './origin.ts';
 import { resourceTypeSchema } from './resource-type.ts';
@@ -54,6 +55,10 @@ export const nestedRequestSchema = z.object({
     description:
       'True when the tree is rolled back. No quota refuses such a request, because it restores what existed.',
   }),
+  shows_servers: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True inside the member of a group that scales: the answer lists its servers.' }),
   resources_outside: z
     .number()
     .int()
@@ -99,7 +104,12 @@ export const resourceUpdateSchema = request.extend({
 });
 export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;
 
-export const resourceSignalSchema = request.extend({ signal: json });
+export const resourceSignalSchema = request.extend({
+  signal: json,
+  asked: askedSchema
+    .optional()
+    .meta({ description: 'The question that the provider answers, with the outcome of the signal.' }),
+});
 
 export const resourceCreate = message('resource.create', 'Create the physical object of a resource.', request);
 export const resourceUpdate = message('resource.update', 'Update the physical object in place.', resourceUpdateSchema);

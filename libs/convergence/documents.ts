@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
 import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
+import type { scalingReasons } from '@anneal/contracts/calls/scaling.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
 
 /** The last action of a stack, in the words of Heat. */
@@ -65,6 +66,25 @@ export interface Batch {
   readonly retiring: boolean;
 }
 
+/** A change of the members of a group, from its decision to the end of the traversal that makes it. */
+export interface Scaling {
+  /** The id of the request that caused it. */
+  readonly id: string;
+  readonly reason: (typeof scalingReasons)[number];
+  /** The policy, if one decided. */
+  readonly policy: string | null;
+  /** The reason that the requester gave. */
+  readonly message: string | null;
+  /** The number of members before and after. */
+  readonly before: number;
+  readonly after: number;
+  /** The names of the members that come and go. */
+  readonly entering: readonly string[];
+  readonly leaving: readonly string[];
+  /** Set when more changes are due: then the timer `group:next` fires at the end of the traversal. */
+  readonly follows?: boolean;
+}
+
 /** The single source of truth about a stack besides its resources. Times are ISO 8601 in UTC. */
 export interface StackDocument {
   readonly id: string;
@@ -113,6 +133,8 @@ export interface StackDocument {
   readonly batch: Batch | null;
   /** Source of the members of a group. The core only stores it. */
   readonly group: JsonObject | null;
+  /** The change of members that the running traversal makes; absent or null: none. */
+  readonly scaling?: Scaling | null;
   /** Counts changes of the values that resources show to others: see `shown_at` and `seen_at` of resources. */
   readonly clock: number;
   /** The sequence of its last event. */

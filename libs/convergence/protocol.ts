@@ -8,6 +8,7 @@ import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/c
 import type {
   ParentLink,
   ResourceDocument,
+  Scaling,
   SnapshotRef,
   StackDocument,
   Status,
@@ -20,11 +21,19 @@ import type { SizeLimits } from './size-limits.ts';
 /** Only in inputs of a nested stack: the request of its resource in the parent stack. */
 export type FromParent = { readonly parent?: ParentLink | undefined };
 
-/** The change of the size of a group by a scaling policy. */
-export interface Scaled {
-  readonly policy: string;
-  readonly before: number;
-  readonly after: number;
+/** A step of a scaling, as the event of the stack at that moment reports it. */
+export interface ScalingReport extends Scaling {
+  readonly stage: 'started' | 'completed' | 'failed';
+  /** Only for `failed`. */
+  readonly failure?: Failure;
+}
+
+/** A decision about a group that begins no traversal: a refused request, or a wait for a listener. */
+export interface GroupReport {
+  readonly stage: string;
+  readonly status: Status;
+  readonly reason: string;
+  readonly data: JsonObject;
 }
 
 /** A duplicate of an input has the same `id`. `occasion`: who asks for it, and why. */
@@ -46,9 +55,17 @@ type EngineInput =
       readonly observe?: boolean | undefined;
       /** Absent: unchanged. */
       readonly group?: JsonObject | null | undefined;
-      /** Set when a policy resizes a group; the event at the start of the update reports it. */
-      readonly scaled?: Scaled | undefined;
+      /** Set when the members of a group change: the events at the start and the end of the update report it. */
+      readonly scaling?: Scaling | undefined;
     } & FromParent)
+  /** Notes a decision about a group. Begins no traversal. */
+  | {
+      readonly kind: 'group';
+      readonly id: string;
+      readonly group: JsonObject;
+      readonly reports: readonly GroupReport[];
+      readonly timers: readonly { readonly timer: string; readonly at: string }[];
+    }
   /** `abandon`: keep the real objects. */
   | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)
   | ({ readonly kind: 'visit'; readonly id: string; readonly action: VisitAction } & FromParent)
@@ -74,7 +91,15 @@ type EngineInput =
       /** Signal only this incarnation of the resource. */
       readonly incarnation?: string | undefined;
       readonly signal: Json;
+      /** The question that the provider answers in place of the stack; absent: the stack answers. */
+      readonly asked?: DelegatedQuestion | undefined;
     };
+
+/** The question of a client, to which another service replies. */
+export interface DelegatedQuestion {
+  readonly id: string;
+  readonly replyto: string;
+}
 
 /** Work for the shell after the record is stored. Each may be done twice: requests have fences, the others ids. */
 export type Effect =
@@ -88,6 +113,7 @@ export type Effect =
       readonly id: string;
       readonly signal: Json;
       readonly occasion?: Occasion;
+      readonly asked?: DelegatedQuestion;
     }
   /** Answer the request of the parent stack; attributes and failures are in the documents. */
   | {
@@ -122,8 +148,12 @@ interface EventFacts extends Pick<
   /** The incarnation that a resource replaces, or that replaces it. */
   readonly replacement?: string;
   readonly seconds?: number;
-  /** Set when the update of a group to another size starts. */
-  readonly scaled?: Scaled;
+  /** Set when the scaling of a group starts or ends: the event reports this, too. */
+  readonly scaling?: readonly ScalingReport[];
+  /** Set for a decision about a group. */
+  readonly group?: Pick<GroupReport, 'stage' | 'data'>;
+  /** Facts about the member of a group, if the event is about one: see `Tools.memberOf`. */
+  readonly member?: JsonObject;
   /** Set when a resource begins or ends a wait at a hook: the event reports this. */
   readonly hook?: {
     readonly state: 'waiting' | 'cleared';
@@ -132,6 +162,8 @@ interface EventFacts extends Pick<
     readonly token: string;
     readonly deadline: string | null;
     readonly default: 'continue' | 'abandon' | null;
+    /** How the wait ended; absent while it lasts, and when its traversal ended it. */
+    readonly result?: 'continue' | 'abandon';
   };
 }
 
@@ -199,6 +231,12 @@ export interface Tools {
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The immediate response to a pending request, if the shell can give one: then nothing is sent. */
   readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
+  /** Facts about a resource that is the member of a group, which its events report; absent or undefined: none. */
+  readonly memberOf?: (
+    stack: StackDocument,
+    resource: ResourceDocument,
+    event: Pick<EventFacts, 'action' | 'status' | 'hook'>,
+  ) => JsonObject | undefined;
   /** Size limits of values, resources and the stack; absent: no limits. */
   readonly sizes?: SizeLimits;
   /** Maximum number of requests of a stack in flight. */

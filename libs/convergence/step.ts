@@ -56,7 +56,7 @@ import { takeResponse } from './resources/response.ts';
 import { endPause } from './graph/rolling.ts';
 import { takeSignal } from './resources/signal.ts';
 import type { State } from './state.ts';
-import { beginTransaction, changeStack, type Transaction } from './transaction.ts';
+import { addEffect, announceGroup, beginTransaction, changeStack, type Transaction } from './transaction.ts';
 import {
   beginCreate,
   beginDelete,
@@ -188,9 +188,20 @@ function take(transaction: Transaction, input: Input): void {
     case 'signal':
       takeSignal(transaction, input);
       return;
+    case 'group':
+      noteGroup(transaction, input);
+      return;
     case 'timer':
       takeTimer(transaction, input);
   }
+}
+
+/** Stores a decision about a group, reports it, and sets the timers of the group. A deleted group takes none. */
+function noteGroup(transaction: Transaction, input: Extract<Input, { kind: 'group' }>): void {
+  if (transaction.state.stack.deleted_at !== null) return;
+  changeStack(transaction, { group: input.group });
+  for (const report of input.reports) announceGroup(transaction, report);
+  for (const timer of input.timers) addEffect(transaction, { kind: 'timer', ...timer, traversal: '' });
 }
 
 function takeTimer(transaction: Transaction, input: Extract<Input, { kind: 'timer' }>): void {

@@ -10,7 +10,7 @@ import {
   type DesiredResources,
 } from './simulation/model.ts';
 import { stackActions } from '@anneal/contracts/calls/scheduling.ts';
-import { type ParentLink, type StackAction, type StackDocument } from './documents.ts';
+import { type ParentLink, type Scaling, type StackAction, type StackDocument } from './documents.ts';
 import { expectedOf } from './simulation/checks/expected.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
@@ -95,11 +95,21 @@ const word = (action: Extract<Input, { kind: 'resource' }>['action']): Input => 
   resource: 'a',
   action,
 });
+const scaling: Scaling = {
+  id: 'scale',
+  reason: 'signal',
+  policy: 'p',
+  message: null,
+  before: 1,
+  after: 2,
+  entering: ['b'],
+  leaving: [],
+};
 const inputs: Readonly<Record<TransitionInput, Input | ((state: State) => Input)>> = {
   create: { ...create, id: 'create again' },
   update: update(3),
   restore: { ...(update(3) as Extract<Input, { kind: 'update' }>), as: 'RESTORE' },
-  scale: { ...(update(3) as Extract<Input, { kind: 'update' }>), scaled: { policy: 'p', before: 1, after: 2 } },
+  scale: { ...(update(3) as Extract<Input, { kind: 'update' }>), scaling },
   delete: { kind: 'delete', id: 'delete' },
   abandon: { kind: 'delete', id: 'abandon', abandon: true },
   check: { ...visit('CHECK'), id: 'check' },

@@ -5,7 +5,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
-import type { Changes, Effect, EventRecord, Scaled, Tools } from './protocol.ts';
+import type { Changes, Effect, EventRecord, GroupReport, ScalingReport, Tools } from './protocol.ts';
 import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
 
@@ -161,7 +161,7 @@ function occasionPart(transaction: Transaction): Pick<EventRecord, 'occasion'> {
 /** Adds an event with the current state of the stack. */
 export function announceStack(
   transaction: Transaction,
-  { failure, scaled }: { failure?: Failure | undefined; scaled?: Scaled | undefined } = {},
+  { failure, scaling = [] }: { failure?: Failure | undefined; scaling?: readonly ScalingReport[] } = {},
 ): void {
   const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   transaction.changes.events.push({
@@ -175,7 +175,7 @@ export function announceStack(
     object_version: stack.version,
     ...occasionPart(transaction),
     ...(failure && { failure }),
-    ...(scaled && { scaled }),
+    ...(scaling.length > 0 && { scaling }),
   });
 }
 
@@ -187,6 +187,9 @@ export function announceResource(
 ): void {
   changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null && more.action === undefined;
+  const { stack } = transaction.state;
+  const reported = { action: resource.action, status: resource.status, ...more };
+  const member = stack.group === null ? undefined : transaction.tools.memberOf?.(stack, resource, reported);
   transaction.changes.events.push({
     resource_id: resource.id,
     resource_name: resource.name,
@@ -201,6 +204,7 @@ export function announceResource(
     ...replacementPart(resource),
     ...(ended && { seconds: Math.max(0, transaction.tools.now - Date.parse(resource.started_at)) / 1000 }),
     ...(resource.failure && { failure: resource.failure }),
+    ...(member && { member }),
     ...more,
   });
 }
@@ -209,4 +213,21 @@ export function announceResource(
 function replacementPart({ action, replaces, replaced_by }: ResourceDocument): Pick<EventRecord, 'replacement'> {
   const other = action === 'CREATE' ? replaces : action === 'DELETE' ? replaced_by : null;
   return other === null ? {} : { replacement: other };
+}
+
+/** Adds an event about a decision in a group, which begins no traversal. */
+export function announceGroup(transaction: Transaction, { stage, status, reason, data }: GroupReport): void {
+  const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
+  transaction.changes.events.push({
+    traversal: stack.traversal,
+    resource_name: stack.name,
+    resource_type: 'OS::Heat::Stack',
+    physical_id: stack.id,
+    action: 'SCALE',
+    status,
+    reason,
+    object_version: stack.version,
+    ...occasionPart(transaction),
+    group: { stage, data },
+  });
 }

@@ -4,6 +4,7 @@ import { addCompletionCommands } from './command/completion.ts';
 import { addDeadLetterCommands } from './command/dead-letter.ts';
 import { addDeploymentCommands } from './command/deployment.ts';
 import { addEventCommands } from './command/event.ts';
+import { addGroupCommands } from './command/group.ts';
 import { addHookCommands } from './command/hook.ts';
 import { addContextCommands } from './command/context.ts';
 import { addHostCommands } from './command/host.ts';
@@ -60,6 +61,7 @@ export function buildProgram(
   addOutputCommands(program, context);
   addSnapshotCommands(program, context);
   addHookCommands(program, context);
+  addGroupCommands(program, context);
   addTemplateCommands(program, context);
   addDeploymentCommands(program, context);
   addNodeCommands(program, context);

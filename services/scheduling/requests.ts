@@ -6,8 +6,8 @@ import { toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
+import { groupAct, groupAdjust, groupShow } from '@anneal/contracts/calls/scaling.ts';
 import {
-  groupAdjust,
   resourceAct,
   snapshotDelete,
   snapshotList,
@@ -28,6 +28,7 @@ import {
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { StackPreview } from './read/preview.ts';
 import type { ProviderDirectory } from './shard/providers.ts';
+import type { GroupReading } from './read/groups.ts';
 import type { StackReading } from './read/reading.ts';
 import type { Shards } from './shards/shards.ts';
 import type { createWhy } from './read/why.ts';
@@ -36,12 +37,13 @@ export function requestsHandler(parameters: {
   context: ServiceContext;
   shards: Shards;
   reading: StackReading;
+  groups: GroupReading;
   preview: StackPreview;
   why: ReturnType<typeof createWhy>;
   providers: ProviderDirectory;
   ownProvider: readonly Route[];
 }): Handler {
-  const { context, reading, providers } = parameters;
+  const { context, groups, reading, providers } = parameters;
   const { bus, mint } = context;
 
   const forward = (stackId: string, message: Envelope): Promise<void> =>
@@ -85,6 +87,11 @@ export function requestsHandler(parameters: {
         return { id, question: { ...question, stack: id } };
       }),
     ),
+    passOn(groupAct, async (question) => {
+      const id = await groups.idOf(question);
+      return { id, question: { ...question, stack: id } };
+    }),
+    answer(context, groupShow, ({ data }) => groups.show(data)),
     answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
     answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
     answer(context, snapshotDelete, ({ data }) => reading.forget(data)),

@@ -13,7 +13,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openSchedulingCollections, type SchedulingCollections } from './collections.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
-import { createAdjust } from './nested/adjust.ts';
+import { createAdjust } from './groups/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
 import { Limiter } from './limiter/limiter.ts';
@@ -26,6 +26,7 @@ import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
 import { createProviders } from './shard/providers.ts';
 import { createQuotas } from './engine/quota.ts';
+import { createGroupReading } from './read/groups.ts';
 import { StackReading } from './read/reading.ts';
 import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
@@ -64,6 +65,7 @@ export const schedulingService = defineService({
     const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl });
     const why = createWhy({ context, collections, providers, reading, gate, waiting, shards });
     const compile = createChildCompiler({ context, collections, evaluation });
+    const groups = createGroupReading({ collections, secrets: context.secrets, find: (which) => reading.find(which) });
     const find = (which: { project: string; stack: string }) => reading.find(which);
     const preview = new StackPreview({ context, collections, plans, evaluation, compile, find });
 
@@ -89,6 +91,7 @@ export const schedulingService = defineService({
         context,
         shards,
         reading,
+        groups,
         preview,
         why,
         providers,

@@ -112,7 +112,7 @@ describe('the origin of an event', () => {
     const cause = { kind: 'signal', id: 'req-2', reason: 'signalled by user bob' };
     const root = { stack_id: id, stack_name: 'web' };
     const occasion = { root, tags: ['test'], actor: { kind: 'policy', id: policy, name: 'more' }, cause };
-    expect((await eventAt('group.scaled', 'group')).data.origin).toEqual({ ...occasion, path: 'group' });
+    expect((await eventAt('group.scaling.started', 'group')).data.origin).toEqual({ ...occasion, path: 'group' });
     const isNew = ({ data: { origin } }: Seen): boolean => origin.actor.kind === 'policy';
     const member = await eventually(async () =>
       seen.find(

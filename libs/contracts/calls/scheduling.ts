@@ -4,6 +4,7 @@ import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
+import { scalingOutcomeSchema } from './scaling.ts';
 import { driftSchema, leafFailureSchema } from '../resource.ts';
 
 /** A hundred years. A later deadline has no date that every store and client can read. */
@@ -254,7 +255,9 @@ export type ResourceAct = z.infer<typeof resourceActSchema>;
 
 export const resourceAct = call('resource.act', 'Run an action on one resource of a stack.', {
   question: which.extend({ resource: z.string(), action: resourceActSchema, occasion }),
-  answer: z.object({}),
+  answer: z.object({
+    deadline: z.iso.datetime().optional().meta({ description: 'For a heartbeat: the new deadline of the wait.' }),
+  }),
 });
 
 export const snapshotSchema = z.object({
@@ -419,7 +422,11 @@ export const stackSignal = call('stack.signal', 'Send a signal to a resource.', 
     signal: json,
     occasion,
   }),
-  answer: z.object({}),
+  answer: z.object({
+    scaling: scalingOutcomeSchema
+      .optional()
+      .meta({ description: 'Only for a scaling policy: whether its group scales, or why not.' }),
+  }),
 });
 
 export const timerFired = message(
@@ -429,19 +436,5 @@ export const timerFired = message(
     stack_id: z.string(),
     timer: z.string().meta({ description: 'The name of the wait, e.g. `deadline` or `resource:<id>`.' }),
     traversal: z.string().meta({ description: 'The traversal that set the timer; an older one is ignored.' }),
-  }),
-);
-
-export const groupAdjust = message(
-  'group.adjust',
-  'A policy asks a group for another size. Ignored while the group is busy or cooling down, or if it has that size.',
-  z.object({
-    stack_id: z.string().meta({ description: "The group's nested stack." }),
-    policy: z.string(),
-    adjustment_type: z.enum(['change_in_capacity', 'exact_capacity', 'percent_change_in_capacity']),
-    adjustment: z.number(),
-    min_step: z.number().int().nonnegative().nullable(),
-    cooldown: z.number().nonnegative().nullable().meta({ description: "In seconds; null for the group's own value." }),
-    occasion: occasionSchema.optional().meta({ description: 'The policy that asks, and why.' }),
   }),
 );

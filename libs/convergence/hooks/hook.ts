@@ -12,7 +12,7 @@ export function clearHook(transaction: Transaction, resource: ResourceDocument, 
   if (resource.hook?.name !== name) {
     throw new AnnealError('InvalidRequest', `The "${name}" hook is not defined on ${resource.name}`);
   }
-  pass(transaction, resource, resource.hook, `Hook ${name} is cleared`);
+  pass(transaction, resource, resource.hook, { reason: `Hook ${name} is cleared`, result: 'continue' });
 }
 
 /**
@@ -72,7 +72,7 @@ function finishWait(
   result: 'continue' | 'abandon',
   reason: string,
 ): void {
-  pass(transaction, resource, hook, reason);
+  pass(transaction, resource, hook, { reason, result });
   // The resource counts as created only now.
   if (hook.name === 'launching' && result === 'continue') {
     const launched = transaction.state.resources.get(resource.id);
@@ -86,8 +86,13 @@ function finishWait(
   });
 }
 
-function pass(transaction: Transaction, resource: ResourceDocument, hook: ExternalWait, reason: string): void {
+function pass(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  hook: ExternalWait,
+  how: { reason: string; result: 'continue' | 'abandon' },
+): void {
   const passed = markPassed(transaction, resource, hook.name);
-  announce(transaction, passed, hook, 'cleared', reason);
+  announce(transaction, passed, hook, { state: 'cleared', ...how });
   revisit(transaction, passed);
 }

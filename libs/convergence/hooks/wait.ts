@@ -84,7 +84,7 @@ function hold(
     traversal: transaction.state.stack.traversal,
   };
   const held = changeResource(transaction, resource.id, { hook });
-  announce(transaction, held, hook, 'waiting', how.reason);
+  announce(transaction, held, hook, { state: 'waiting', reason: how.reason });
   setTimer(transaction, held, hook);
 }
 
@@ -103,11 +103,10 @@ export function announce(
   transaction: Transaction,
   resource: ResourceDocument,
   hook: ExternalWait,
-  state: 'waiting' | 'cleared',
-  reason: string,
+  { state, reason, result }: { state: 'waiting' | 'cleared'; reason: string; result?: 'continue' | 'abandon' },
 ): void {
   const { kind, name, token, deadline } = hook;
-  const reported = { state, kind, name, token, deadline, default: hook.default };
+  const reported = { state, kind, name, token, deadline, default: hook.default, ...(result && { result }) };
   announceResource(transaction, { ...resource, started_at: null }, { reason, hook: reported });
 }
 
@@ -125,7 +124,8 @@ export function markPassed(transaction: Transaction, resource: ResourceDocument,
 /** Ends a wait because its traversal ended or no longer needs it. */
 export function dropWait(transaction: Transaction, resource: ResourceDocument): ResourceDocument {
   const dropped = changeResource(transaction, resource.id, { hook: null });
-  if (resource.hook) announce(transaction, dropped, resource.hook, 'cleared', 'Failure occurred while waiting.');
+  const reason = 'Failure occurred while waiting.';
+  if (resource.hook) announce(transaction, dropped, resource.hook, { state: 'cleared', reason });
   return dropped;
 }
 

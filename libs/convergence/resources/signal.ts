@@ -11,7 +11,7 @@ import { addEffect, announceResource, type Transaction } from '../transaction.ts
  * replaced resource, NotSupported when it takes no signals
  */
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
-  const { signal, resource: name, incarnation, id } = input;
+  const { signal, resource: name, incarnation, id, asked } = input;
   const resource = representativeOf(transaction, name);
   const { stack } = transaction.state;
   if (incarnation !== undefined && incarnation !== resource.id) {
@@ -47,8 +47,9 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   }
   const wrong = transaction.tools.wrongSignal?.(resource.type, signal);
   if (wrong) throw new AnnealError('InvalidRequest', wrong.message);
-  const occasion = transaction.acting && { occasion: transaction.acting };
-  addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal, ...occasion });
+  const { acting } = transaction;
+  const more = { ...(acting && { occasion: acting }), ...(asked && { asked }) };
+  addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal, ...more });
 }
 
 /** Whether the type of a resource declares signals; a nested stack takes none, even if a served type has its name. */

@@ -2,9 +2,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
-import type { StackAction, StackDocument } from '../documents.ts';
+import type { Scaling, StackAction, StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
-import type { Scaled } from '../protocol.ts';
+import type { ScalingReport } from '../protocol.ts';
 import { addEffect, announceStack, changeStack, newId, type Transaction } from '../transaction.ts';
 import { dropWaits } from '../hooks/wait.ts';
 
@@ -16,7 +16,7 @@ export function begin(
   action: StackAction,
   plan: Plan,
   more: Partial<StackDocument> = {},
-  details: { scaled?: Scaled | undefined; occasion?: Occasion | undefined } = {},
+  details: { scaling?: Scaling | undefined; occasion?: Occasion | undefined } = {},
 ): void {
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
@@ -24,6 +24,7 @@ export function begin(
   // An action that the nested stack starts by itself does not share the deadline of the last request of its parent.
   const deadline = (transaction.isAsked ? state.stack.parent?.deadline : undefined) ?? own;
   const { snapshot } = state.stack;
+  const reports = scalingReports(state.stack, action, details.scaling);
   cancelTimers(transaction, { deadline: !leavesBehind(transaction, deadline) });
   dropWaits(transaction);
   if (snapshot) {
@@ -52,9 +53,22 @@ export function begin(
     // The rollback of the tree does not cover an action that the nested stack starts by itself.
     ...(!transaction.isAsked && state.stack.parent?.restores && { parent: { ...state.stack.parent, restores: false } }),
     ...more,
+    ...(reports.length > 0 && { scaling: details.scaling ?? null }),
   });
-  announceStack(transaction, details);
+  announceStack(transaction, { scaling: reports });
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+}
+
+/**
+ * Reports of the first event of a traversal about scalings: the end of one that it overtakes, and the start of its own. An update without a scaling of its own keeps the members of the running one, and so continues it.
+ */
+function scalingReports({ scaling: running }: StackDocument, action: StackAction, own?: Scaling): ScalingReport[] {
+  const message = `The action ${action} of the group superseded it.`;
+  const ends = running && (own !== undefined || action !== 'UPDATE');
+  return [
+    ...(ends ? [{ ...running, stage: 'failed' as const, failure: { code: 'Superseded', message } }] : []),
+    ...(own ? [{ ...own, stage: 'started' as const }] : []),
+  ];
 }
 
 /** Whether a request in flight has an earlier deadline than the new traversal: then the old timer must stay. */

@@ -1,10 +1,12 @@
 /** The end of a traversal. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { ScalingReport } from '../protocol.ts';
 import { beginRollback, cancelTimers } from './begin.ts';
 import { failureReason } from './failure.ts';
 import { answerParent } from '../nested.ts';
 import { markForDeletion } from '../graph/node.ts';
 import { factsOf } from '../plan-facts.ts';
-import { goesToNothing, isVisit, type StackAction } from '../documents.ts';
+import { goesToNothing, isVisit, type Scaling, type StackAction } from '../documents.ts';
 import { addEffect, announceStack, changeStack, type Transaction } from '../transaction.ts';
 import { dropWaits } from '../hooks/wait.ts';
 
@@ -112,7 +114,8 @@ export function fail(transaction: Transaction, reason: string): boolean {
  */
 export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
   const { state } = transaction;
-  const { snapshot, failures, inherited } = state.stack;
+  const { snapshot, failures, inherited, scaling } = state.stack;
+  const failure = how.status === 'FAILED' ? failures[inherited]?.failure : undefined;
   dropWaits(transaction);
   cancelTimers(transaction);
   changeStack(transaction, {
@@ -124,10 +127,21 @@ export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE'
     observe: false,
     batch: null,
     snapshot: null,
+    ...(scaling && { scaling: null }),
   });
   state.graph = undefined;
   state.doomed.clear();
-  announceStack(transaction, { failure: how.status === 'FAILED' ? failures[inherited]?.failure : undefined });
+  announceStack(transaction, { failure, ...(scaling && { scaling: [endOf(scaling, how, failure)] }) });
+  if (scaling?.follows)
+    addEffect(transaction, { kind: 'timer', timer: 'group:next', at: transaction.now, traversal: '' });
   if (snapshot) addEffect(transaction, { kind: 'snapshot', snapshot, status: how.status, reason: how.reason });
   answerParent(transaction);
+}
+
+function endOf(
+  scaling: Scaling,
+  { status, reason }: { status: 'COMPLETE' | 'FAILED'; reason: string },
+  failure: Failure = { code: 'ResourceFailed', message: reason },
+): ScalingReport {
+  return status === 'COMPLETE' ? { ...scaling, stage: 'completed' } : { ...scaling, stage: 'failed', failure };
 }

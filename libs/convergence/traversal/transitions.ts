@@ -175,7 +175,8 @@ const visits = { CHECK: 'check', SUSPEND: 'suspend', RESUME: 'resume', SNAPSHOT:
 export function stackInputOf(input: StackAct): TransitionInput {
   switch (input.kind) {
     case 'update':
-      if (input.scaled) return 'scale';
+      // The parent stack overtakes; a policy does not.
+      if (input.scaling && !input.parent) return 'scale';
       return input.as === 'RESTORE' ? 'restore' : 'update';
     case 'delete':
       return input.abandon === true ? 'abandon' : 'delete';

@@ -35,8 +35,8 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     ...(input.tags !== undefined && { tags: input.tags }),
     ...(input.group !== undefined && { group: input.group }),
   });
-  const { scaled } = input;
-  begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaled });
+  const { scaling } = input;
+  begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaling });
   if (!unchanged) return;
   // All resources are known to match this plan: an empty graph is enough.
   const none = new Set<string>();

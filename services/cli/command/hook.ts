@@ -59,7 +59,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .addHelpText('after', exampleText('hook heartbeat web group/0 terminating --token 4711…'))
     .action(async (stack, resource, hook, { token }) => {
       const action = { kind: 'heartbeat', hook, token } as const;
-      await (await context.client()).actions.actOn({ stack, resource, action });
-      output.line(`Extended ${hook} on ${resource} of ${stack}.`);
+      const { deadline } = await (await context.client()).actions.actOn({ stack, resource, action });
+      output.line(`Extended ${hook} on ${resource} of ${stack}${deadline === undefined ? '' : ` until ${deadline}`}.`);
     });
 }

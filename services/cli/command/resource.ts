@@ -8,6 +8,7 @@ import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatDuration } from '../print/time.ts';
 import { exampleText, formatOption, wholeNumber } from './options.ts';
+import { outcomeLine } from './scaling-outcome.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
   const resource = program.command('resource').description('inspect stack resources and act on them');
@@ -104,8 +105,8 @@ function addResourceSignal(resource: Command, context: CliContext): void {
     )
     .action(async (stack, given, { data }) => {
       const signal = data === undefined ? null : readJson(data);
-      await (await context.client()).actions.signal({ stack, resource: given, signal });
-      output.line(`Signalled ${given} of ${stack}.`);
+      const outcome = await (await context.client()).actions.signal({ stack, resource: given, signal });
+      output.line(outcome ? outcomeLine(outcome) : `Signalled ${given} of ${stack}.`);
     });
 }
 

@@ -10,6 +10,7 @@ import { contextEndpoints, type ContextEndpointOptions } from './context-endpoin
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { deploymentEndpoints } from './deployment-endpoints.ts';
+import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
@@ -26,6 +27,7 @@ import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
   ContextEndpointOptions &
+  GroupEndpointOptions &
   QueueEndpointOptions &
   MetricEndpointOptions & {
     authenticate: Authenticate;
@@ -41,6 +43,7 @@ export const apiPrefix = '/api/v1';
 export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...systemEndpoints(options),
   ...stackEndpoints(options),
+  ...groupEndpoints(options),
   ...hostEndpoints(options),
   ...contextEndpoints(options),
   ...deploymentEndpoints(options),

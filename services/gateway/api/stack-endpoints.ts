@@ -3,8 +3,10 @@ import { leafFailureSchema } from '@anneal/contracts/resource.ts';
 import {
   resourceAct,
   resourceActSchema,
+  type ResourceAct,
   stackAct,
   stackActSchema,
+  type StackAct,
   stackShow,
   stackWhy,
 } from '@anneal/contracts/calls/scheduling.ts';
@@ -23,12 +25,8 @@ const stackSchema = z.object({
   traversal: z.string(),
 });
 /** The actions without unknown fields. On the bus they are allowed, because a newer gateway may send more. */
-const strictActs = <T extends z.ZodObject>(
-  acts: z.ZodDiscriminatedUnion<readonly T[], 'kind'>,
-): z.ZodType<z.output<T>> =>
-  z.discriminatedUnion('kind', acts.options.map((act) => act.strict()) as [z.ZodObject]) as unknown as z.ZodType<
-    z.output<T>
-  >;
+export const strictActs = <A>(acts: z.ZodDiscriminatedUnion<readonly z.ZodObject[], 'kind'>): z.ZodType<A> =>
+  z.discriminatedUnion('kind', acts.options.map((act) => act.strict()) as [z.ZodObject]) as unknown as z.ZodType<A>;
 const failuresSchema = z.object({ failures: z.array(leafFailureSchema) });
 
 export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
@@ -37,7 +35,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       method: 'POST',
       path: '/stacks/{stack}/actions',
       summary: 'Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon.',
-      body: strictActs(stackActSchema),
+      body: strictActs<StackAct>(stackActSchema),
       answer: stackSchema,
       status: 202,
       handle: async ({ params: { stack = '' }, body, request }) => {
@@ -54,10 +52,11 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       path: '/stacks/{stack}/resources/{resource}/actions',
       summary:
         'Run an action on a resource: mark it, skip its failure, clear a hook, or extend or complete a lifecycle hook.',
-      body: strictActs(resourceActSchema),
+      body: strictActs<ResourceAct>(resourceActSchema),
+      answer: resourceAct.answer,
       handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
         const project = projectOf(request);
-        await ask('scheduling', resourceAct, {
+        return ask('scheduling', resourceAct, {
           project,
           data: { project, stack, resource, action: body, occasion: occasionOf(request) },
         });

@@ -41,8 +41,8 @@ export function cfnFamily(scope: FastifyInstance, options: CfnOptions): void {
     done();
   });
   scope.post('/signal/*', async (request, reply) => {
-    await signalByGrant(ask, { grant: grantOf(request), request }, bodyOf(request));
-    return reply.type('application/json').send('{}');
+    // As in Heat, a refused scaling is no error of the request: the body has the reason.
+    return reply.send(await signalByGrant(ask, { grant: grantOf(request), request }, bodyOf(request)));
   });
   scope.put('/waitcondition/*', async (request) => {
     const grant = grantOf(request);

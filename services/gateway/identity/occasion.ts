@@ -1,5 +1,6 @@
 /** The sender and the id of a request, for the events that follow from it. */
 import type { Actor, Occasion } from '@anneal/contracts/origin.ts';
+import type { HookGrant } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type Caller } from './caller.ts';
@@ -11,6 +12,10 @@ export const occasionOf = (request: FastifyRequest): Occasion => occasionFor(act
 /** The same for a request that is allowed by a signed URL: the URL acts, because its holder is not known. */
 export const occasionOfGrant = (grant: SignalGrant, request: FastifyRequest): Occasion =>
   occasionFor(actorFromGrant(grant), request);
+
+/** The same for a request that is allowed by the address in the event of a wait at a hook. */
+export const occasionOfHook = ({ resource_name: name, hook }: HookGrant, request: FastifyRequest): Occasion =>
+  occasionFor({ kind: 'hook', id: '', name: `signed URL of ${hook} on ${name}` }, request);
 
 const occasionFor = (actor: Actor, { id }: FastifyRequest): Occasion => ({
   actor,

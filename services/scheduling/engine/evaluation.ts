@@ -13,6 +13,7 @@ import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { memberOf } from '../groups/member-events.ts';
 import { findRead } from '../nested/reads.ts';
 import { answerAtOnce, type AnsweredAtOnce } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';
@@ -84,6 +85,7 @@ export function createEvaluation(parameters: {
       ...(most !== undefined && { most }),
       sizes,
       wrongSignal,
+      memberOf,
       serves: (resource, action) => types.servedBy(resource)?.actions?.includes(action) ?? false,
       follows: (resource) => types.servedBy(resource)?.follows ?? [],
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,

@@ -1,15 +1,9 @@
 /** Converts a stored event to the messages for subscribers. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
-import {
-  groupEvent,
-  hookEvent,
-  type HookEventData,
-  lifecycleEvent,
-  resourceEvent,
-  stackEvent,
-} from '@anneal/contracts/events.ts';
+import { hookEvent, type HookEventData, lifecycleEvent, resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
 import { placeWithin, unknownOrigin, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { StoredEvent } from './event-runs.ts';
+import { groupForm, type GroupFormTools } from './group-form.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
 
@@ -21,7 +15,7 @@ interface Parts {
 
 /** The messages about the events of a step, in order. `place`: where their stack is. */
 export function publicForms(
-  mint: Mint,
+  tools: GroupFormTools,
   events: readonly StoredEvent[],
   { place, ...parts }: Omit<Parts, 'origin'> & { readonly place: TreePlace },
 ): Envelope[] {
@@ -30,7 +24,8 @@ export function publicForms(
     occasion = event.occasion ?? occasion;
     const { actor, cause } = occasion;
     const own = event.resource_id === undefined ? place : placeWithin(place, event.resource_name);
-    return publicForm(mint, event, { ...parts, origin: { ...own, actor, cause: causeOf(event, cause) } });
+    const origin = { ...own, actor, cause: causeOf(event, cause) };
+    return [...publicForm(tools.mint, event, { ...parts, origin }), ...groupForm(tools, event, { ...parts, origin })];
   });
 }
 
@@ -60,17 +55,7 @@ function publicForm(mint: Mint, event: StoredEvent, { origin, ...parts }: Parts)
     const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
     if (!Object.hasOwn(stackEvent, key)) return [];
     const definition = stackEvent[key as keyof typeof stackEvent];
-    const published = mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } });
-    const { scaled, stack_id, stack_name } = event;
-    if (!scaled) return [published];
-    return [
-      published,
-      mint(groupEvent.scaled, {
-        ...envelope,
-        id: `${event.id}:scaled`,
-        data: { origin, stack_id, stack_name, ...scaled },
-      }),
-    ];
+    return [mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } })];
   }
   const data = {
     ...common,

@@ -13,6 +13,7 @@ import { readInside } from '@anneal/hot/nested/inside.ts';
 import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { serversInside, serversKey } from '../groups/member-events.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { fromKept, type StoredNestedRequest } from './kept.ts';
 import { readsKey, type NestedRead } from './reads.ts';
@@ -53,9 +54,12 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
   }
   const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
   const reader = readerOf({ evaluation, secrets, peer, stack });
-  return kept.kind === 'group'
-    ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
-    : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), peer, reader });
+  const attributes =
+    kept.kind === 'group'
+      ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
+      : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), peer, reader });
+  const servers = kept.shows_servers ? serversInside(resources) : [];
+  return servers.length > 0 ? { ...attributes, [serversKey]: servers } : attributes;
 }
 
 /** Reads resources, and notes whether a value was secret. */

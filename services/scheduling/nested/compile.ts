@@ -36,6 +36,8 @@ export interface CompileChild {
   readonly previousPlan: string | undefined;
   /** The size that a scaling policy requests. */
   readonly size?: number | undefined;
+  /** The members that leave, when they were chosen. */
+  readonly leaving?: readonly string[];
   /** Only in a preview: parameters without a known value, and the launch configuration of an instance group. */
   readonly unknown?: readonly string[];
   readonly configuration?: GroupState['configuration'];
@@ -127,6 +129,7 @@ async function groupParts(
         failed: resource.status === 'FAILED',
       })),
     size,
+    ...(parameters.leaving && { leaving: parameters.leaving }),
     configuration:
       groupKind(type) === 'instances'
         ? await configurations.find({

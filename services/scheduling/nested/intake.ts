@@ -26,7 +26,7 @@ import {
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
-import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
+import { newStack, type ParentLink, type Scaling, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -37,7 +37,8 @@ import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
 import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
-import { noCooldown } from './cooldown.ts';
+import { scales } from '../groups/facts.ts';
+import { noCooldown } from '../groups/cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
 
@@ -200,6 +201,7 @@ export class NestedIntake {
         target: compiled.target,
         timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
         ...(compiled.kept && { group: toKept(compiled.kept) }),
+        ...scalingOf(message.id, { before: fromKept(stack.group), after: isRepeat ? undefined : compiled.kept }),
         parent,
       };
     } catch (error) {
@@ -310,9 +312,24 @@ function occasionOf({ origin, stack }: ResourceRequest, action: ResourceAction):
   return { actor, cause: { kind: 'update', id: cause.id, reason: `update of stack ${stack.name}` } };
 }
 
+/** The change of members that the properties of a group ask for; the events of the update report it. */
+function scalingOf(
+  id: string,
+  { before, after }: { before: StoredNestedRequest | undefined; after: StoredNestedRequest | undefined },
+): { scaling?: Scaling } {
+  if (!before?.members || !after?.members || !scales(after.type)) return {};
+  const [old, names] = [before.members.names, after.members.names];
+  const entering = names.filter((name) => !old.includes(name));
+  const leaving = old.filter((name) => !names.includes(name));
+  if (entering.length + leaving.length === 0) return {};
+  const sizes = { before: old.length, after: names.length };
+  return { scaling: { id, reason: 'update', policy: null, message: null, ...sizes, entering, leaving } };
+}
+
 function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): StoredNestedRequest {
-  const { kind, reads, environment, files, facade } = nested;
-  return { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
+  const { kind, reads, environment, files, facade, shows_servers: shows } = nested;
+  const kept = { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
+  return shows ? { ...kept, shows_servers: true } : kept;
 }
 
 /** Whether the stack is the root of its own tree: the stack list shows it, and the tree around ends at it. */

@@ -2,7 +2,8 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NestedRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import { type Cooldown, keptCooldown } from './cooldown.ts';
+import type { ScalingState } from '../groups/scaling-state.ts';
+import { type Cooldown, keptCooldown } from '../groups/cooldown.ts';
 
 export interface GroupState {
   /** The member names in the order of the group: by number, by age, or in the order of the servers property. */
@@ -12,6 +13,8 @@ export interface GroupState {
   readonly cooldown: Cooldown;
   /** The launch configuration of an instance group. */
   readonly configuration: { readonly properties: JsonObject; readonly metadata: JsonObject } | null;
+  /** Only for a group that scales. */
+  readonly scaling?: ScalingState;
 }
 
 export interface StoredNestedRequest {
@@ -24,6 +27,8 @@ export interface StoredNestedRequest {
   /** The properties of its resource; secrets are sealed. */
   readonly properties: JsonObject;
   readonly members: GroupState | null;
+  /** The answer lists the servers inside. */
+  readonly shows_servers?: boolean;
 }
 
 export const toKept = (kept: StoredNestedRequest): JsonObject => kept as unknown as JsonObject;

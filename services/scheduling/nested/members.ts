@@ -4,7 +4,7 @@
  * M1 A member keeps its name as long as it lives; names that removal policies removed are never used again.
  * M2 A scaling group keeps the size that a policy gave it, until its own properties request another.
  * M3 When a group shrinks, the highest number is removed first. Where names have no numbers, failed members are removed
- *    first, then the oldest.
+ *    first, then the oldest, or those that the group's own order names. Protected members stay.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
@@ -16,7 +16,10 @@ import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
 import { type GroupMember, memberTemplate, type PropertyReader } from '@anneal/hot/groups/member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
-import { noCooldown } from './cooldown.ts';
+import { noCooldown } from '../groups/cooldown.ts';
+import { orderOf } from '../groups/facts.ts';
+import { keptScaling } from '../groups/scaling-state.ts';
+import { victimsIn } from '../groups/victims.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -43,6 +46,8 @@ export interface MembersQuestion {
   readonly existing: readonly ExistingMember[];
   /** The size that a scaling policy requests. */
   readonly size?: number | undefined;
+  /** The members that leave, when they were chosen; other members stay. */
+  readonly leaving?: readonly string[];
   readonly configuration: GroupState['configuration'];
   /** The reference of the group. */
   readonly reference: string;
@@ -74,6 +79,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       ? temporaryNames(kind, question, { names, skipped, rolling, current: before.state.names.length })
       : [];
   const all = [...names, ...temporary];
+  const scaling = keptScaling(before?.state.scaling, names);
   if (rolling && (changes || !before)) refuseTooLong(rolling, all.length, question);
   const members =
     kind === 'chain'
@@ -85,7 +91,13 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       rolling && (changes || !before)
         ? planOf(rolling, { kind, names, temporary, before: new Set(before?.state.names) })
         : undefined,
-    state: { names, skipped, cooldown: before?.state.cooldown ?? noCooldown, configuration },
+    state: {
+      names,
+      skipped,
+      cooldown: before?.state.cooldown ?? noCooldown,
+      configuration,
+      ...(scaling && { scaling }),
+    },
   };
 }
 
@@ -147,16 +159,19 @@ function sizeOf(kind: GroupKind, { properties, before, size }: MembersQuestion):
   return Math.min(Math.max(next, least), most);
 }
 
-/** Removes members in the order of M3, or adds new names. */
-function resize({ before, existing, newName }: MembersQuestion, size: number): string[] {
+/** Removes the chosen members, or members in the order of M3, and adds new names. */
+function resize({ before, existing, leaving, newName, properties }: MembersQuestion, size: number): string[] {
   const known = new Map(existing.map((member) => [member.name, member]));
   const current = [...(before?.state.names ?? [])];
-  const rank = (name: string): string => {
-    const member = known.get(name);
-    return `${member?.failed === true ? 0 : 1} ${member?.created_at ?? '9'} ${name}`;
-  };
-  const order = current.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-  const gone = new Set(order.slice(0, Math.max(0, current.length - size)));
+  const { lost = {}, protected: safe } = before?.state.scaling ?? {};
+  const members = current.map((name) => ({
+    name,
+    created_at: known.get(name)?.created_at ?? '9',
+    failed: known.get(name)?.failed === true,
+    unhealthy: lost[name] !== undefined,
+  }));
+  const victims = leaving ?? victimsIn(orderOf(properties), { members, safe: new Set(safe) });
+  const gone = new Set(leaving ?? victims.slice(0, Math.max(0, current.length - size)));
   const stay = current.filter((name) => !gone.has(name));
   const come = Array.from({ length: Math.max(0, size - stay.length) }, (_, index) => newName(index));
   return [...stay, ...come];

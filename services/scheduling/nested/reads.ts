@@ -4,6 +4,7 @@
  * read.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { serversKey } from '../groups/member-events.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 
 /**
@@ -41,6 +42,6 @@ export const readsOf = ({ attributes, nested }: Showing): readonly NestedRead[] 
 
 export function withoutReads({ attributes, nested }: Showing): JsonObject {
   if (nested === null) return attributes;
-  const { [readsKey]: _, ...rest } = attributes;
+  const { [readsKey]: _, [serversKey]: __, ...rest } = attributes;
   return rest;
 }

@@ -10,7 +10,7 @@ import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
 import type { WorkflowActions } from '../workflows/actions.ts';
-import { createScaling } from './scaling.ts';
+import { createScaling } from './scaling/scaling.ts';
 import { WaitConditions } from './wait-condition.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 

@@ -2,8 +2,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
+import { groupAct, groupAdjust, groupLost } from '@anneal/contracts/calls/scaling.ts';
 import {
-  groupAdjust,
   resourceAct,
   stackAct,
   stackCreate,
@@ -14,11 +14,15 @@ import {
   type StackAct,
 } from '@anneal/contracts/calls/scheduling.ts';
 import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
-import type { Input } from '@anneal/convergence/protocol.ts';
+import { representative, servedType } from '@anneal/convergence/documents.ts';
+import type { DelegatedQuestion, Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { z } from 'zod';
+import { isGroupMessage, type GroupIntake } from '../groups/adjust.ts';
+import { isPolicy } from '../provider/scaling/policy.ts';
 import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import type { Died } from './death.ts';
 import type { Held } from '../limiter/limiter.ts';
@@ -52,10 +56,12 @@ export function arrivalStackId(message: Envelope): string | undefined {
     case stackSignal.type:
     case stackAct.type:
     case resourceAct.type:
+    case groupAct.type:
       return data.stack;
     case resourceResponse.type:
     case timerFired.type:
     case groupAdjust.type:
+    case groupLost.type:
       return data.stack_id;
     case executionStart.type:
     case executionAct.type:
@@ -72,7 +78,7 @@ export interface ToInput {
   readonly plans: Plans;
   readonly snapshots: Snapshots;
   readonly intake: NestedIntake;
-  readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
+  readonly adjust: GroupIntake;
   readonly now: number;
   readonly providers: Pick<ProviderDirectory, 'isForeign'>;
   readonly secrets: Secrets;
@@ -97,6 +103,7 @@ const occasionOf = ({ data, correlationid }: Envelope): Occasion =>
 async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
   const { message, state, plans } = parameters;
   const { id } = message;
+  if (isGroupMessage(message)) return parameters.adjust(message, state);
   switch (message.type) {
     case stackCreate.type:
       return { kind: 'create', id, plan: state.plan };
@@ -118,7 +125,8 @@ async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
       return { kind: 'delete', id };
     case stackSignal.type: {
       const { resource, resource_id: incarnation, signal } = message.data as Signal;
-      return { kind: 'signal', id, resource, incarnation, signal };
+      const asked = isAnsweredByGroup(message, state) ? askedBy(message) : undefined;
+      return { kind: 'signal', id, resource, incarnation, signal, asked };
     }
     case stackAct.type:
       return toAction(parameters, (message.data as z.infer<typeof stackAct.data>).action);
@@ -126,8 +134,6 @@ async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
       const { resource, action } = message.data as z.infer<typeof resourceAct.data>;
       return { kind: 'resource', id, resource, action };
     }
-    case groupAdjust.type:
-      return parameters.adjust(message, state);
     case resourceResponse.type:
       return { kind: 'response', id, response: storableResponse(parameters) };
     case timerFired.type: {
@@ -138,6 +144,18 @@ async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
       return parameters.intake.toInput(message, state);
   }
 }
+
+/** Whether the group of a scaling policy answers the signal, because only the group knows what follows from it. */
+export function isAnsweredByGroup(message: Envelope, { byName, resources }: State): boolean {
+  if (message.type !== stackSignal.type) return false;
+  const { resource, signal } = message.data as Signal;
+  if (isObject(signal) && 'unset_hook' in signal) return false;
+  const found = representative([...(byName.get(resource) ?? [])].flatMap((id) => resources.get(id) ?? []));
+  return found !== undefined && isPolicy(servedType(found));
+}
+
+const askedBy = ({ id, replyto }: Envelope): DelegatedQuestion | undefined =>
+  replyto === undefined ? undefined : { id, replyto };
 
 /** Refuses an update whose plan was made for another state of the stack. A repeat of the same update is not refused. */
 function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {

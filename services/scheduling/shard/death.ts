@@ -10,14 +10,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { kindOf, type Failure } from '@anneal/contracts/errors.ts';
 import { type requestDied, resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
-import {
-  groupAdjust,
-  resourceAct,
-  stackAct,
-  stackDelete,
-  stackSignal,
-  stackUpdate,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { groupAct, groupAdjust, groupLost } from '@anneal/contracts/calls/scaling.ts';
+import { resourceAct, stackAct, stackDelete, stackSignal, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
@@ -46,6 +40,8 @@ const leavesAsItWas = new Set<string>([
   stackSignal.type,
   resourceAct.type,
   groupAdjust.type,
+  groupAct.type,
+  groupLost.type,
 ]);
 
 /** Returns undefined when the stack no longer waits for the message. */

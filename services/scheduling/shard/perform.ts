@@ -252,12 +252,12 @@ async function noteGarbage({ collections, context }: PerformContext, { let_go: h
 }
 
 async function publishEvents(
-  { context: { bus, mint }, places }: PerformContext,
+  { context: { bus, gatewayUrl, mint, secrets }, places }: PerformContext,
   { cause, stack }: JournalRecord,
   runs: readonly Draft<EventRun>[],
 ): Promise<void> {
   if (runs.length === 0) return;
   const parts = { project: stack.project, cause: causeEnvelope(cause), place: await places.of(stack) };
-  const envelopes = publicForms(mint, runs.flatMap(eventsIn), parts);
+  const envelopes = publicForms({ mint, secrets, gatewayUrl, stack }, runs.flatMap(eventsIn), parts);
   if (envelopes.length > 0) await bus.publish(envelopes);
 }

@@ -18,6 +18,7 @@ import {
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
+import { showsServers } from '../groups/facts.ts';
 import { requestData } from './request-data.ts';
 
 export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
@@ -53,7 +54,7 @@ export function requestEnvelope(parameters: {
     return mint(resourceSignal, {
       ...common,
       id: `${resource.id}:signal:${effect.id}`,
-      data: { ...data, signal: effect.signal },
+      data: { ...data, signal: effect.signal, ...(effect.asked && { asked: effect.asked }) },
     });
   }
   if (effect.kind === 'cancel') {
@@ -121,6 +122,7 @@ function nestedPart({
       update_policy: evaluation.written(planned.update_policy, { plan, stack }),
     },
     resources_outside: 0,
+    ...(showsServers(stack) && { shows_servers: true }),
     ...((stack.action === 'ROLLBACK' || stack.parent?.restores === true) && { restores: true }),
   };
 }

@@ -10,6 +10,7 @@
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { groupAct, groupAdjust } from '@anneal/contracts/calls/scaling.ts';
 import {
   resourceAct,
   stackAct,
@@ -17,10 +18,13 @@ import {
   stackDelete,
   stackSignal,
   stackUpdate,
+  type StackView,
 } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
+import type { State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
+import type { z } from 'zod';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
 import { inputOfDeath } from './death.ts';
@@ -36,8 +40,10 @@ import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import { withSizes, type Contents } from '../engine/contents.ts';
 import type { Quotas } from '../engine/quota.ts';
 import { recheck, routeOf, type StackRoute } from './routing.ts';
-import { toInput, type Arrival, type ToInput } from './arrival.ts';
+import { isAnsweredByGroup, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../read/views.ts';
+import { answerOfAct, answerSignal } from '../groups/answers.ts';
+import { isGroupMessage } from '../groups/adjust.ts';
 
 export interface StackStepOptions extends LoadOptions {
   readonly intake: NestedIntake;
@@ -66,6 +72,10 @@ export class StackSteps {
 
   /** Resolves when the arrivals are recorded, carried out and answered. Never call it for a stack that is in a step (H1). */
   async take(stackId: string, arrivals: readonly Arrival[]): Promise<void> {
+    for (const run of inTurn(arrivals)) await this.#take(stackId, run);
+  }
+
+  async #take(stackId: string, arrivals: readonly Arrival[]): Promise<void> {
     let isPartial = await this.#atOneMoment(stackId, (moment) => this.#begin(stackId, arrivals, moment));
     while (isPartial) {
       // Other stacks and other clients have their turn between two steps.
@@ -215,16 +225,19 @@ export class StackSteps {
 
   /** Answers each question with the stack as it is after the step, or with its refusal. */
   async #answer(
-    { state: { stack } }: LoadedStack,
+    { state }: LoadedStack,
     { messages, refusals, now }: { messages: readonly Envelope[]; refusals: Refusals; now: number },
   ): Promise<void> {
+    const { stack } = state;
     if (!messages.some(isQuestion)) return;
     const view = stackView({ stack, plan: await this.#options.plans.of(stack), now });
+    const { context } = this.#options;
     await Promise.all(
-      messages.map((message) => {
+      messages.map(async (message) => {
         const error = refusals.get(message.id);
-        const value = aboutResource.has(message.type) ? {} : (view as unknown as Json);
-        return this.#reply(message, error ? { error } : { value });
+        if (!error && message.type === groupAdjust.type) return answerSignal(context, message, stack);
+        if (!error && isAnsweredByGroup(message, state)) return undefined;
+        return this.#reply(message, error ? { error } : { value: answerValue(message, { state, view }) });
       }),
     );
   }
@@ -254,6 +267,46 @@ function causeOf(arrivals: readonly Arrival[], { traversal }: StackDocument): Ca
   return { id, correlationid, ...(traceparent !== undefined && { traceparent }) };
 }
 
-const aboutResource = new Set([stackSignal.type, resourceAct.type]);
-const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackAct.type, ...aboutResource]);
+/** The value that answers a question which was not refused. */
+function answerValue({ id, type, data }: Envelope, { state, view }: { state: State; view: StackView }): Json {
+  if (type === groupAct.type) return answerOfAct(id, state.stack) as unknown as Json;
+  if (type === resourceAct.type) return deadlineOf(data as z.infer<typeof resourceAct.data>, state);
+  return type === stackSignal.type ? {} : (view as unknown as Json);
+}
+
+/** The deadline after a heartbeat. */
+function deadlineOf({ resource, action }: z.infer<typeof resourceAct.data>, { byName, resources }: State): Json {
+  if (action.kind !== 'heartbeat') return {};
+  const waits = [...(byName.get(resource) ?? [])].map((id) => resources.get(id)?.hook);
+  const deadline = waits.find((hook) => hook?.token === action.token)?.deadline ?? null;
+  return deadline === null ? {} : { deadline };
+}
+
+/**
+ * The arrivals in the runs of one step each. A message of a group is alone, because its input is made from the group
+ * that the messages before it leave.
+ */
+function inTurn(arrivals: readonly Arrival[]): (readonly Arrival[])[] {
+  const isAlone = (arrival: Arrival | undefined): boolean =>
+    arrival?.kind === 'message' && isGroupMessage(arrival.message);
+  if (!arrivals.some(isAlone)) return [arrivals];
+  const runs: Arrival[][] = [];
+  for (const arrival of arrivals) {
+    const run = runs.at(-1);
+    if (run && !isAlone(arrival) && !isAlone(run[0])) run.push(arrival);
+    else runs.push([arrival]);
+  }
+  return runs;
+}
+
+const questions = new Set<string>([
+  stackCreate.type,
+  stackUpdate.type,
+  stackDelete.type,
+  stackAct.type,
+  stackSignal.type,
+  resourceAct.type,
+  groupAct.type,
+  groupAdjust.type,
+]);
 const isQuestion = (message: Envelope): boolean => questions.has(message.type);

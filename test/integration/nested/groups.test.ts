@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { groupAdjust, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
+import { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -362,7 +363,7 @@ describe('an autoscaling group', () => {
     'runs once for two signals at once, also when the process dies at %s',
     async (point) => {
       const seen = new Map<string, unknown>();
-      await world.context.bus.subscribe(['group.scaled'], async ({ message }) => {
+      await world.context.bus.subscribe(['group.scaling.started'], async ({ message }) => {
         seen.set(message.id, message.data);
       });
       const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });

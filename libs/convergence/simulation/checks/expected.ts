@@ -21,7 +21,7 @@ export function expectedOf(input: Input & FromParent, stack: StackDocument): Exp
       return stack.traversal === '' ? { begins: stack.adopt ? 'ADOPT' : 'CREATE' } : 'nothing';
     case 'update':
       if (deleted || action === 'DELETE' || stack.suspended) return 'refused';
-      return input.scaled && status !== 'COMPLETE' ? 'nothing' : { begins: input.as ?? 'UPDATE' };
+      return input.scaling && !input.parent && status !== 'COMPLETE' ? 'nothing' : { begins: input.as ?? 'UPDATE' };
     case 'delete': {
       if (deleted) return input.parent ? 'nothing' : 'refused';
       const same = action === 'DELETE' && phase === 'converging' && stack.abandoned === (input.abandon ?? false);

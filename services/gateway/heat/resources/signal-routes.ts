@@ -39,8 +39,12 @@ export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
   scope.post<ResourcePath>(`${stackPath}/resources/:resource/signal`, signallers, async (request, reply) => {
     const grant = grantOf(request);
     if (grant) {
-      await signalByGrant(ask, { grant, request }, (request.body as Json | undefined) ?? null);
-      return reply.type('application/json').send('null');
+      const { scaling = null } = await signalByGrant(
+        ask,
+        { grant, request },
+        (request.body as Json | undefined) ?? null,
+      );
+      return reply.type('application/json').send(JSON.stringify(scaling));
     }
     const [stack, resource] = await resourceAt(ask, request);
     const hook = unsetHook(request.body as Json | undefined);
@@ -48,7 +52,7 @@ export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
       await clearHook(ask, stack, { resource: resource.name, hook, occasion: occasionOf(request) });
       return reply.type('application/json').send('null');
     }
-    await ask('scheduling', stackSignal, {
+    const { scaling = null } = await ask('scheduling', stackSignal, {
       project: stack.project,
       data: {
         project: stack.project,
@@ -58,7 +62,7 @@ export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
         occasion: occasionOf(request),
       },
     });
-    return reply.type('application/json').send('null');
+    return reply.type('application/json').send(JSON.stringify(scaling));
   });
 }
 

@@ -6,19 +6,28 @@ import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { occasionOfGrant } from '../../identity/occasion.ts';
 
-/** @throws AnnealError NotFound when the resource or the host of the grant was deleted or replaced. */
+type SignalAnswer = z.infer<typeof stackSignal.answer>;
+
+/**
+ * Returns what the group of a policy answered; nothing for other resources. @throws AnnealError NotFound when the
+ * resource or the host of the grant was deleted or replaced.
+ */
 export async function signalByGrant(
   ask: Ask,
   { grant, request }: { grant: SignalGrant; request: FastifyRequest },
   signal: Json,
-): Promise<void> {
+): Promise<SignalAnswer> {
   const { project, stack_id: stack, resource_id, resource_name: resource, run } = grant;
-  if (run) return answerByGrant(ask, { project, hostId: run.host_id, runId: run.id }, signal);
+  if (run) {
+    await answerByGrant(ask, { project, hostId: run.host_id, runId: run.id }, signal);
+    return {};
+  }
   const occasion = occasionOfGrant(grant, request);
-  await ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal, occasion } });
+  return ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal, occasion } });
 }
 
 /**

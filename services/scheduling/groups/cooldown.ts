@@ -10,6 +10,8 @@ export interface Cooldown {
   readonly until: string | null;
   /** The length of the cooldown that begins when the group's stack is complete. */
   readonly seconds: number;
+  /** `in`: it holds back only what makes the group smaller. Absent: every change of size. */
+  readonly blocks?: 'in';
 }
 
 export const noCooldown: Cooldown = { until: null, seconds: 0 };
@@ -27,4 +29,4 @@ export function cooldownEnd(
 
 /** The cooldown of a group whose update keeps its size: a running cooldown continues, any other begins later. */
 export const keptCooldown = (cooldown: Cooldown, stack: Pick<StackDocument, 'completed_at' | 'status'>): Cooldown =>
-  stack.status === 'COMPLETE' ? { until: cooldownEnd(cooldown, stack), seconds: 0 } : cooldown;
+  stack.status === 'COMPLETE' ? { ...cooldown, until: cooldownEnd(cooldown, stack), seconds: 0 } : cooldown;

@@ -1,6 +1,6 @@
-import { groupAdjust } from '@anneal/contracts/calls/scheduling.ts';
+import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
 import { describe, expect, it } from 'vitest';
-import { adjustmentFrom } from './scaling.ts';
+import { adjustmentFrom } from './policy.ts';
 
 describe('the adjustment of a scaling policy', () => {
   it.each([

@@ -1,0 +1,66 @@
+/** Reads a group from the state of its stack. */
+import { type VictimOrder, victimOrders } from '@anneal/contracts/calls/scaling.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
+import type { State } from '@anneal/convergence/state.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { fromKept, type GroupState, type StoredNestedRequest } from '../nested/kept.ts';
+import type { Group, Member } from './decision.ts';
+import { boundsOf } from './size.ts';
+
+/** Whether policies may change the size of a group of this type. */
+export function scales(type: string): boolean {
+  const kind = groupKind(type);
+  return kind === 'scaling' || kind === 'instances';
+}
+
+/** The stored parts of a group that scales; undefined for any other stack. */
+export function scalingGroup(stack: State['stack']): (StoredNestedRequest & { members: GroupState }) | undefined {
+  const kept = fromKept(stack.group);
+  return kept?.members && stack.parent && scales(kept.type) ? { ...kept, members: kept.members } : undefined;
+}
+
+/** Whether nested stacks of this one list their servers, because events of a group report them. */
+export const showsServers = (stack: State['stack']): boolean =>
+  scalingGroup(stack) !== undefined || fromKept(stack.group)?.shows_servers === true;
+
+/** When the resource was complete for the first time, as far as its document shows it; null: not yet. */
+export const sinceOf = ({ action, status, created_at, finished_at }: ResourceDocument): string | null => {
+  if (action === 'INIT' || (action === 'CREATE' && status !== 'COMPLETE')) return null;
+  return action === 'CREATE' ? (finished_at ?? created_at) : created_at;
+};
+
+/** `properties`: those of the group, with secrets opened. */
+export function groupOf(
+  { stack, resources, byName }: Pick<State, 'stack' | 'resources' | 'byName'>,
+  { kept, properties, now }: { kept: StoredNestedRequest; properties: JsonObject; now: number },
+): Group {
+  const { members: stored } = kept;
+  const state = stored?.scaling ?? {};
+  const members = (stored?.names ?? []).map((name): Member => {
+    const found = representative([...(byName.get(name) ?? [])].flatMap((id) => resources.get(id) ?? []));
+    return {
+      name,
+      created_at: found?.created_at ?? '9',
+      failed: found?.status === 'FAILED',
+      unhealthy: state.lost?.[name] !== undefined,
+      since: found ? sinceOf(found) : null,
+    };
+  });
+  return {
+    stack,
+    members,
+    state,
+    cooldown: stored?.cooldown ?? { until: null, seconds: 0 },
+    seconds: Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0),
+    bounds: boundsOf(properties),
+    order: orderOf(properties),
+    now,
+  };
+}
+
+/** The order of the properties in which members leave; Heat's without one. */
+export function orderOf(properties: JsonObject): VictimOrder {
+  const given = properties['victims'];
+  return victimOrders.find((order) => order === given) ?? 'oldest';
+}

@@ -1,0 +1,106 @@
+/** Reads groups that scale: their members, and why they scaled or did not. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { groupShow, GroupView } from '@anneal/contracts/calls/scaling.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { z } from 'zod';
+import type { SchedulingCollections } from '../collections.ts';
+import { cooldownEnd } from '../groups/cooldown.ts';
+import { scalingGroup } from '../groups/facts.ts';
+import { serversOf } from '../groups/member-events.ts';
+import { refreshed, type ScalingState } from '../groups/scaling-state.ts';
+import { boundsOf } from '../groups/size.ts';
+import type { GroupState } from '../nested/kept.ts';
+
+type Question = z.infer<typeof groupShow.data>;
+
+export interface GroupReading {
+  /** The id of the group's own stack. @throws AnnealError NotFound */
+  idOf(question: Omit<Question, 'action'>): Promise<string>;
+  show(question: Question): Promise<GroupView>;
+}
+
+export function createGroupReading(parts: {
+  collections: Pick<SchedulingCollections, 'resources' | 'stacks'>;
+  secrets: Secrets;
+  find: (which: { project: string; stack: string }) => Promise<StackDocument>;
+}): GroupReading {
+  const { collections, secrets, find } = parts;
+
+  const groupAt = async ({ project, stack: named, group }: Question): Promise<StackDocument> => {
+    const stack = await find({ project, stack: named });
+    // The group's own stack may be named, too.
+    if (scalingGroup(stack) && (group === '' || group === stack.parent?.resource_name)) return stack;
+    const found = await collections.resources.find({ where: { stack_id: stack.id, name: group } });
+    const resource = representative(found);
+    if (!resource)
+      throw new AnnealError('NotFound', `The Resource (${group}) could not be found in Stack ${stack.name}.`);
+    const own = await collections.stacks.get(resource.id);
+    if (own && own.deleted_at === null && scalingGroup(own)) return own;
+    const message = `${group} of ${stack.name} is no group that scales: it is ${resource.type}, ${resource.action} ${resource.status}.`;
+    throw new AnnealError('NotSupported', message);
+  };
+
+  return {
+    idOf: async (question) => (await groupAt(question)).id,
+    async show(question) {
+      const stack = await groupAt(question);
+      const resources = await collections.resources.find({ where: { stack_id: stack.id } });
+      return groupView(stack, { resources, open: (properties) => secrets.open<JsonObject>(properties) });
+    },
+  };
+}
+
+function groupView(
+  stack: StackDocument,
+  { resources, open }: { resources: readonly ResourceDocument[]; open: (properties: JsonObject) => JsonObject },
+): GroupView {
+  const kept = scalingGroup(stack);
+  const state: GroupState | undefined = kept?.members;
+  const scaling: ScalingState = state?.scaling ?? {};
+  const { least, most } = boundsOf(open(kept?.properties ?? {}));
+  const byName = Map.groupBy(resources, ({ name }) => name);
+  const names = state?.names ?? [];
+  return {
+    stack_id: stack.id,
+    stack_name: stack.name,
+    name: stack.parent?.resource_name ?? stack.name,
+    type: kept?.type ?? '',
+    status: `${stack.action}_${stack.status}`,
+    size: names.length,
+    min_size: least,
+    max_size: Number.isFinite(most) ? most : null,
+    paused: scaling.paused ?? 'none',
+    cooldown_until: state ? cooldownEnd(state.cooldown, stack) : null,
+    deciding: decidingView(scaling),
+    refresh: refreshView(scaling, names),
+    members: names.map((name) => {
+      const resource = representative(byName.get(name) ?? []);
+      return {
+        name,
+        resource_id: resource?.id ?? null,
+        status: resource ? `${resource.action}_${resource.status}` : 'INIT',
+        protected: scaling.protected?.includes(name) ?? false,
+        lost_since: scaling.lost?.[name]?.since ?? null,
+        created_at: resource?.created_at ?? null,
+        servers: resource ? serversOf(resource) : [],
+      };
+    }),
+    outcomes: [...(scaling.outcomes ?? [])].reverse(),
+  };
+}
+
+function decidingView({ deciding }: ScalingState): GroupView['deciding'] {
+  if (!deciding) return null;
+  const { proposal, token, since, deadline } = deciding;
+  const { id, before, after, leaving, candidates } = proposal;
+  return { id, token, since, deadline, before, after, leaving: [...leaving], candidates: [...candidates] };
+}
+
+function refreshView({ refresh }: ScalingState, names: readonly string[]): GroupView['refresh'] {
+  if (!refresh) return null;
+  const { id, state, members, batch, checkpoints, since } = refresh;
+  const done = refreshed(refresh, names);
+  return { id, state, total: members.length, done, batch, checkpoints: [...checkpoints], since };
+}
