@@ -11,18 +11,33 @@ import {
   type EventGap,
   type SubscriptionView,
 } from '@anneal/contracts/calls/notification.ts';
+import type { EventOf } from '@anneal/contracts/known-event.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
 
-/** An event as a CloudEvent with the data of its type. */
-export type AnnealEvent = z.infer<typeof envelopeSchema>;
+/**
+ * An event as a CloudEvent with the data of its type: `if (event.type === 'host.up') event.data.host_id`. A newer server
+ * may send further types, so a program ignores a type that it does not handle.
+ */
+export type AnnealEvent = EventOf;
 
-interface Filter {
+/** The events that a client wants. Of several values of one field an event must match one; it must match every field. */
+export interface EventQuery {
   /** Patterns of event types: `stack.#`, `*.*.failed`. */
   types?: readonly string[] | undefined;
   subjectPrefix?: string | undefined;
+  /** Stacks with everything nested in them: a name or an id, and a path below it, as in `web/workers`. */
+  stack?: string | readonly string[] | undefined;
+  /** Tags of the root stack. */
+  tag?: string | readonly string[] | undefined;
+  /** Groups with their members: the path from the root, as in `web/workers`, or the name. */
+  group?: string | readonly string[] | undefined;
+  /** Hosts by name or id: their own events, and those of the deployments on them. */
+  host?: string | readonly string[] | undefined;
+  /** In the dialects of the CloudEvents Subscriptions API; an event must pass all. */
+  filters?: readonly JsonObject[] | undefined;
   /** The event after which to start; `beginning` for all stored events. */
   after?: string | undefined;
   /** Called when the log has removed the event to start after: events behind it may be lost. */
@@ -31,11 +46,21 @@ interface Filter {
 
 /** The event log. Events come in the order in which they were stored. */
 export interface Events {
-  list(parameters?: Filter & { limit?: number | undefined }): Promise<AnnealEvent[]>;
-  /** Yields each event as it is stored, also over broken connections, until the signal. */
-  follow(
-    parameters: Filter & { signal: AbortSignal; onOpen?: () => void },
-  ): AsyncGenerator<AnnealEvent, void, undefined>;
+  /**
+   * Yields each event as it is stored, also over broken connections and restarts of the server: it continues after the
+   * last event (`Last-Event-ID`). It ends when the signal aborts, or when the loop is left.
+   */
+  (parameters?: EventQuery & FollowOptions): AsyncGenerator<AnnealEvent, void, undefined>;
+  /** A page: the latest events, or those after an event. */
+  list(parameters?: EventQuery & { limit?: number | undefined }): Promise<AnnealEvent[]>;
+  /** The same as a call of this object. */
+  follow(parameters?: EventQuery & FollowOptions): AsyncGenerator<AnnealEvent, void, undefined>;
+}
+
+interface FollowOptions {
+  signal?: AbortSignal | undefined;
+  /** Called when the stream is open, also after each reconnect: every later event is seen. */
+  onOpen?: (() => void) | undefined;
 }
 
 /** The answer of a listener to a test event, and the subscription after it. */
@@ -49,6 +74,11 @@ export interface SubscriptionCalls {
     url: string;
     types: readonly string[];
     subjectPrefix?: string | undefined;
+    /** The scope, as in `EventQuery`. */
+    stack?: readonly string[] | undefined;
+    tag?: readonly string[] | undefined;
+    group?: readonly string[] | undefined;
+    host?: readonly string[] | undefined;
     /** In the dialects of the CloudEvents Subscriptions API; an event must pass all. */
     filters?: readonly JsonObject[] | undefined;
     /** The most events of one request. Above 1, the body is an array. Default 1. */
@@ -97,37 +127,52 @@ const service = 'api';
 
 /** The calls for events. Each throws the gateway's AnnealError. */
 export function eventsOf(connection: GatewayConnection): Events {
-  const query = ({ types, subjectPrefix }: Filter): Record<string, string | undefined> => ({
-    types: types?.join(','),
-    subject_prefix: subjectPrefix,
-  });
-  return {
-    async list({ limit, after, onGap, ...filter } = {}) {
-      const what = 'list the events';
-      const body = await connection.json({ service, path: '/events', query: { ...query(filter), limit, after }, what });
-      const { gap } = read(z.object({ gap: eventGapSchema.optional() }), body, what);
-      if (gap) onGap?.(gap);
-      return readList({ events: envelopeSchema }, body, what);
-    },
-    async *follow({ signal, onOpen, onGap, after, ...filter }) {
-      const what = 'follow the events';
-      const stream = followStream({
-        connection,
-        path: '/events',
-        // `beginning` is a word of the query; an id also travels in the header that a reconnect uses.
-        query: { ...query(filter), after: after === 'beginning' ? after : undefined },
-        after: after === 'beginning' ? undefined : after,
-        what,
-        signal,
-        onOpen,
-      });
-      for await (const { name, data } of stream) {
-        if (name === 'gap') onGap?.(read(eventGapSchema, data, what));
-        else yield read(envelopeSchema, data, what);
-      }
-    },
-  };
+  async function list({ limit, after, onGap, ...wanted }: Parameters<Events['list']>[0] = {}): Promise<AnnealEvent[]> {
+    const what = 'list the events';
+    const query = { ...queryOf(wanted), limit, after };
+    const body = await connection.json({ service, path: '/events', query, what });
+    const { gap } = read(z.object({ gap: eventGapSchema.optional() }), body, what);
+    if (gap) onGap?.(gap);
+    return readList({ events: envelopeSchema }, body, what).map(typed);
+  }
+  async function* follow({
+    signal = new AbortController().signal,
+    onOpen,
+    onGap,
+    after,
+    ...wanted
+  }: EventQuery & FollowOptions = {}): AsyncGenerator<AnnealEvent, void, undefined> {
+    const what = 'follow the events';
+    const stream = followStream({
+      connection,
+      path: '/events',
+      // `beginning` is a word of the query; an id also travels in the header that a reconnect uses.
+      query: { ...queryOf(wanted), after: after === 'beginning' ? after : undefined },
+      after: after === 'beginning' ? undefined : after,
+      what,
+      signal,
+      onOpen,
+    });
+    for await (const { name, data } of stream) {
+      if (name === 'gap') onGap?.(read(eventGapSchema, data, what));
+      else yield typed(read(envelopeSchema, data, what));
+    }
+  }
+  return Object.assign(follow.bind(undefined), { list, follow });
 }
+
+/** The server publishes the data of each type as the catalogue describes. */
+const typed = (event: z.infer<typeof envelopeSchema>): AnnealEvent => event as AnnealEvent;
+
+const queryOf = ({ types, subjectPrefix, filters, stack, tag, group, host }: EventQuery) => ({
+  types: types?.join(','),
+  subject_prefix: subjectPrefix,
+  filters: filters && JSON.stringify(filters),
+  stack,
+  tag,
+  group,
+  host,
+});
 
 const actOn =
   (connection: GatewayConnection) =>

@@ -8,6 +8,12 @@ export interface MessageDefinition<T = unknown> {
   readonly data: z.ZodType<T>;
 }
 
+/** An event whose type is known to the compiler. */
+export interface EventDefinition<T, N extends string = string> extends MessageDefinition<T> {
+  readonly kind: 'event';
+  readonly type: N;
+}
+
 export interface CallDefinition<Q = unknown, A = unknown> {
   readonly kind: 'call';
   readonly type: string;
@@ -25,7 +31,11 @@ export function message<T>(type: string, description: string, data: z.ZodType<T>
 }
 
 /** Defines an event. Its type names a fact, in the past. */
-export function event<T>(type: string, description: string, data: z.ZodType<T>): MessageDefinition<T> {
+export function event<T, const N extends string>(
+  type: N,
+  description: string,
+  data: z.ZodType<T>,
+): EventDefinition<T, N> {
   return { kind: 'event', type, description, data };
 }
 

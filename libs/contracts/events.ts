@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { unexpectedAnswerSchema } from './calls/configuration.ts';
 import { contextFailureSchema } from './calls/context.ts';
-import { event } from './define.ts';
+import { event, type EventDefinition } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
 import { executionStates } from './workflow.ts';
@@ -56,7 +56,7 @@ const verbs = [
 type Stage = (typeof stages)[number];
 type Verb = (typeof verbs)[number];
 
-const familyOf = <T>(noun: string, data: z.ZodType<T>) =>
+const familyOf = <T, const Noun extends string>(noun: Noun, data: z.ZodType<T>) =>
   Object.fromEntries(
     verbs.flatMap((verb) =>
       stages.map((stage) => [
@@ -68,7 +68,7 @@ const familyOf = <T>(noun: string, data: z.ZodType<T>) =>
         ),
       ]),
     ),
-  ) as Record<`${Verb}.${Stage}`, ReturnType<typeof event<T>>>;
+  ) as unknown as { readonly [Step in `${Verb}.${Stage}`]: EventDefinition<T, `${Noun}.${Step}`> };
 
 /** `stackEvent['create.completed']` */
 export const stackEvent = familyOf('stack', stackEventData);

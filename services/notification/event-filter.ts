@@ -2,13 +2,14 @@
  * Filters of subscriptions: patterns of types, and the filter dialects of the CloudEvents Subscriptions API (exact,
  * prefix, suffix, all, any, not). Pure.
  *
- * A dialect names an attribute of the event (`subject`, `project`, `time`) or a value in its data (`data.stack_name`).
+ * A dialect names an attribute: `event-attributes.ts` lists them.
  */
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
+import { attributeValues } from './event-attributes.ts';
 
 export type EventPredicate = (event: Envelope) => boolean;
 
@@ -22,17 +23,6 @@ const comparisons: Record<string, (value: string, wanted: string) => boolean> = 
 const dialects = [...Object.keys(comparisons), 'all', 'any', 'not'];
 /** The names of attributes in CloudEvents, or a path into the data. */
 const attributeName = /^(?:[a-z0-9]{1,40}|data(?:\.[A-Za-z0-9_-]{1,100}){1,8})$/;
-
-function valueAt(event: Envelope, name: string): string | undefined {
-  let value: unknown = event;
-  for (const key of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<string, unknown>)[key];
-  }
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    ? String(value)
-    : undefined;
-}
 
 /**
  * An event must pass all of the filters.
@@ -58,15 +48,13 @@ export function parseFilters(filters: readonly Json[]): EventPredicate {
     }
     const wanted: [string, string][] = [];
     for (const [name, value] of Object.entries(given)) {
-      if (!attributeName.test(name)) wrong(`${path}.${name}`, 'is not an attribute such as subject or data.stack_name');
+      if (!attributeName.test(name))
+        wrong(`${path}.${name}`, 'is not an attribute such as subject, stack, tag or data.stack_name');
       else if (typeof value !== 'string' || value === '') wrong(`${path}.${name}`, 'must be a text that is not empty');
       else wanted.push([name, value]);
     }
     return (event) =>
-      wanted.every(([name, value]) => {
-        const found = valueAt(event, name);
-        return found !== undefined && holds(found, value);
-      });
+      wanted.every(([name, value]) => attributeValues(event, name).some((found) => holds(found, value)));
   };
   const one = (path: string, given: Json, level: number): EventPredicate => {
     count += 1;

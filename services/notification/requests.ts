@@ -330,11 +330,12 @@ export class SubscriptionRequests {
     position,
     types,
     subject_prefix,
+    filters,
     limit,
   }: Question<typeof eventLog>): Promise<AnswerOf<typeof eventLog>> {
     const { events } = this.#options.dispatch;
     checkPatterns(types, storedTypes());
-    const filter = { types, subject_prefix };
+    const filter = { types, subject_prefix, filters };
     if (after === undefined) {
       const newest = await events.newest({ project, filter, limit });
       return { events: newest.map(({ event }) => event) };

@@ -109,8 +109,9 @@ export async function startListener(parameters: {
         fromListener(`REFUSED: ${result.refused}`);
         return;
       }
-      received.push(result.event);
-      fromListener(describe(result.event));
+      const event = result.event as AnnealEvent;
+      received.push(event);
+      fromListener(describe(event));
     },
     onErrorLine: (line) => fromListener(line),
   });

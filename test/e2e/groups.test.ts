@@ -153,11 +153,11 @@ describe('an autoscaling group', () => {
     const stop = new AbortController();
     const events = client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
     const waitingEvent = (async () => {
-      for await (const { data } of events) return data as Record<string, string>;
+      for await (const event of events) if (event.type === 'resource.lifecycle.waiting') return event.data;
       throw new Error('no event arrived');
     })();
     await alarm('drained', 'down');
-    const { stack_id: stack = '', resource_name: resource = '', hook: name = '', token = '' } = await waitingEvent;
+    const { stack_id: stack, resource_name: resource, hook: name, token } = await waitingEvent;
     stop.abort();
     // The member exists while the listener drains it and sends heartbeats.
     const waiting = await client.stacks.resource({ stack, resource });

@@ -120,9 +120,10 @@ describe('a lifecycle hook', () => {
     const stop = new AbortController();
     const events = server.client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
     const waitingEvent = (async () => {
-      for await (const { data } of events) {
-        const { stack_name: stack, token } = data as Record<string, string>;
-        if (stack === name) return String(token);
+      for await (const event of events) {
+        if (event.type !== 'resource.lifecycle.waiting') continue;
+        const { stack_name: stack, token } = event.data;
+        if (stack === name) return token;
       }
       throw new Error('no event arrived');
     })();

@@ -250,6 +250,10 @@ export const eventLog = call('event.log', 'List the events of a project in the o
     }),
     types: z.array(z.string()).default(['#']),
     subject_prefix: z.string().default(''),
+    filters: z
+      .array(jsonObject)
+      .optional()
+      .meta({ description: 'In the dialects of the CloudEvents Subscriptions API; an event must pass all.' }),
     limit: z.number().int().min(1).max(1000),
   }),
   answer: z.object({

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';
 import { moodOf } from '../print/status.ts';
 import { formatClock } from '../print/time.ts';
-import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
+import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger } from './options.ts';
 
 /** One event on one line: time, type, subject, and the reason of a failure. */
 export function eventText(event: AnnealEvent, colors: Colors): string {
@@ -32,21 +32,31 @@ export const gapText = ({ after, oldest }: EventGap): string =>
 export function addEventCommands(program: Command, context: CliContext): void {
   const { output } = context;
   const onGap = (gap: EventGap): void => output.note(gapText(gap));
+  const scope = eventScopeOptions();
   const noun = program.command('event').description('list and watch events');
   noun
     .command('watch')
     .description('print each event as it happens, until Ctrl-C; reconnects after a broken connection')
     .option('--type <pattern>', 'only events of this type, e.g. stack.# or *.*.failed; may be repeated', collect, [])
+    .addOption(scope.stack)
+    .addOption(scope.tag)
+    .addOption(scope.group)
+    .addOption(scope.host)
     .option('--after <id>', 'start after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText(
       'after',
-      exampleText('event watch', "event watch --type 'deployment.#' --type '*.*.failed'", 'event watch -o json'),
+      exampleText(
+        'event watch',
+        "event watch --type 'deployment.#' --type '*.*.failed'",
+        'event watch --group web/workers --tag prod',
+        'event watch -o json',
+      ),
     )
-    .action(async ({ type, after, output: format }) => {
+    .action(async ({ type, after, output: format, ...wanted }) => {
       const client = await context.client();
       const types = type.length > 0 ? type : undefined;
-      for await (const event of client.events.follow({ types, after, onGap, signal: context.interrupt })) {
+      for await (const event of client.events({ types, after, onGap, signal: context.interrupt, ...wanted })) {
         if (format === 'yaml') output.value('yaml', [event]);
         else output.line(format === 'json' ? JSON.stringify(event) : eventText(event, output.colors));
       }
@@ -55,14 +65,18 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list the latest events')
     .option('--type <pattern>', 'only events of this type; may be repeated', collect, [])
+    .addOption(scope.stack)
+    .addOption(scope.tag)
+    .addOption(scope.group)
+    .addOption(scope.host)
     .option('--after <id>', 'only events after the event with this id; `beginning` for all stored events')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())
-    .addHelpText('after', exampleText('event list', "event list --type 'node.#' --limit 20 -o json"))
-    .action(async ({ type, after, limit, output: format }) => {
-      const rows = await (
-        await context.client()
-      ).events.list({ types: type.length > 0 ? type : undefined, after, limit, onGap });
+    .addHelpText('after', exampleText('event list --stack web', "event list --type 'node.#' --limit 20 -o json"))
+    .action(async ({ type, after, limit, output: format, ...wanted }) => {
+      const client = await context.client();
+      const types = type.length > 0 ? type : undefined;
+      const rows = await client.events.list({ types, after, limit, onGap, ...wanted });
       if (format !== 'table') output.value(format, rows);
       else if (rows.length === 0) output.line('No events.');
       else for (const event of rows) output.line(eventText(event, output.colors));

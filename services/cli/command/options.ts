@@ -45,6 +45,17 @@ export const exampleText = (...lines: readonly string[]): string =>
 
 export const collect = (value: string, all: string[]): string[] => [...all, value];
 
+/** The scope of events: the same for every command about events. */
+export const eventScopeOptions = () => ({
+  stack: repeated(
+    '--stack <stack>',
+    'only events of this stack and everything nested in it, e.g. web or web/workers; may be repeated',
+  ),
+  tag: repeated('--tag <tag>', 'only events of stacks with this tag; may be repeated'),
+  group: repeated('--group <path>', 'only events of this group and its members, e.g. web/workers; may be repeated'),
+  host: repeated('--host <host>', 'only events of this host and its deployments; may be repeated'),
+});
+
 export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Must be an integer greater than zero.');
   return Number(text);

@@ -6,7 +6,7 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { collect, exampleText, formatOption, positiveInteger, wholeNumber } from './options.ts';
+import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger, wholeNumber } from './options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
@@ -25,12 +25,17 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
 
 function addSubscriptionCreate(noun: Command, context: CliContext): void {
   const { output } = context;
+  const scope = eventScopeOptions();
   noun
     .command('create <url>')
     .description('send events to a webhook (signed as Standard Webhooks define), queue:NAME, amqp://… or nats://…')
     .option('--name <name>', 'name of the subscription', '')
     .option('--type <pattern>', 'only events of this type; may be repeated (default: all)', collect, [])
     .option('--subject-prefix <text>', 'only events whose subject has this prefix')
+    .addOption(scope.stack)
+    .addOption(scope.tag)
+    .addOption(scope.group)
+    .addOption(scope.host)
     .option(
       '--filter <json>',
       'only events that pass this CloudEvents filter, e.g. {"prefix": {"data.stack_name": "web"}}; may be repeated, all must pass',

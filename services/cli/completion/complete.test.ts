@@ -41,6 +41,10 @@ describe('completionsFor', () => {
     expect(await at('stack delete stack-1 stack-')).toEqual(['stack-1', 'stack-2']);
     expect(await at('queue peek ')).toEqual(['queue-1', 'queue-2']);
     expect(await at('deployment list --host ')).toEqual(['host-1', 'host-2']);
+    expect(await at('event watch --stack ')).toEqual(['stack-1', 'stack-2']);
+    expect(await at('subscription create http://x --host ')).toEqual(['host-1', 'host-2']);
+    expect(await at('event list --tag ')).toEqual(['tag-1', 'tag-2']);
+    expect(await at('event list --group ')).toEqual(['group-1', 'group-2']);
   });
 
   it('leaves files to the shell', async () => {

@@ -5,7 +5,17 @@ export interface Completion {
   name: string;
   description: string;
 }
-export type Noun = 'stack' | 'node' | 'host' | 'queue' | 'deployment' | 'context' | 'subscription' | 'dead-letter';
+export type Noun =
+  | 'stack'
+  | 'node'
+  | 'host'
+  | 'queue'
+  | 'deployment'
+  | 'context'
+  | 'subscription'
+  | 'dead-letter'
+  | 'tag'
+  | 'group';
 
 /** The kind of object that an argument or option names. */
 const nounsOfArguments: Readonly<Record<string, Noun>> = {
@@ -17,7 +27,13 @@ const nounsOfArguments: Readonly<Record<string, Noun>> = {
   deployment: 'deployment',
   context: 'context',
 };
-const nounsOfOptions: Readonly<Record<string, Noun>> = { '--host': 'host', '--stack': 'stack', '--queue': 'queue' };
+const nounsOfOptions: Readonly<Record<string, Noun>> = {
+  '--host': 'host',
+  '--stack': 'stack',
+  '--queue': 'queue',
+  '--tag': 'tag',
+  '--group': 'group',
+};
 const fileOptions = /^(-t|-e|--template|--environment|--password-file|--data)$/;
 
 export async function completionsFor(parameters: {

@@ -1,4 +1,5 @@
 /** Names of existing objects for completion. Gives up when the server is slow. */
+import type { Client } from '@anneal/client/connect.ts';
 import type { CliContext } from '../context.ts';
 import type { Noun } from './complete.ts';
 
@@ -18,6 +19,10 @@ async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promis
   switch (noun) {
     case 'stack':
       return (await client.stacks.list({ signal })).map((row) => row.stack_name);
+    case 'tag':
+      return [...new Set((await client.stacks.list({ signal })).flatMap((row) => row.tags ?? []))];
+    case 'group':
+      return groups(client, signal);
     case 'node':
       return (await client.nodes.list({ signal })).map((row) => row.name ?? row.uuid);
     case 'host':
@@ -33,4 +38,24 @@ async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promis
     case 'dead-letter':
       return (await client.deadLetters.list()).map((row) => row.id);
   }
+}
+
+const groupTypes: ReadonlySet<string> = new Set([
+  'OS::Heat::AutoScalingGroup',
+  'OS::Heat::ResourceGroup',
+  'OS::Heat::InstanceGroup',
+  'AWS::AutoScaling::AutoScalingGroup',
+]);
+
+/** The groups of the stacks, as `stack/group`. Groups inside nested stacks are left out, because each level costs a call. */
+async function groups(client: Client, signal: AbortSignal): Promise<string[]> {
+  const stacks = await client.stacks.list({ signal });
+  const found = await Promise.all(
+    stacks.slice(0, 50).map(async ({ id, stack_name: name }) => {
+      const resources = await client.stacks.resources({ stack: id });
+      const own = resources.filter(({ resource_type: type }) => groupTypes.has(type));
+      return own.map(({ resource_name: group }) => `${name}/${group}`);
+    }),
+  );
+  return found.flat();
 }

@@ -1,6 +1,8 @@
 /** The event log: a page of it, or each event as it happens. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import { eventGapSchema, eventLog } from '@anneal/contracts/calls/notification.ts';
+import { eventScopeFields, filtersOfScope } from '@anneal/contracts/event-scope.ts';
+import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -18,17 +20,32 @@ export interface EventEndpointOptions {
 const list = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => [value].flat().flatMap((item) => item.split(',')));
+/** Filters in the dialects of the CloudEvents Subscriptions API, as JSON. */
+const filtersSchema = z
+  .string()
+  .max(65_536)
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be a JSON array of filters' });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.array(jsonObject).max(100));
 const querySchema = z.strictObject({
   after: z.string().optional(),
   types: list.optional(),
   subject_prefix: z.string().default(''),
+  ...eventScopeFields,
+  filters: filtersSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 /** Events per read. Bounds the answer for a reader that is far behind. */
 const pageSize = 100;
 
 export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
-  type Filter = { project: string; types: string[]; subject_prefix: string };
+  type Filter = { project: string; types: string[]; subject_prefix: string; filters: JsonObject[] };
   type Start = { after: string | undefined; position?: number | undefined };
   const page = (filter: Filter, limit: number, { after, position }: Start) =>
     ask('notification', eventLog, {
@@ -82,6 +99,7 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
           project: projectOf(request),
           types: query.types ?? ['#'],
           subject_prefix: query.subject_prefix,
+          filters: [...(query.filters ?? []), ...filtersOfScope(query)],
         };
         if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
           const { events, cursor, gap } = await page(filter, query.limit, { after: query.after });
@@ -91,11 +109,11 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
         // A reconnecting client repeats its first URL, so the newer header wins.
         const named = typeof last === 'string' && last !== '' ? last : query.after;
         // Without a starting point, start now: after the newest event.
-        // Refuse an invalid pattern before the stream opens.
-        if (named !== undefined) await page(filter, 1, { after: named });
-        const newest = { ...filter, types: ['#'], subject_prefix: '' };
-        const after = named ?? (await page(newest, 1, { after: undefined })).events.at(-1)?.id;
-        await streams.open(reply, (stream) => follow(stream, filter, after ?? 'beginning'));
+        const newest = { ...filter, types: ['#'], subject_prefix: '', filters: [] };
+        const after = named ?? (await page(newest, 1, { after: undefined })).events.at(-1)?.id ?? 'beginning';
+        // Refuse an invalid pattern or filter before the stream opens.
+        await page(filter, 1, { after });
+        await streams.open(reply, (stream) => follow(stream, filter, after));
         return undefined;
       },
     }),

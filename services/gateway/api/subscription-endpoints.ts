@@ -1,4 +1,5 @@
 /** Subscriptions and their deliveries. */
+import { eventScopeFields, filtersOfScope } from '@anneal/contracts/event-scope.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import {
   attemptList,
@@ -37,6 +38,7 @@ const subscribeSchema = z.strictObject({
   subject_prefix: z.string().default(''),
   batch_size: z.number().int().min(1).max(1000).optional(),
   filters: z.array(jsonObject).max(100).optional(),
+  ...eventScopeFields,
   secret: z.string().optional(),
   after: z.string().optional(),
 });
@@ -60,7 +62,8 @@ export function subscriptionEndpoints({
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
       handle: ({ request, body }) => {
-        const { secret, credentials, ...wanted } = body;
+        const { secret, credentials, stack, tag, group, host, filters: given = [], ...wanted } = body;
+        const filters = [...given, ...filtersOfScope({ stack, tag, group, host })];
         const project = projectOf(request);
         const sealed = {
           ...(secret !== undefined && { secret: sealText(secrets, secret) }),
@@ -73,6 +76,7 @@ export function subscriptionEndpoints({
             id: newId(),
             project,
             ...wanted,
+            ...(filters.length > 0 && { filters }),
             ...sealed,
           },
         });

@@ -3,7 +3,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Occasion, Origin } from '@anneal/contracts/origin.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StackWorld } from './stack-world.ts';
+import { StackWorld } from '../stack-world.ts';
 
 type Seen = Envelope<{ origin: Origin; stack_name: string; resource_name?: string }>;
 
