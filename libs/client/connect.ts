@@ -1,5 +1,6 @@
 /** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
+import { alarmsOf, type AlarmCalls } from './alarms.ts';
 import { contextsOf, type ContextCalls } from './contexts.ts';
 import { openConnection, gatewayRoot, type GatewayConnection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
@@ -31,6 +32,7 @@ export interface Client {
   readonly metrics: MetricCalls;
   readonly workflows: WorkflowCalls;
   readonly executions: ExecutionCalls;
+  readonly alarms: AlarmCalls;
   services(): Promise<ServiceRow[]>;
 }
 
@@ -54,6 +56,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     metrics: metricsOf(connection),
     workflows: workflowsOf(connection),
     executions: executionsOf(connection),
+    alarms: alarmsOf(connection),
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });

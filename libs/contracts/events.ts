@@ -3,6 +3,7 @@
  * least once, in order per subject. It carries the version of its object: a later read returns at least that version.
  */
 import { z } from 'zod';
+import { alarmStates } from './calls/alarms.ts';
 import { unexpectedAnswerSchema } from './calls/configuration.ts';
 import { contextFailureSchema } from './calls/context.ts';
 import { event, type EventDefinition } from './define.ts';
@@ -313,6 +314,23 @@ export const subscriptionEvent = {
     'The event log removed events before a listener received them. The listener receives this notice whatever its filter.',
     droppedData,
   ),
+};
+
+const alarmData = z.object({
+  alarm_id: z.string(),
+  alarm_name: z.string(),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  resource_name: z.string(),
+  severity: z.string(),
+  state: z.enum(alarmStates),
+  previous: z.enum(alarmStates),
+  reason: z.string(),
+  values: z.array(z.number()).meta({ description: 'The values that were compared, oldest first.' }),
+  version: z.number().int().meta({ description: 'Grows with each notification of the alarm.' }),
+});
+export const alarmEvent = {
+  changed: event('alarm.changed', 'The state of an alarm changed.', alarmData),
 };
 
 /** Wakes clients that wait at a queue over HTTP. Not stored. */

@@ -1,4 +1,5 @@
 /** Every message on the wire, by its type. */
+import * as alarms from './calls/alarms.ts';
 import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
@@ -33,7 +34,7 @@ const within = (file: object): Definition[] =>
 const files = {
   configuration,
   events: { ...events, ...groupEvents },
-  notification: { ...notification, ...measuring },
+  notification: { ...notification, ...measuring, ...alarms },
   provisioning,
   resource,
   scaling,

@@ -1,5 +1,6 @@
 /** Builds the whole command line from `command/`, which has one file per noun. */
 import { Command, Help, type Option } from '@commander-js/extra-typings';
+import { addAlarmCommands } from './command/alarm.ts';
 import { addCompletionCommands } from './command/completion.ts';
 import { addDeadLetterCommands } from './command/dead-letter.ts';
 import { addDeploymentCommands } from './command/deployment.ts';
@@ -75,6 +76,7 @@ export function buildProgram(
   addSubscriptionCommands(program, context);
   addMetricCommands(program, context);
   addWorkflowCommands(program, context);
+  addAlarmCommands(program, context);
   addInfoCommands(program, context);
   addCompletionCommands(program, context);
   return program;

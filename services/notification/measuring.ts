@@ -1,57 +1,132 @@
-/** Measurements: connects their store, the timer that removes old ones, and the questions about them. */
+/** Measurements and alarms: connects their stores, their timers, and the questions about them. */
 import type { Route } from '@anneal/bus/consume/route.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
-import { createTimers } from '@anneal/store/timers.ts';
+import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
+import type { AlarmDocument } from './alarms/alarm.ts';
+import { Alarms, type HistoryDocument } from './alarms/alarms.ts';
+import { alarmRoutes } from './alarms/calls.ts';
+import { isAlarmType } from './alarms/definition.ts';
+import { openActionPoster } from './alarms/poster.ts';
+import { createInstantQuery } from './alarms/prometheus.ts';
+import { provideAlarm, type AlarmResourceContext } from './alarms/resource.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
 import { createServiceQuestions, Places } from './metrics/places.ts';
+import { openResources } from './resources.ts';
 import { notificationSettings } from './settings.ts';
 
 /** How often old measurements are removed. */
 const trimMs = 300_000;
+const actionConnections = 8;
+
+type NotificationSettings = SettingsOf<typeof notificationSettings>;
 
 export interface Measuring {
   readonly routes: Route[];
+  /** Runs the alarms that an event triggers. */
+  onEvent(event: Envelope, project: string): Promise<void>;
+  /** Announces the types of resources. */
+  announce(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openMeasuring(
-  context: ServiceContext,
-  settings: SettingsOf<typeof notificationSettings>,
-): Promise<Measuring> {
-  const { store, log } = context;
+export async function openMeasuring(context: ServiceContext, settings: NotificationSettings): Promise<Measuring> {
+  const { log } = context;
   const now = (): number => context.now().getTime();
-  const period = settings.measurementPeriod * 1000;
-  const keepMs = settings.keepMeasurements * 1000;
-  const measurements = await Measurements.open({
-    store,
+  const measurements = await openMeasurements(context, settings);
+  const ask = createServiceQuestions(context);
+  const places = new Places({ ask, now });
+  const poster = openActionPoster({ ...settings, connections: actionConnections });
+  let timers: Timers;
+  const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
+  const alarms = new Alarms({
+    ...(await openAlarmCollections(context)),
+    service: context,
+    ask,
+    poster,
+    measurements,
+    instantQuery: createInstantQuery(settings.prometheusUrl),
+    setTimers,
     now,
-    period,
-    keepMs,
-    mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
+    allowPrivate: settings.allowPrivate,
+    intervalMs: settings.alarmSeconds * 1000,
+    retrySeconds: settings.retrySeconds,
   });
-  const places = new Places({ ask: createServiceQuestions(context), now });
-  const timers = await createTimers({
-    store,
+  const alarmContext: AlarmResourceContext = {
+    alarms,
+    secrets: context.secrets,
+    gatewayUrl: context.gatewayUrl,
+    allowPrivate: settings.allowPrivate,
+    period: settings.measurementPeriod,
+    now: context.now,
+    mostAlarms: { most: settings.maxAlarms, setting: notificationSettings.maxAlarms.env },
+  };
+  const resources = await openResources(context, () => timers, [
+    { serves: isAlarmType, provide: (action, request) => provideAlarm(alarmContext, action, request) },
+  ]);
+  const trim = async (): Promise<void> => {
+    await measurements.trim();
+    await setTimers([{ id: 'trim', dueAt: now() + trimMs, data: null }]);
+  };
+  timers = await createTimers({
+    store: context.store,
     collection: 'notification_measuring_timers',
     now,
-    fire: async () => {
-      await measurements.trim();
-      await timers.set([{ id: 'trim', dueAt: now() + trimMs, data: null }]);
+    fire: async ({ id: timer, dueAt }) => {
+      const [kind, id = ''] = timer.split(':');
+      if (kind === 'alarm') await alarms.evaluate(id, dueAt);
+      else if (kind === 'action') await alarms.act(id);
+      else if (kind === 'resource') await resources.wake(id);
+      else await trim();
     },
     onError: (error, { id }) => log.error({ err: error, timer: id }, 'work of a timer failed; retrying'),
   });
-  await timers.set([{ id: 'trim', dueAt: now(), data: null }]);
+  await setTimers([{ id: 'trim', dueAt: now(), data: null }]);
+  await alarms.recover();
   const credential = async (_project: string, id: string): Promise<never> => {
     throw new AnnealError('NotFound', `The credential ${id} does not exist.`);
   };
+  const keepMs = settings.keepMeasurements * 1000;
+  const period = settings.measurementPeriod * 1000;
   return {
-    routes: metricRoutes({ context, measurements, places, keepMs, period, credential }),
+    routes: [
+      ...metricRoutes({ context, measurements, places, keepMs, period, credential }),
+      ...alarmRoutes(context, alarms),
+      ...resources.routes,
+    ],
+    onEvent: (event, project) => alarms.onEvent(event, project),
+    announce: () => resources.announce(),
     async close() {
+      await resources.stop();
       await timers.stop();
       await measurements.settled();
+      await poster.close();
     },
   };
+}
+
+const openMeasurements = ({ store, now }: ServiceContext, settings: NotificationSettings): Promise<Measurements> =>
+  Measurements.open({
+    store,
+    now: () => now().getTime(),
+    period: settings.measurementPeriod * 1000,
+    keepMs: settings.keepMeasurements * 1000,
+    mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
+  });
+
+async function openAlarmCollections({ store }: ServiceContext) {
+  const [alarms, history] = await Promise.all([
+    store.collection<AlarmDocument>({
+      name: 'notification_alarms',
+      indexes: [{ fields: ['project', 'created_at'] }, { fields: ['open'] }, { fields: ['kind'] }],
+    }),
+    store.collection<HistoryDocument>({
+      name: 'notification_alarm_history',
+      indexes: [{ fields: ['alarm', 'at'] }],
+    }),
+  ]);
+  return { alarms, history };
 }

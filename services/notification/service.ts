@@ -31,11 +31,15 @@ export const notificationService = defineService({
     const listener = await bus.subscribe(
       storedTypes(),
       async ({ message }) => {
-        await dispatch.events.append({ ...message, project: message.project ?? adminProject.id });
+        const project = message.project ?? adminProject.id;
+        await dispatch.events.append({ ...message, project });
+        await measuring.onEvent(message, project);
       },
       // A single writer keeps the log in the order of the bus. Concurrency lets it write many events at once.
       { group: 'notification', singleActive: true, concurrency: 128 },
     );
+
+    await measuring.announce();
 
     return {
       async stop() {

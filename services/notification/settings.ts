@@ -90,6 +90,25 @@ export const notificationSettings = defineSettings({
     meaning: 'Maximum number of series of measurements of a project. A series is a name with a set of labels.',
     cost: 'Each query and each evaluation of an alarm reads all series with its name.',
   },
+  alarmSeconds: {
+    env: 'ANNEAL_NOTIFICATION_ALARM_SECONDS',
+    schema: whole(60, 1, 3600),
+    meaning:
+      'Longest time between two evaluations of an alarm. An alarm with a shorter granularity is evaluated as often as that.',
+    cost: 'Each evaluation reads the measurements of its alarm and writes its timer twice.',
+  },
+  maxAlarms: {
+    env: 'ANNEAL_NOTIFICATION_MAX_ALARMS',
+    schema: whole(1000, 1, 100_000),
+    meaning: 'Maximum number of alarms of a project.',
+  },
+  prometheusUrl: {
+    env: 'ANNEAL_NOTIFICATION_PROMETHEUS_URL',
+    schema: z.url().optional(),
+    meaning:
+      'Address of the Prometheus server that evaluates the queries of `OS::Aodh::PrometheusAlarm`. Default: none.',
+    cost: 'Any user who may create stacks can then read the series of that server by the state of alarms.',
+  },
   retrySeconds: {
     env: 'ANNEAL_NOTIFICATION_RETRY_SECONDS',
     schema: z

@@ -8,6 +8,7 @@ import { configurationTypes } from './configuration.ts';
 import { groupTypes } from './group.ts';
 import { ironicTypes } from './openstack/ironic.ts';
 import { keystoneTypes } from './openstack/keystone.ts';
+import { moreAlarmTypes } from './measuring.ts';
 import { mistralTypes } from './openstack/mistral.ts';
 import { neutronBalanceTypes } from './neutron/balance.ts';
 import { neutronBaseTypes } from './neutron/base.ts';
@@ -39,6 +40,7 @@ export const knownTypes: readonly ResourceType[] = [
   ...ironicTypes,
   ...keystoneTypes,
   ...mistralTypes,
+  ...moreAlarmTypes,
   ...neutronBalanceTypes,
   ...neutronBaseTypes,
   ...neutronChainTypes,

@@ -1,6 +1,7 @@
 /** The types that the providers of Anneal's own services serve. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { configurationTypes } from './configuration.ts';
+import { measuringTypes } from './measuring.ts';
 import { nestedTypes, scalingTypes } from './nested.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { schedulingTypes } from './scheduling.ts';
@@ -10,6 +11,7 @@ export const servedTypes = {
   'anneal.scheduling': [...schedulingTypes, ...nestedTypes, ...scalingTypes],
   'anneal.provisioning': provisioningTypes,
   'anneal.configuration': configurationTypes,
+  'anneal.notification': measuringTypes,
 } as const satisfies Readonly<Record<string, readonly ResourceType[]>>;
 
 /** The types of all these providers. */

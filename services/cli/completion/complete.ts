@@ -15,6 +15,7 @@ export type Noun =
   | 'subscription'
   | 'dead-letter'
   | 'tag'
+  | 'alarm'
   | 'group';
 
 /** The kind of object that an argument or option names. */
@@ -26,6 +27,7 @@ const nounsOfArguments: Readonly<Record<string, Noun>> = {
   queue: 'queue',
   deployment: 'deployment',
   context: 'context',
+  alarm: 'alarm',
 };
 const nounsOfOptions: Readonly<Record<string, Noun>> = {
   '--host': 'host',

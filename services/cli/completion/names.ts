@@ -33,6 +33,8 @@ async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promis
       return (await client.deployments.list()).map((row) => row.id);
     case 'context':
       return (await client.contexts.list({ signal })).map((row) => row.name);
+    case 'alarm':
+      return (await client.alarms.list({ signal })).map((row) => row.id);
     case 'subscription':
       return (await client.subscriptions.list()).map((row) => row.id);
     case 'dead-letter':

@@ -6,6 +6,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
+import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
@@ -49,6 +50,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...deploymentEndpoints(options),
   ...queueEndpoints(options),
   ...metricEndpoints(options),
+  ...alarmEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),

@@ -1,0 +1,127 @@
+/** Types that the notification service provides: alarms on measurements and events. */
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { aodhTypes } from './openstack/aodh.ts';
+import { boolean, integer, list, map, number, oneOf, resourceType, string } from './schema.ts';
+
+const updated = { update_allowed: true } as const;
+const actions = list(updated);
+
+/** Alarms of CloudWatch, as Heat knows them. */
+const cloudWatch = (type: string): ResourceType =>
+  resourceType(
+    type,
+    {
+      ComparisonOperator: string({
+        required: true,
+        ...updated,
+        constraints: oneOf(
+          'GreaterThanOrEqualToThreshold',
+          'GreaterThanThreshold',
+          'LessThanThreshold',
+          'LessThanOrEqualToThreshold',
+        ),
+      }),
+      EvaluationPeriods: string({ required: true, ...updated }),
+      MetricName: string({ required: true }),
+      Namespace: string(type === 'AWS::CloudWatch::Alarm' ? { default: 'system/linux' } : { required: true }),
+      Period: string({ required: true, ...updated }),
+      Statistic: string({
+        required: true,
+        ...updated,
+        constraints: oneOf('SampleCount', 'Average', 'Sum', 'Minimum', 'Maximum'),
+      }),
+      Threshold: string({ required: true, ...updated }),
+      AlarmDescription: string(updated),
+      AlarmActions: actions,
+      OKActions: actions,
+      InsufficientDataActions: actions,
+      Dimensions: list(),
+      Units: string(updated),
+    },
+    {},
+  );
+
+const alarm = resourceType(
+  'Anneal::Alarm',
+  {
+    metric: string({ required: true, ...updated, description: 'Name of the measurements.' }),
+    labels: map({ default: {}, ...updated, description: 'Values of labels that the measurements have.' }),
+    aggregate: string({
+      default: 'mean',
+      ...updated,
+      description: 'Statistic of each period: mean, min, max, sum, count, last, median, 95pct, rate, rate:mean, …',
+    }),
+    period: integer({ default: 60, ...updated, description: 'Seconds of a period.' }),
+    periods: integer({ default: 1, ...updated, description: 'The number of latest periods that are compared.' }),
+    datapoints: integer({
+      ...updated,
+      description: 'So many of the periods must be outside the threshold for an alarm. Default: all.',
+    }),
+    comparison: string({ default: 'gt', ...updated, constraints: oneOf('le', 'ge', 'eq', 'lt', 'gt', 'ne') }),
+    threshold: number({ required: true, ...updated }),
+    missing: string({
+      default: 'keep',
+      ...updated,
+      constraints: oneOf('keep', 'insufficient', 'breaching', 'not_breaching'),
+      description:
+        'Treatment of periods without a measurement: keep the state, insufficient data, or a value outside or inside.',
+    }),
+    warm_up: integer({
+      default: 0,
+      ...updated,
+      description: 'Seconds in which a new series, as of a new member of a group, does not count.',
+    }),
+    alarm_actions: list({ ...updated, description: 'Targets in the state alarm: resources of the stack, or URLs.' }),
+    ok_actions: list({ ...updated, description: 'Targets in the state ok.' }),
+    insufficient_data_actions: list({ ...updated, description: 'Targets in the state insufficient data.' }),
+    value_actions: list({
+      ...updated,
+      description: 'Targets that get the latest value of every period as `value`, for target tracking.',
+    }),
+    repeat_actions: boolean({ default: true, ...updated, description: 'Repeat the actions at every evaluation.' }),
+    enabled: boolean({ default: true, ...updated }),
+    severity: string({ default: 'low', ...updated, constraints: oneOf('low', 'moderate', 'critical') }),
+    description: string(updated),
+  },
+  { show: 'Map' },
+  { description: 'Compares measurements with a threshold, and notifies policies, webhooks and workflows.' },
+);
+
+const aliases: Readonly<Record<string, string>> = {
+  'OS::Metering::Alarm': 'OS::Aodh::Alarm',
+  'OS::Ceilometer::Alarm': 'OS::Aodh::Alarm',
+  'OS::Ceilometer::GnocchiResourcesAlarm': 'OS::Aodh::GnocchiResourcesAlarm',
+  'OS::Ceilometer::GnocchiAggregationByMetricsAlarm': 'OS::Aodh::GnocchiAggregationByMetricsAlarm',
+  'OS::Ceilometer::GnocchiAggregationByResourcesAlarm': 'OS::Aodh::GnocchiAggregationByResourcesAlarm',
+};
+const unserved: ReadonlySet<string> = new Set(['OS::Aodh::CombinationAlarm', 'OS::Aodh::LBMemberHealthAlarm']);
+
+const prometheus: ResourceType = {
+  type: 'OS::Aodh::PrometheusAlarm',
+  properties: {
+    ...aodhTypes.find(({ type }) => type === 'OS::Aodh::EventAlarm')?.properties,
+    query: string({ required: true, ...updated }),
+    threshold: number({ required: true, ...updated }),
+    comparison_operator: string({ ...updated, constraints: oneOf('le', 'ge', 'eq', 'lt', 'gt', 'ne') }),
+  },
+  attributes: {},
+};
+delete prometheus.properties['event_type'];
+
+/** Alarm types besides those of `aodh.ts`. */
+export const moreAlarmTypes: readonly ResourceType[] = [
+  alarm,
+  cloudWatch('AWS::CloudWatch::Alarm'),
+  cloudWatch('OS::Heat::CWLiteAlarm'),
+  prometheus,
+  ...Object.entries(aliases).flatMap(([type, of]) => {
+    const found = aodhTypes.find((each) => each.type === of);
+    return found ? [{ ...found, type }] : [];
+  }),
+];
+
+/** The types that the notification service serves. A failed update of an alarm is repaired by the next one. */
+export const measuringTypes: readonly ResourceType[] = [
+  ...aodhTypes.filter(({ type }) => !unserved.has(type)),
+  ...moreAlarmTypes,
+].map((type) => ({ ...type, actions: ['check', 'suspend', 'resume'], failed_update: 'repair' }));

@@ -1,0 +1,31 @@
+/** Answers the questions about alarms. */
+import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { alarmHistory, alarmList, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { viewOfAlarm } from './alarm.ts';
+import type { Alarms } from './alarms.ts';
+
+export function alarmRoutes(context: ServiceContext, alarms: Alarms): Route[] {
+  return [
+    answer(context, alarmList, async ({ data: { project, stack, state } }) => {
+      const found = await alarms.documents.find({ where: { project }, orderBy: ['created_at'] });
+      const wanted = found.filter(
+        (alarm) =>
+          (stack === undefined || [alarm.stack_id, alarm.stack_name].includes(stack)) &&
+          (state === undefined || alarm.state === state),
+      );
+      return { alarms: wanted.map(viewOfAlarm) };
+    }),
+    answer(context, alarmShow, async ({ data }) => viewOfAlarm(await alarms.find(data.project, data.alarm))),
+    answer(context, alarmSet, async ({ data }) =>
+      viewOfAlarm(await alarms.set(await alarms.find(data.project, data.alarm), data.state)),
+    ),
+    answer(context, alarmHistory, async ({ data: { project, alarm, limit } }) => {
+      const { id } = await alarms.find(project, alarm);
+      const found = await alarms.historyOf(id, limit);
+      return {
+        history: found.map(({ at, kind, detail }) => ({ at: new Date(at).toISOString(), kind, detail })),
+      };
+    }),
+  ];
+}

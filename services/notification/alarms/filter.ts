@@ -1,0 +1,147 @@
+/** Conditions on the labels of a series, from the filters of Gnocchi, Ceilometer and CloudWatch. Pure. */
+import type { Labels } from '@anneal/contracts/calls/measuring.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+
+export const comparisons = ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] as const;
+export type Comparison = (typeof comparisons)[number];
+
+/** A filter. A field may be several labels: one of them must fit. */
+export type LabelFilter =
+  | { readonly all: readonly LabelFilter[] }
+  | { readonly any: readonly LabelFilter[] }
+  | { readonly not: LabelFilter }
+  | {
+      readonly field: string;
+      readonly compare: Comparison | 'like' | 'in';
+      readonly value: string | readonly string[];
+    };
+
+/** The labels that the field of another system means here. Every other field is the label of that name. */
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  stack: ['stack', 'stack_name'],
+  stack_id: ['stack', 'group_id'],
+  server_group: ['server_group', 'stack', 'group_id', 'group_name'],
+  AutoScalingGroupName: ['AutoScalingGroupName', 'group_name', 'group_id', 'stack_name'],
+  id: ['host', 'host_name', 'server', 'resource_id'],
+  resource_id: ['resource_id', 'host', 'host_name', 'server'],
+  display_name: ['host_name', 'display_name'],
+};
+/** Fields that are true for every series: an alarm sees only its project, and ended series have no new points. */
+const given: ReadonlySet<string> = new Set(['project_id', 'created_by_project_id', 'ended_at', 'user_id', 'type']);
+
+export const labelsOfField = (field: string): readonly string[] =>
+  (Object.hasOwn(aliases, field) ? aliases[field] : undefined) ?? [field];
+
+export const compareNumbers: Readonly<Record<Comparison, (a: number, b: number) => boolean>> = {
+  le: (a, b) => a <= b,
+  ge: (a, b) => a >= b,
+  eq: (a, b) => a === b,
+  lt: (a, b) => a < b,
+  gt: (a, b) => a > b,
+  ne: (a, b) => a !== b,
+};
+
+/** Compares as numbers when both are numbers, otherwise as text. */
+export function compareTexts(a: string, compare: Comparison, b: string): boolean {
+  const [x, y] = [Number(a), Number(b)];
+  const numeric = a.trim() !== '' && b.trim() !== '' && Number.isFinite(x) && Number.isFinite(y);
+  return numeric ? compareNumbers[compare](x, y) : compareNumbers[compare](a < b ? -1 : a > b ? 1 : 0, 0);
+}
+
+export function fits(filter: LabelFilter, labels: Labels): boolean {
+  if ('all' in filter) return filter.all.every((each) => fits(each, labels));
+  if ('any' in filter) return filter.any.some((each) => fits(each, labels));
+  if ('not' in filter) return !fits(filter.not, labels);
+  const { field, compare, value } = filter;
+  if (given.has(field)) return true;
+  const values = labelsOfField(field).flatMap((label) => (Object.hasOwn(labels, label) ? [labels[label] ?? ''] : []));
+  if (compare === 'ne') return values.every((each) => each !== value);
+  return values.some((each) => {
+    if (compare === 'in') return value.includes(each);
+    if (typeof value !== 'string') return false;
+    return compare === 'like' ? isLike(each, value) : compareTexts(each, compare, value);
+  });
+}
+
+/** SQL's LIKE: `%` is any text and `_` any character. Without a regular expression, so that no pattern takes long. */
+function isLike(text: string, pattern: string): boolean {
+  let reached = new Set([0]);
+  for (const symbol of pattern) {
+    const next = new Set<number>();
+    for (const at of reached) {
+      if (symbol === '%') for (let end = at; end <= text.length; end += 1) next.add(end);
+      else if (at < text.length && (symbol === '_' || text[at] === symbol)) next.add(at + 1);
+    }
+    reached = next;
+  }
+  return reached.has(text.length);
+}
+
+const operators: Readonly<Record<string, Comparison | 'like' | 'in'>> = {
+  '=': 'eq',
+  '==': 'eq',
+  eq: 'eq',
+  '!=': 'ne',
+  '≠': 'ne',
+  ne: 'ne',
+  '<': 'lt',
+  lt: 'lt',
+  '<=': 'le',
+  '≤': 'le',
+  le: 'le',
+  '>': 'gt',
+  gt: 'gt',
+  '>=': 'ge',
+  '≥': 'ge',
+  ge: 'ge',
+  like: 'like',
+  in: 'in',
+};
+
+const mostDepth = 20;
+
+/** The filter of a search in Gnocchi, as JSON text: `{"=": {"server_group": "…"}}`. @throws AnnealError InvalidRequest */
+export function parseSearch(text: string): LabelFilter {
+  let parsed: Json;
+  try {
+    parsed = JSON.parse(text) as Json;
+  } catch {
+    throw refused(`query is not JSON: ${text.slice(0, 200)}`);
+  }
+  return searchFrom(parsed, 0);
+}
+
+function searchFrom(search: Json, depth: number): LabelFilter {
+  if (depth > mostDepth) throw refused(`query is nested more than ${mostDepth} levels deep`);
+  const entries = isObject(search) ? Object.entries(search) : [];
+  const [operator, operand] = entries[0] ?? [];
+  if (entries.length !== 1 || operator === undefined || operand === undefined) {
+    throw refused(`each part of query must be {operator: operand}, not ${JSON.stringify(search).slice(0, 200)}`);
+  }
+  if (['and', '∧', 'or', '∨'].includes(operator)) {
+    if (!Array.isArray(operand)) throw refused(`"${operator}" in query must have a list`);
+    const parts = operand.map((each) => searchFrom(each, depth + 1));
+    return operator === 'and' || operator === '∧' ? { all: parts } : { any: parts };
+  }
+  if (operator === 'not') return { not: searchFrom(operand, depth + 1) };
+  const compare = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+  const fields = isObject(operand) ? Object.entries(operand) : [];
+  const [field, value] = fields[0] ?? [];
+  if (!compare || fields.length !== 1 || field === undefined || value === undefined) {
+    const known = ['and', 'or', 'not', '=', '!=', '<', '<=', '>', '>=', 'in', 'like'].join(', ');
+    throw refused(`"${operator}" in query is not {operator: {field: value}} with one of ${known}`);
+  }
+  if (compare === 'in') {
+    if (!Array.isArray(value)) throw refused('"in" in query must have a list of values');
+    return { field, compare, value: value.map(String) };
+  }
+  return { field, compare, value: typeof value === 'string' ? value : JSON.stringify(value ?? '') };
+}
+
+/** The label that a field of Ceilometer's metadata means: `metadata.user_metadata.stack` is `stack`. */
+export const meterField = (field: string): string =>
+  field.replace(/^(?:metadata\.)?(?:(?:user_metadata|metering)\.)?/, '').replace(/^resource_metadata\./, '');
+
+const refused = (message: string): AnnealError =>
+  new AnnealError('InvalidRequest', `Cannot use the alarm: ${message}.`);

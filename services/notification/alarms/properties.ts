@@ -1,0 +1,111 @@
+/** Reads the properties of an alarm, and collects every mistake in them. Pure. */
+import { aggregatePattern } from '@anneal/contracts/calls/measuring.ts';
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { comparisons, type Comparison } from './filter.ts';
+
+const statistics: Readonly<Record<string, string>> = {
+  avg: 'mean',
+  Average: 'mean',
+  SampleCount: 'count',
+  Sum: 'sum',
+  Minimum: 'min',
+  Maximum: 'max',
+};
+/** A value as text; a list or a map is empty. */
+export const textOf = (value: Json | undefined): string =>
+  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+
+/** The surroundings of an alarm. */
+export interface AlarmSetting {
+  /** The stored period, in seconds. */
+  readonly period: number;
+  readonly self: readonly string[];
+}
+
+/** Collects every mistake of an alarm, and reads its properties. */
+export class AlarmProperties {
+  readonly properties: JsonObject;
+  readonly mistakes: Mistake[] = [];
+  readonly #path: string;
+  readonly #setting: AlarmSetting;
+
+  constructor(properties: JsonObject, setting: AlarmSetting, path = '') {
+    this.properties = properties;
+    this.#setting = setting;
+    this.#path = path;
+  }
+
+  /** The names of the alarm, which posters use. */
+  get self(): readonly string[] {
+    return this.#setting.self;
+  }
+
+  within(properties: JsonObject, path: string): AlarmProperties {
+    const reader = new AlarmProperties(properties, this.#setting, `${this.#path}${path}.`);
+    (reader as { mistakes: Mistake[] }).mistakes = this.mistakes;
+    return reader;
+  }
+  mistake(name: string, message: string): void {
+    this.mistakes.push({ code: 'InvalidProperty', path: `${this.#path}${name}`, message });
+  }
+  text(name: string, fallback = ''): string {
+    const value = this.properties[name];
+    return value === undefined || value === null ? fallback : textOf(value);
+  }
+  required(name: string): string {
+    const value = this.text(name);
+    if (value === '') this.mistake(name, 'must be given');
+    return value;
+  }
+  number(name: string, fallback?: number): number {
+    const given = this.text(name);
+    const value = given === '' ? fallback : Number(given);
+    if (value === undefined || !Number.isFinite(value)) this.mistake(name, 'must be a number');
+    return value ?? Number.NaN;
+  }
+  integer(name: string, fallback: number, [low, high]: readonly [number, number]): number {
+    const value = this.number(name, fallback);
+    if (!Number.isInteger(value) || value < low || value > high) {
+      this.mistake(name, `must be an integer from ${low} to ${high}`);
+    }
+    return value;
+  }
+  boolean(name: string, fallback: boolean): boolean {
+    const value = this.properties[name];
+    return value === undefined || value === null ? fallback : value === true || textOf(value).toLowerCase() === 'true';
+  }
+  list(name: string): readonly Json[] {
+    const value = this.properties[name];
+    return Array.isArray(value) ? value : [];
+  }
+  texts(name: string): string[] {
+    return this.list(name).flatMap((each) => (typeof each === 'string' && each !== '' ? [each] : []));
+  }
+  maps(name: string): JsonObject[] {
+    return this.list(name).filter(isObject);
+  }
+  comparison(name: string, fallback: Comparison, known: Readonly<Record<string, Comparison>> = {}): Comparison {
+    const given = this.text(name, fallback);
+    const found = Object.hasOwn(known, given) ? known[given] : comparisons.find((each) => each === given);
+    if (!found) this.mistake(name, `must be one of ${comparisons.join(', ')}`);
+    return found ?? fallback;
+  }
+  aggregate(name: string, fallback = 'mean'): string {
+    const given = this.text(name, fallback);
+    const aggregate = (Object.hasOwn(statistics, given) ? statistics[given] : undefined) ?? given;
+    if (!aggregatePattern.test(aggregate)) {
+      this.mistake(
+        name,
+        'must be mean, min, max, sum, count, last, median, 1pct to 99pct, rate, or rate: and one of them',
+      );
+    }
+    return aggregate;
+  }
+  granularity(name: string): number {
+    const value = this.integer(name, 60, [1, 86_400]);
+    const { period } = this.#setting;
+    if (value % period !== 0) this.mistake(name, `must be a multiple of the stored period, ${period} s`);
+    return value;
+  }
+}

@@ -1,0 +1,107 @@
+/** Alarms as resources: creates, updates, suspends and removes the alarm that a resource defines. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceAction } from '@anneal/contracts/resource.ts';
+import type { Request, Result } from '@anneal/provider/document.ts';
+import { changeOrInsert } from '@anneal/store/change.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import { isActive, viewOfAlarm, type AlarmDocument } from './alarm.ts';
+import type { Alarms } from './alarms.ts';
+import { definitionOf } from './definition.ts';
+import { targetOf, type TargetContext } from './target.ts';
+
+export interface AlarmResourceContext extends TargetContext {
+  readonly alarms: Alarms;
+  /** The stored period, in seconds. */
+  readonly period: number;
+  readonly now: () => Date;
+  readonly mostAlarms: { readonly most: number; readonly setting: string };
+}
+
+/** Does what a request for an alarm asks for. A repeat has no second effect. @throws AnnealError InvalidRequest */
+export async function provideAlarm(
+  context: AlarmResourceContext,
+  action: ResourceAction,
+  request: Request,
+): Promise<Result> {
+  const { alarms } = context;
+  const { resource, fence } = request.data;
+  if (action === 'delete') {
+    await alarms.remove(resource.id);
+    return { kind: 'complete' };
+  }
+  if (action === 'signal') {
+    return { kind: 'failed', error: new AnnealError('NotSupported', 'An alarm takes no signals.') };
+  }
+  if (action === 'check') {
+    if (await alarms.documents.get(resource.id)) return { kind: 'complete' };
+    return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
+  }
+  const wanted = action === 'suspend' || action === 'resume' ? undefined : draftFrom(context, request);
+  if (wanted) await checkAlarmQuota(context, request);
+  const { document } = await changeOrInsert(alarms.documents, resource.id, (current) => {
+    if (current && current.fence > fence) return undefined;
+    if (wanted) return current ? { ...current, ...wanted, ...stateOf(current), fence } : wanted;
+    return current && { ...current, suspended: action === 'suspend', fence };
+  });
+  if (!document) {
+    return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
+  }
+  if (isActive(document)) await alarms.start(document);
+  return {
+    kind: 'complete',
+    physical_id: document.id,
+    attributes: { show: viewOfAlarm(document) },
+  };
+}
+
+/** @throws AnnealError QuotaExceeded for a new alarm */
+async function checkAlarmQuota({ alarms, mostAlarms }: AlarmResourceContext, { data, project = '' }: Request) {
+  const { most, setting } = mostAlarms;
+  if ((await alarms.documents.count({ project })) < most || (await alarms.documents.get(data.resource.id))) return;
+  throw new AnnealError(
+    'QuotaExceeded',
+    `Cannot create the alarm ${data.resource.name}: the project has ${most} alarms, which is the limit (${setting}).`,
+  );
+}
+
+/** The parts that an update keeps. */
+const stateOf = (alarm: AlarmDocument): Partial<AlarmDocument> => {
+  const { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at } = alarm;
+  const kept = { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at };
+  return { ...kept, suspended: alarm.suspended };
+};
+
+function draftFrom(context: AlarmResourceContext, { data, project = '' }: Request): Draft<AlarmDocument> {
+  const { secrets, period, now } = context;
+  const { resource, stack, fence } = data;
+  const names = [resource.id, resource.physical_name];
+  const definition = definitionOf(resource.type, secrets.open<JsonObject>(data.properties), { period, self: names });
+  const at = now().toISOString();
+  const place = { project, stack_id: stack.id };
+  for (const target of [...Object.values(definition.actions).flat(), ...definition.values]) {
+    targetOf(target, context, place);
+  }
+  return {
+    id: resource.id,
+    ...place,
+    name: resource.physical_name,
+    type: resource.type,
+    kind: definition.rule.kind,
+    stack_name: stack.name,
+    resource_name: resource.name,
+    fence,
+    definition,
+    suspended: false,
+    state: 'insufficient data',
+    state_reason: 'Not evaluated yet',
+    state_at: at,
+    sequence: 0,
+    evaluated: 0,
+    pending: [],
+    unannounced: [],
+    open: false,
+    events: [],
+    created_at: at,
+  };
+}

@@ -1,0 +1,62 @@
+/** The provider of the types of this service. Its promises: P1 to P6 of `libs/provider/provide.ts`. */
+import type { Route } from '@anneal/bus/consume/route.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { ResourceAction } from '@anneal/contracts/resource.ts';
+import { measuringTypes } from '@anneal/hot/types/measuring.ts';
+import type { Request, Result } from '@anneal/provider/document.ts';
+import { Provider, type WorkingDocument } from '@anneal/provider/provide.ts';
+import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { Timers } from '@anneal/store/timers.ts';
+
+export interface ResourceKind {
+  serves(type: string): boolean;
+  /** Does what a request asks for. A repeat has no second effect. An AnnealError that a retry cannot help fails it. */
+  provide(action: ResourceAction, request: Request): Promise<Result>;
+}
+
+export interface Resources {
+  readonly routes: Route[];
+  /** Continues a request whose timer fired. */
+  wake(id: string): Promise<void>;
+  /** Announces the types. */
+  announce(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function openResources(
+  context: ServiceContext,
+  timers: () => Timers,
+  kinds: readonly ResourceKind[],
+): Promise<Resources> {
+  const collection = await context.store.collection<WorkingDocument>({ name: 'notification_resources', indexes: [] });
+  const kindOf = ({ data }: Request): ResourceKind => {
+    const found = kinds.find((each) => each.serves(data.resource.type));
+    if (found) return found;
+    throw new AnnealError('NotSupported', `This provider does not serve ${data.resource.type}.`);
+  };
+  const provider = new Provider<WorkingDocument>({
+    context,
+    collection,
+    timers,
+    timerOf: ({ id }) => ({ id: `resource:${id}`, data: null }),
+    decide: async () => ({ kind: 'waiting', ms: 0 }),
+    work: ({ action }, request) => kindOf(request).provide(action, request),
+    forgets: ({ action }) => action === 'delete',
+  });
+  return {
+    routes: providerRoutes({
+      take: (action, message) => provider.take(action, message),
+      signal: (message) => provider.take('signal', message),
+    }),
+    wake: (id) => provider.wake(id),
+    announce: () =>
+      announceTypes(context, {
+        provider: 'anneal.notification',
+        queue: requestsQueue('notification'),
+        types: [...measuringTypes],
+      }),
+    stop: () => provider.stop(),
+  };
+}
