@@ -2,7 +2,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { describe, expect, it } from 'vitest';
 import { definitionOf, type AlarmRule } from './definition.ts';
 import { eventFits } from './event-match.ts';
-import { fits, parseSearch, type LabelFilter } from './filter.ts';
+import { labelsFit, parseSearch, type LabelFilter } from './filter.ts';
 import { isKnownStart, isOpen } from './window.ts';
 
 const labels = {
@@ -28,7 +28,7 @@ describe('a filter of labels', () => {
     [{ '<': { port: 9 } }, false],
     [{ '=': { missing: '' } }, false],
   ])('%j', (search, expected) => {
-    expect(fits(parseSearch(JSON.stringify(search)), labels)).toBe(expected);
+    expect(labelsFit(parseSearch(JSON.stringify(search)), labels)).toBe(expected);
   });
   it.each(['no json', '{"near": {"a": 1}}', '{"=": {"a": 1, "b": 2}}', '[]', '{"and": 3}'])('refuses %s', (text) => {
     expect(() => parseSearch(text)).toThrow(/Cannot use the alarm: /);
@@ -55,8 +55,8 @@ describe('the definition of an alarm', () => {
       matching_metadata: { 'metadata.user_metadata.stack': 's1' },
     });
     expect(found).toMatchObject({ metrics: ['cpu_util'], aggregate: 'mean', granularity: 60, threshold: 50 });
-    expect(fits(whereOf(found), labels)).toBe(true);
-    expect(fits(whereOf(found), { stack: 's2' })).toBe(false);
+    expect(labelsFit(whereOf(found), labels)).toBe(true);
+    expect(labelsFit(whereOf(found), { stack: 's2' })).toBe(false);
   });
   it('reads an alarm of CloudWatch, whose values name it', () => {
     const found = rule('AWS::CloudWatch::Alarm', {
@@ -70,9 +70,9 @@ describe('the definition of an alarm', () => {
     });
     expect(found).toMatchObject({ aggregate: 'max', periods: 2, comparison: 'gt' });
     const where = whereOf(found);
-    expect(fits(where, { AlarmName: 'name-1', Namespace: 'system/linux' })).toBe(true);
-    expect(fits(where, {})).toBe(true);
-    expect(fits(where, { AlarmName: 'other' })).toBe(false);
+    expect(labelsFit(where, { AlarmName: 'name-1', Namespace: 'system/linux' })).toBe(true);
+    expect(labelsFit(where, {})).toBe(true);
+    expect(labelsFit(where, { AlarmName: 'other' })).toBe(false);
   });
   it('names every mistake', () => {
     expect(() =>

@@ -2,8 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { missingPolicies, type AlarmState, type CompositePart, type Limit, type PointsRule } from './evaluate.ts';
-import { comparisons, meterField, parseSearch, type Comparison, type LabelFilter } from './filter.ts';
-import { AlarmProperties, textOf, type AlarmSetting } from './properties.ts';
+import { comparisons, meterField, parseSearch, type LimitComparison, type LabelFilter } from './filter.ts';
+import { AlarmProperties, propertyText, type AlarmSetting } from './properties.ts';
 import { isKnownStart, type TimeWindow } from './window.ts';
 
 export interface ThresholdRule extends PointsRule {
@@ -25,7 +25,7 @@ export interface PrometheusRule extends Limit {
 export interface EventRule {
   readonly kind: 'event';
   readonly event_type: string;
-  readonly query: readonly { field: string; type: string; op: Comparison; value: string }[];
+  readonly query: readonly { field: string; type: string; op: LimitComparison; value: string }[];
 }
 export interface CompositeRule {
   readonly kind: 'composite';
@@ -47,7 +47,7 @@ export interface AlarmDefinition {
   readonly rule: AlarmRule;
 }
 
-const amazonComparisons: Readonly<Record<string, Comparison>> = {
+const amazonComparisons: Readonly<Record<string, LimitComparison>> = {
   GreaterThanOrEqualToThreshold: 'ge',
   GreaterThanThreshold: 'gt',
   LessThanThreshold: 'lt',
@@ -104,7 +104,7 @@ function search(reader: AlarmProperties): LabelFilter {
 const samples = (reader: AlarmProperties): LabelFilter[] =>
   reader.maps('query').map(({ field, op, value }) => {
     const compare = comparisons.find((each) => each === op) ?? 'eq';
-    return { field: meterField(textOf(field)), compare, value: textOf(value) };
+    return { field: meterField(propertyText(field)), compare, value: propertyText(value) };
   });
 
 const meter: Shape = (reader) => {
@@ -113,7 +113,7 @@ const meter: Shape = (reader) => {
   const conditions = Object.entries(isObject(matching) ? matching : {}).map(([field, value]): LabelFilter => ({
     field: meterField(field),
     compare: 'eq',
-    value: textOf(value),
+    value: propertyText(value),
   }));
   return {
     ...threshold(reader, { metrics: [reader.required('meter_name')] }),
@@ -136,9 +136,9 @@ const givenOr = (field: string, values: readonly string[]): LabelFilter => ({
 const cloudWatch: Shape = (reader) => {
   const periods = reader.integer('EvaluationPeriods', 1, [1, mostPeriods]);
   const dimensions = reader.maps('Dimensions').map((each): LabelFilter => ({
-    field: textOf(each['Name']),
+    field: propertyText(each['Name']),
     compare: 'eq',
-    value: textOf(each['Value']),
+    value: propertyText(each['Value']),
   }));
   return {
     kind: 'threshold',
@@ -164,7 +164,7 @@ const own: Shape = (reader) => {
   const where = Object.entries(isObject(labels) ? labels : {}).map(([field, value]): LabelFilter => ({
     field,
     compare: 'eq',
-    value: textOf(value),
+    value: propertyText(value),
   }));
   return {
     kind: 'threshold',
@@ -193,10 +193,10 @@ const eventRule: Shape = (reader) => ({
   kind: 'event',
   event_type: reader.text('event_type', '*'),
   query: reader.maps('query').map(({ field, type, op, value }) => ({
-    field: textOf(field),
-    type: textOf(type) || 'string',
+    field: propertyText(field),
+    type: propertyText(type) || 'string',
     op: comparisons.find((each) => each === op) ?? 'eq',
-    value: textOf(value),
+    value: propertyText(value),
   })),
 });
 
@@ -234,7 +234,7 @@ const compositeRule: Shape = (reader) => {
         const at = `${path}.${index}`;
         const nested = (['and', 'or'] as const).find((each) => Object.hasOwn(rule, each));
         if (nested && parts.length < mostParts) return walk(nested, rule[nested], `${at}.${nested}`);
-        const type = textOf(rule['type']);
+        const type = propertyText(rule['type']);
         const shape = Object.hasOwn(partShapes, type) ? partShapes[type] : undefined;
         if (!shape || parts.length >= mostParts) {
           reader.mistake(
@@ -250,7 +250,7 @@ const compositeRule: Shape = (reader) => {
   };
   const given = reader.properties['composite_rule'];
   const rule = isObject(given) ? given : {};
-  const tree = walk(textOf(rule['operator']), rule['rules'], 'composite_rule.rules');
+  const tree = walk(propertyText(rule['operator']), rule['rules'], 'composite_rule.rules');
   return { kind: 'composite', parts, tree };
 };
 
@@ -284,10 +284,10 @@ export function definitionOf(type: string, properties: JsonObject, given: AlarmS
     ]),
   ];
   const windows = reader.maps('time_constraints').map((each, index): TimeWindow => {
-    const start = textOf(each['start']);
+    const start = propertyText(each['start']);
     if (!isKnownStart(start)) reader.mistake(`time_constraints.${index}.start`, `"${start}" is not supported`);
     const timezone = typeof each['timezone'] === 'string' ? each['timezone'] : null;
-    return { name: textOf(each['name']), start, duration: Number(each['duration'] ?? 0), timezone };
+    return { name: propertyText(each['name']), start, duration: Number(each['duration'] ?? 0), timezone };
   });
   const names = windows.map(({ name }) => name);
   if (new Set(names).size < names.length) reader.mistake('time_constraints', 'must have names that differ');

@@ -7,7 +7,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ServiceQuestion } from '../metrics/places.ts';
 import type { AlarmDocument, PendingAction } from './alarm.ts';
 import type { ActionPoster } from './poster.ts';
-import { targetOf } from './target.ts';
+import { actionTarget } from './target.ts';
 
 const queueTtl = 86_400;
 
@@ -44,7 +44,7 @@ async function attempt(
 ): Promise<DeliveredAction> {
   const { project } = alarm;
   const { secrets, gatewayUrl, log } = service;
-  const target = targetOf(text, { secrets, gatewayUrl, allowPrivate }, alarm);
+  const target = actionTarget(text, { secrets, gatewayUrl, allowPrivate }, alarm);
   const message = derivedId(`alarm action\n${id}`);
   switch (target.kind) {
     case 'signal': {

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { alarmStates } from '@anneal/contracts/calls/alarms.ts';
 import {
   composite,
-  judge,
+  judgePoints,
   judgeElements,
   missingPolicies,
-  nextState,
-  reasonOf,
+  nextAlarmState,
+  alarmReason,
   type AlarmState,
-  type Judgement,
+  type AlarmJudgement,
   type PointsRule,
 } from './evaluate.ts';
 
@@ -21,7 +21,7 @@ const rule = (more: Partial<PointsRule> = {}): PointsRule => ({
   missing: 'insufficient',
   ...more,
 });
-const judged = (result: Judgement['result'], trend: Judgement['trend'] = null): Judgement => ({
+const judged = (result: AlarmJudgement['result'], trend: AlarmJudgement['trend'] = null): AlarmJudgement => ({
   result,
   trend,
   outside: 1,
@@ -30,7 +30,7 @@ const judged = (result: Judgement['result'], trend: Judgement['trend'] = null): 
 });
 
 describe('the points of a threshold alarm', () => {
-  it.each<[(number | null)[], Judgement['result'], Judgement['trend']]>([
+  it.each<[(number | null)[], AlarmJudgement['result'], AlarmJudgement['trend']]>([
     [[1, 11, 12], 'alarm', null],
     [[99, 9, 10], 'ok', null],
     [[0, 9, 11], 'trend', 'alarm'],
@@ -39,7 +39,7 @@ describe('the points of a threshold alarm', () => {
     [[11, null, 12], 'alarm', null],
     [[], 'insufficient data', null],
   ])('E1 to E3: %j are %s', (window, result, trend) => {
-    expect(judge(window, rule())).toMatchObject({ result, trend });
+    expect(judgePoints(window, rule())).toMatchObject({ result, trend });
   });
 
   it.each(missingPolicies)('treat missing periods as the alarm says: %s', (missing) => {
@@ -49,13 +49,13 @@ describe('the points of a threshold alarm', () => {
       breaching: 'alarm',
       not_breaching: 'ok',
     };
-    expect(judge([null, null, null], rule({ missing })).result).toBe(results[missing]);
+    expect(judgePoints([null, null, null], rule({ missing })).result).toBe(results[missing]);
   });
 
   it('need as many breaches as the alarm says', () => {
     const wanted = rule({ periods: 3, datapoints: 2 });
-    expect(judge([0, 11, 0, 11], wanted).result).toBe('alarm');
-    expect(judge([11, 11, 0, 0], wanted).result).toBe('ok');
+    expect(judgePoints([0, 11, 0, 11], wanted).result).toBe('alarm');
+    expect(judgePoints([11, 11, 0, 0], wanted).result).toBe('ok');
   });
 
   it.each([
@@ -92,15 +92,15 @@ describe('the next state', () => {
   it.each(all)('E4: $current, repeat $repeat, $judgement.result $judgement.trend', ({ current, repeat, judgement }) => {
     const { result, trend } = judgement;
     const isUnknown = current === 'insufficient data';
-    const table: Record<Judgement['result'], AlarmState | null> = {
+    const table: Record<AlarmJudgement['result'], AlarmState | null> = {
       ok: current === 'ok' && !repeat ? null : 'ok',
       alarm: current === 'alarm' && !repeat ? null : 'alarm',
       'insufficient data': isUnknown && !repeat ? null : 'insufficient data',
       keep: null,
       trend: isUnknown ? trend : repeat ? current : null,
     };
-    expect(nextState(current, repeat, judgement)).toBe(table[result]);
-    expect(reasonOf(current, current, judgement)).not.toBe('');
+    expect(nextAlarmState(current, repeat, judgement)).toBe(table[result]);
+    expect(alarmReason(current, current, judgement)).not.toBe('');
   });
 });
 
@@ -149,9 +149,9 @@ it('never changes state because of the same points twice', () => {
       fc.constantFrom(...alarmStates),
       fc.constantFrom(...missingPolicies),
       (window, current, missing) => {
-        const judgement = judge(window, rule({ missing }));
-        const next = nextState(current, false, judgement) ?? current;
-        expect(nextState(next, false, judgement)).toBeNull();
+        const judgement = judgePoints(window, rule({ missing }));
+        const next = nextAlarmState(current, false, judgement) ?? current;
+        expect(nextAlarmState(next, false, judgement)).toBeNull();
       },
     ),
   );

@@ -6,7 +6,7 @@
  * E3 Some of both: the state stays; an alarm without a known state takes that of the newest point.
  * E4 Actions run when the state changes, and at every evaluation with a result while `repeat` is on.
  */
-import { compareNumbers, type Comparison } from './filter.ts';
+import { compareNumbers, type LimitComparison } from './filter.ts';
 
 export type AlarmState = 'ok' | 'alarm' | 'insufficient data';
 
@@ -15,7 +15,7 @@ export const missingPolicies = ['insufficient', 'keep', 'breaching', 'not_breach
 export type MissingPolicy = (typeof missingPolicies)[number];
 
 export interface Limit {
-  readonly comparison: Comparison;
+  readonly comparison: LimitComparison;
   readonly threshold: number;
 }
 export interface PointsRule extends Limit {
@@ -27,7 +27,7 @@ export interface PointsRule extends Limit {
 }
 
 /** The result of a comparison. `trend`: points are on both sides, and `trend` has the newest. `keep`: nothing changes. */
-export interface Judgement {
+export interface AlarmJudgement {
   readonly result: AlarmState | 'trend' | 'keep';
   readonly trend: 'ok' | 'alarm' | null;
   readonly outside: number;
@@ -36,7 +36,7 @@ export interface Judgement {
 }
 
 /** Judges the points of the window, oldest first; null for a period without a measurement. */
-export function judge(window: readonly (number | null)[], rule: PointsRule): Judgement {
+export function judgePoints(window: readonly (number | null)[], rule: PointsRule): AlarmJudgement {
   const isOutside = (value: number): boolean => compareNumbers[rule.comparison](value, rule.threshold);
   const real = window.filter((value) => value !== null);
   const latest = real.at(-1) ?? null;
@@ -57,13 +57,17 @@ export function judge(window: readonly (number | null)[], rule: PointsRule): Jud
 }
 
 /** Judges the elements of an instant query: each is a point. */
-export function judgeElements(values: readonly number[], limit: Limit): Judgement {
+export function judgeElements(values: readonly number[], limit: Limit): AlarmJudgement {
   const periods = Math.max(1, values.length);
-  return judge(values, { ...limit, periods, datapoints: periods, missing: 'insufficient' });
+  return judgePoints(values, { ...limit, periods, datapoints: periods, missing: 'insufficient' });
 }
 
 /** The new state of an alarm. Null: nothing happens, not even repeated actions. */
-export function nextState(current: AlarmState, repeat: boolean, { result, trend }: Judgement): AlarmState | null {
+export function nextAlarmState(
+  current: AlarmState,
+  repeat: boolean,
+  { result, trend }: AlarmJudgement,
+): AlarmState | null {
   const isUnknown = current === 'insufficient data';
   if (result === 'keep') return null;
   if (result === 'trend') return isUnknown ? trend : repeat ? current : null;
@@ -79,7 +83,7 @@ export interface CompositePart {
  * The state of a composite of judged rules, named by their numbers. A mixed rule counts as its trend in an alarm without
  * a known state, and as the opposite otherwise, so that it does not change the state.
  */
-export function composite(part: CompositePart, judged: readonly Judgement[], current: AlarmState): AlarmState {
+export function composite(part: CompositePart, judged: readonly AlarmJudgement[], current: AlarmState): AlarmState {
   const stateOf = (each: CompositePart | number): AlarmState => {
     if (typeof each !== 'number') return composite(each, judged, current);
     const { result, trend } = judged[each] ?? { result: 'insufficient data', trend: null };
@@ -98,7 +102,7 @@ export function composite(part: CompositePart, judged: readonly Judgement[], cur
 }
 
 /** The text for people, in Aodh's words. */
-export function reasonOf(state: AlarmState, previous: AlarmState, judgement: Judgement): string {
+export function alarmReason(state: AlarmState, previous: AlarmState, judgement: AlarmJudgement): string {
   const { count, outside, latest } = judgement;
   if (state === 'insufficient data') return `${count} datapoints are unknown`;
   const side = state === 'alarm' ? 'outside' : 'inside';
@@ -108,7 +112,7 @@ export function reasonOf(state: AlarmState, previous: AlarmState, judgement: Jud
 }
 
 /** The reason for programs, as Aodh's receivers expect it. */
-export function reasonDataOf(state: AlarmState, { count, outside, latest }: Judgement) {
+export function reasonDataOf(state: AlarmState, { count, outside, latest }: AlarmJudgement) {
   const disposition = state === 'alarm' ? 'outside' : state === 'ok' ? 'inside' : 'unknown';
   const number = state === 'alarm' ? outside : state === 'ok' ? count - outside : count;
   return { type: 'threshold', disposition, count: number, most_recent: Number.isFinite(latest) ? latest : null };

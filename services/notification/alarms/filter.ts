@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 
 export const comparisons = ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] as const;
-export type Comparison = (typeof comparisons)[number];
+export type LimitComparison = (typeof comparisons)[number];
 
 /** A filter. A field may be several labels: one of them must fit. */
 export type LabelFilter =
@@ -13,7 +13,7 @@ export type LabelFilter =
   | { readonly not: LabelFilter }
   | {
       readonly field: string;
-      readonly compare: Comparison | 'like' | 'in';
+      readonly compare: LimitComparison | 'like' | 'in';
       readonly value: string | readonly string[];
     };
 
@@ -33,7 +33,7 @@ const given: ReadonlySet<string> = new Set(['project_id', 'created_by_project_id
 export const labelsOfField = (field: string): readonly string[] =>
   (Object.hasOwn(aliases, field) ? aliases[field] : undefined) ?? [field];
 
-export const compareNumbers: Readonly<Record<Comparison, (a: number, b: number) => boolean>> = {
+export const compareNumbers: Readonly<Record<LimitComparison, (a: number, b: number) => boolean>> = {
   le: (a, b) => a <= b,
   ge: (a, b) => a >= b,
   eq: (a, b) => a === b,
@@ -43,16 +43,16 @@ export const compareNumbers: Readonly<Record<Comparison, (a: number, b: number) 
 };
 
 /** Compares as numbers when both are numbers, otherwise as text. */
-export function compareTexts(a: string, compare: Comparison, b: string): boolean {
+export function compareTexts(a: string, compare: LimitComparison, b: string): boolean {
   const [x, y] = [Number(a), Number(b)];
   const numeric = a.trim() !== '' && b.trim() !== '' && Number.isFinite(x) && Number.isFinite(y);
   return numeric ? compareNumbers[compare](x, y) : compareNumbers[compare](a < b ? -1 : a > b ? 1 : 0, 0);
 }
 
-export function fits(filter: LabelFilter, labels: Labels): boolean {
-  if ('all' in filter) return filter.all.every((each) => fits(each, labels));
-  if ('any' in filter) return filter.any.some((each) => fits(each, labels));
-  if ('not' in filter) return !fits(filter.not, labels);
+export function labelsFit(filter: LabelFilter, labels: Labels): boolean {
+  if ('all' in filter) return filter.all.every((each) => labelsFit(each, labels));
+  if ('any' in filter) return filter.any.some((each) => labelsFit(each, labels));
+  if ('not' in filter) return !labelsFit(filter.not, labels);
   const { field, compare, value } = filter;
   if (given.has(field)) return true;
   const values = labelsOfField(field).flatMap((label) => (Object.hasOwn(labels, label) ? [labels[label] ?? ''] : []));
@@ -78,7 +78,7 @@ function isLike(text: string, pattern: string): boolean {
   return reached.has(text.length);
 }
 
-const operators: Readonly<Record<string, Comparison | 'like' | 'in'>> = {
+const operators: Readonly<Record<string, LimitComparison | 'like' | 'in'>> = {
   '=': 'eq',
   '==': 'eq',
   eq: 'eq',

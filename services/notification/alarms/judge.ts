@@ -4,8 +4,16 @@ import { aggregateSeries } from '../metrics/aggregate.ts';
 import type { Measurements, SeriesDocument } from '../metrics/measurements.ts';
 import type { AlarmDocument, Finding } from './alarm.ts';
 import type { PrometheusRule, ThresholdRule } from './definition.ts';
-import { composite, judge, judgeElements, nextState, reasonDataOf, reasonOf, type Judgement } from './evaluate.ts';
-import { fits } from './filter.ts';
+import {
+  composite,
+  judgePoints,
+  judgeElements,
+  nextAlarmState,
+  reasonDataOf,
+  alarmReason,
+  type AlarmJudgement,
+} from './evaluate.ts';
+import { labelsFit } from './filter.ts';
 
 /** Evaluates an instant query: the values of its elements. */
 export type InstantQuery = (query: string) => Promise<readonly number[]>;
@@ -16,7 +24,7 @@ export interface JudgeContext {
 }
 
 interface Measured {
-  readonly judgement: Judgement;
+  readonly judgement: AlarmJudgement;
   readonly values: readonly number[];
 }
 
@@ -30,8 +38,8 @@ export async function findState(
   if (rule.kind === 'event') return undefined;
   if (rule.kind !== 'composite') {
     const { judgement, values } = await measure(context, { alarm, rule, now });
-    const state = nextState(alarm.state, repeat, judgement);
-    const reason = reasonOf(state ?? alarm.state, alarm.state, judgement);
+    const state = nextAlarmState(alarm.state, repeat, judgement);
+    const reason = alarmReason(state ?? alarm.state, alarm.state, judgement);
     return { state, reason, reasonData: reasonDataOf(state ?? alarm.state, judgement), values };
   }
   const measured = await Promise.all(rule.parts.map((part) => measure(context, { alarm, rule: part, now })));
@@ -93,7 +101,7 @@ async function threshold(
   const byTime = new Map(points.map(({ at, value }) => [at, value]));
   const window = Array.from({ length: rule.periods + 1 }, (_, index) => byTime.get(from + index * granularity) ?? null);
   const values = window.filter((value) => value !== null).slice(-rule.periods);
-  return { judgement: judge(window, rule), values };
+  return { judgement: judgePoints(window, rule), values };
 }
 
 async function seriesOf(measurements: Measurements, project: string, rule: ThresholdRule): Promise<SeriesDocument[]> {
@@ -102,5 +110,5 @@ async function seriesOf(measurements: Measurements, project: string, rule: Thres
     return (await measurements.find({ project })).filter(({ id, name }) => wanted.has(id) || wanted.has(name));
   }
   const [name = ''] = rule.metrics;
-  return measurements.find({ project, name, matches: (labels) => fits(rule.where, labels) });
+  return measurements.find({ project, name, matches: (labels) => labelsFit(rule.where, labels) });
 }

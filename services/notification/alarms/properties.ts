@@ -2,7 +2,7 @@
 import { aggregatePattern } from '@anneal/contracts/calls/measuring.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { comparisons, type Comparison } from './filter.ts';
+import { comparisons, type LimitComparison } from './filter.ts';
 
 const statistics: Readonly<Record<string, string>> = {
   avg: 'mean',
@@ -13,7 +13,7 @@ const statistics: Readonly<Record<string, string>> = {
   Maximum: 'max',
 };
 /** A value as text; a list or a map is empty. */
-export const textOf = (value: Json | undefined): string =>
+export const propertyText = (value: Json | undefined): string =>
   value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 
 /** The surroundings of an alarm. */
@@ -51,7 +51,7 @@ export class AlarmProperties {
   }
   text(name: string, fallback = ''): string {
     const value = this.properties[name];
-    return value === undefined || value === null ? fallback : textOf(value);
+    return value === undefined || value === null ? fallback : propertyText(value);
   }
   required(name: string): string {
     const value = this.text(name);
@@ -73,7 +73,9 @@ export class AlarmProperties {
   }
   boolean(name: string, fallback: boolean): boolean {
     const value = this.properties[name];
-    return value === undefined || value === null ? fallback : value === true || textOf(value).toLowerCase() === 'true';
+    return value === undefined || value === null
+      ? fallback
+      : value === true || propertyText(value).toLowerCase() === 'true';
   }
   list(name: string): readonly Json[] {
     const value = this.properties[name];
@@ -85,7 +87,11 @@ export class AlarmProperties {
   maps(name: string): JsonObject[] {
     return this.list(name).filter(isObject);
   }
-  comparison(name: string, fallback: Comparison, known: Readonly<Record<string, Comparison>> = {}): Comparison {
+  comparison(
+    name: string,
+    fallback: LimitComparison,
+    known: Readonly<Record<string, LimitComparison>> = {},
+  ): LimitComparison {
     const given = this.text(name, fallback);
     const found = Object.hasOwn(known, given) ? known[given] : comparisons.find((each) => each === given);
     if (!found) this.mistake(name, `must be one of ${comparisons.join(', ')}`);

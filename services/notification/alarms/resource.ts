@@ -8,7 +8,7 @@ import type { Draft } from '@anneal/store/port.ts';
 import { isActive, viewOfAlarm, type AlarmDocument } from './alarm.ts';
 import type { Alarms } from './alarms.ts';
 import { definitionOf } from './definition.ts';
-import { targetOf, type TargetContext } from './target.ts';
+import { actionTarget, type TargetContext } from './target.ts';
 
 export interface AlarmResourceContext extends TargetContext {
   readonly alarms: Alarms;
@@ -80,7 +80,7 @@ function draftFrom(context: AlarmResourceContext, { data, project = '' }: Reques
   const at = now().toISOString();
   const place = { project, stack_id: stack.id };
   for (const target of [...Object.values(definition.actions).flat(), ...definition.values]) {
-    targetOf(target, context, place);
+    actionTarget(target, context, place);
   }
   return {
     id: resource.id,

@@ -24,7 +24,7 @@ const signalPath =
  * Reads a target: a resource of the same stack, the address of a signal of this server, another address, or a queue.
  * @throws AnnealError InvalidRequest for a target that no action can reach
  */
-export function targetOf(
+export function actionTarget(
   text: string,
   { secrets, gatewayUrl, allowPrivate }: TargetContext,
   alarm: { readonly project: string; readonly stack_id: string },
