@@ -88,6 +88,11 @@ const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).e
   token: z.string().meta({ description: 'Proves that a heartbeat or a completion is for this wait.' }),
   deadline: z.iso.datetime(),
   default_result: z.string(),
+  metadata: jsonObject.optional().meta({ description: 'From the definition of the hook.' }),
+  url: z.string().optional().meta({
+    description:
+      'POST `{"result": "continue"}` here to complete this wait, and POST to `URL/heartbeat` to extend it. Needs no login.',
+  }),
 });
 export type LifecycleEventData = z.infer<typeof lifecycleData>;
 export const lifecycleEvent = {

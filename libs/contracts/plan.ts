@@ -3,7 +3,7 @@
  * `libs/hot` creates it; `libs/convergence` and the scheduling service read it.
  */
 import { z } from 'zod';
-import { json, type Json } from './json.ts';
+import { json, type Json, jsonObject } from './json.ts';
 
 export const sourceSchema = z.object({
   file: z.string().optional(),
@@ -71,6 +71,7 @@ export const lifecycleHookSchema = z.object({
   heartbeat_timeout: z.number().positive().meta({ description: 'In seconds.' }),
   global_timeout: z.number().positive().optional(),
   default_result: z.enum(['continue', 'abandon']),
+  metadata: jsonObject.optional().meta({ description: 'The event of a wait contains it unchanged.' }),
 });
 export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
 

@@ -162,6 +162,8 @@ interface EventFacts extends Pick<
     readonly token: string;
     readonly deadline: string | null;
     readonly default: 'continue' | 'abandon' | null;
+    /** From the definition of the hook. */
+    readonly metadata?: JsonObject;
     /** How the wait ended; absent while it lasts, and when its traversal ended it. */
     readonly result?: 'continue' | 'abandon';
   };

@@ -13,6 +13,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openSchedulingCollections, type SchedulingCollections } from './collections.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
+import { createLostHosts } from './groups/lost-hosts.ts';
 import { createAdjust } from './groups/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
@@ -99,6 +100,8 @@ export const schedulingService = defineService({
       }),
       { concurrency: 256 },
     );
+    const lost = createLostHosts({ context, collections, shards });
+    const hosts = await bus.subscribe([...lost.types], ({ message }) => lost.take(message), { group: 'scheduling' });
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
     log.info({ shards: shards.count }, 'scheduling is ready');
@@ -107,7 +110,7 @@ export const schedulingService = defineService({
       async stop() {
         shards.stop();
         await opened.settled();
-        await Promise.all([timers.stop(), own.stop(), requests.stop(), garbage.stop(), opened.stop()]);
+        await Promise.all([timers.stop(), own.stop(), requests.stop(), hosts.stop(), garbage.stop(), opened.stop()]);
         gate.stop();
         await engine.pool.close();
       },

@@ -172,6 +172,38 @@ describe('an autoscaling group', () => {
     await expect(client.stacks.resource({ stack, resource })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
+  it('lets a listener without a login extend and end a wait, with the address in the event only', async () => {
+    const { client } = server;
+    const metadata = { balancer: 'lb1' };
+    const hook = { transition: 'terminating', heartbeat_timeout: 60, default_result: 'abandon', metadata };
+    await client.stacks.create({ name: 'open', bundle: scaled(hook) });
+    await ended('open', 'CREATE_COMPLETE');
+    const stop = new AbortController();
+    const events = client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
+    const waitingEvent = (async () => {
+      for await (const { data } of events) return data as Record<string, unknown>;
+      throw new Error('no event arrived');
+    })();
+    const signalled = await fetch(String((await outputsOf('open'))['down']), { method: 'POST' });
+    expect(await signalled.json()).toMatchObject({ scaling: { result: 'applied', before: 2, after: 1 } });
+    const waiting = await waitingEvent;
+    stop.abort();
+    expect(waiting['metadata']).toEqual(metadata);
+    const url = String(waiting['url']);
+    const post = (to: string, body?: object): Promise<Response> =>
+      fetch(to, {
+        method: 'POST',
+        ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      });
+    const beat = (await (await post(`${url}/heartbeat`)).json()) as { deadline: string };
+    expect(Date.parse(beat.deadline)).toBeGreaterThanOrEqual(Date.parse(String(waiting['deadline'])));
+    expect((await post(`${url.slice(0, -4)}AAAA`, { result: 'continue' })).status).toBe(403);
+    expect((await post(url, { result: 'continue', size: 3 })).status).toBe(400);
+    expect((await post(url, { result: 'continue' })).status).toBe(200);
+    await sized('open', 1);
+    expect((await post(url, { result: 'continue' })).status).toBeGreaterThanOrEqual(400);
+  });
+
   it('removes a member without an answer of a listener when the timeout passes', async () => {
     const hook = { transition: 'terminating', heartbeat_timeout: 0.2, default_result: 'continue' };
     await server.client.stacks.create({ name: 'deaf', bundle: scaled(hook) });

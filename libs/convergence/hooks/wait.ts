@@ -106,7 +106,10 @@ export function announce(
   { state, reason, result }: { state: 'waiting' | 'cleared'; reason: string; result?: 'continue' | 'abandon' },
 ): void {
   const { kind, name, token, deadline } = hook;
-  const reported = { state, kind, name, token, deadline, default: hook.default, ...(result && { result }) };
+  const declared = resource.lifecycle_hooks.find(({ transition }) => transition === name);
+  const metadata = kind === 'lifecycle' && state === 'waiting' ? declared?.metadata : undefined;
+  const more = { ...(result && { result }), ...(metadata && { metadata }) };
+  const reported = { state, kind, name, token, deadline, default: hook.default, ...more };
   announceResource(transaction, { ...resource, started_at: null }, { reason, hook: reported });
 }
 

@@ -14,6 +14,7 @@ const kinds: ReadonlyMap<string, GroupKind> = new Map([
   ['OS::Heat::StructuredDeploymentGroup', 'deployments'],
   ['OS::Heat::StructuredDeployments', 'deployments'],
   ['OS::Heat::AutoScalingGroup', 'scaling'],
+  ['Anneal::Scaling::Group', 'scaling'],
   ['OS::Heat::InstanceGroup', 'instances'],
   ['AWS::AutoScaling::AutoScalingGroup', 'instances'],
 ]);

@@ -1,5 +1,6 @@
 /** Groups of resources and nested stacks. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { ownScalingTypes, scalingAttributes, scalingProperties } from './scaling.ts';
 import {
   boolean,
   integer,
@@ -45,26 +46,7 @@ export const groupTypes: ResourceType[] = [
     { refs: 'List', attributes: 'Map' },
     { open_attributes: true },
   ),
-  resourceType(
-    'OS::Heat::AutoScalingGroup',
-    {
-      resource: map({ required: true, update_allowed: true }),
-      max_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
-      min_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
-      cooldown: integer({ update_allowed: true }),
-      desired_capacity: integer({ update_allowed: true }),
-      rolling_updates: mapOf(
-        {
-          min_in_service: integer({ default: 0, constraints: [{ range: { min: 0 } }] }),
-          max_batch_size: integer({ default: 1, constraints: [{ range: { min: 1 } }] }),
-          pause_time: number({ default: 0, constraints: [{ range: { min: 0 } }] }),
-        },
-        { default: { min_in_service: 0, max_batch_size: 1, pause_time: 0 }, update_allowed: true },
-      ),
-    },
-    { outputs: 'Map', outputs_list: 'List', current_size: 'Integer', refs: 'List', refs_map: 'Map' },
-    { open_attributes: true },
-  ),
+  resourceType('OS::Heat::AutoScalingGroup', scalingProperties, scalingAttributes, { open_attributes: true }),
   resourceType(
     'OS::Heat::ScalingPolicy',
     {
@@ -91,6 +73,7 @@ export const groupTypes: ResourceType[] = [
     },
     { InstanceList: 'String' },
   ),
+  ...ownScalingTypes,
   placeholder('OS::Heat::HARestarter'),
   resourceType(
     'OS::Heat::Stack',

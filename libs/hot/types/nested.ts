@@ -3,6 +3,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nestedKind } from '../nested/describe.ts';
 import { awsTypes } from './openstack/aws.ts';
 import { groupTypes } from './group.ts';
+import { ownPolicies } from './scaling.ts';
 import { oneOf } from './schema.ts';
 import { softwareConfigTypes } from './software-config.ts';
 
@@ -30,6 +31,7 @@ export function nestedTypesIn(region: string): ResourceType[] {
 export const scalingTypes: readonly ResourceType[] = all.flatMap((type): ResourceType[] => {
   if (type.type === 'AWS::AutoScaling::ScalingPolicy')
     return [{ ...type, actions: ['adopt', 'signal'], reference: 'AlarmUrl' }];
-  if (type.type === 'OS::Heat::ScalingPolicy') return [{ ...type, actions: ['adopt', 'signal'] }];
+  if (type.type === 'OS::Heat::ScalingPolicy' || ownPolicies.has(type.type))
+    return [{ ...type, actions: ['adopt', 'signal'] }];
   return type.type === 'AWS::AutoScaling::LaunchConfiguration' ? [{ ...type, actions: ['adopt'] }] : [];
 });

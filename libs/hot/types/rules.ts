@@ -109,11 +109,30 @@ const workflow: Rule = ({ values }) => {
   return undefined;
 };
 
+/** The steps of a policy in ascending order, without gaps and overlaps; only the ends may be open. */
+function wrongSteps({ steps }: JsonObject): string | undefined {
+  const all = maps(steps ?? null);
+  if (all.length === 0) return 'A step policy needs at least one step.';
+  for (const [index, { lower = null, upper = null }] of all.entries()) {
+    const before = all[index - 1];
+    if (before && (before['upper'] ?? null) !== lower) {
+      return `Step ${index + 1} must begin at ${JSON.stringify(before['upper'] ?? null)}, where step ${index} ends.`;
+    }
+    if (before && lower === null) return `Step ${index + 1} needs a lower bound: only the first may be open there.`;
+    if (typeof lower === 'number' && typeof upper === 'number' && lower >= upper) {
+      return `Step ${index + 1} must end above its lower bound, ${lower}.`;
+    }
+  }
+  return undefined;
+}
+
 /** The rule of each type that has one. */
 export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
   'OS::Heat::SoftwareComponent': oneConfigPerAction,
   'OS::Heat::AutoScalingGroup': ({ values }) => wrongSizes(known(values)),
+  'Anneal::Scaling::Group': ({ values }) => wrongSizes(known(values)),
+  'Anneal::Scaling::StepPolicy': ({ values }) => wrongSteps(known(values)),
   'OS::Heat::InstanceGroup': reference('LaunchConfigurationName'),
   'AWS::AutoScaling::AutoScalingGroup': both(
     ({ values }) => wrongSizes(known(values)),
@@ -129,6 +148,8 @@ export const rules: Readonly<Record<string, Rule>> = {
     );
     return typeof missing === 'string' ? `AccessPolicy resource ${missing} not in stack` : undefined;
   },
+  'Anneal::Scaling::TargetPolicy': ({ values: { target } }) =>
+    typeof target === 'number' && target <= 0 ? 'The target must be above zero.' : undefined,
   'OS::Mistral::Workflow': workflow,
   'OS::Mistral::CronTrigger': oneAtLeast('pattern', 'first_time'),
   'OS::Neutron::Subnet': both(either('network', 'network_id'), oneAtLeast('subnetpool', 'cidr')),

@@ -49,6 +49,7 @@ export interface StackPlace {
 
 const groupTypes: ReadonlySet<string> = new Set([
   'OS::Heat::AutoScalingGroup',
+  'Anneal::Scaling::Group',
   'OS::Heat::ResourceGroup',
   'OS::Heat::InstanceGroup',
   'AWS::AutoScaling::AutoScalingGroup',

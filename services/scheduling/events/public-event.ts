@@ -1,7 +1,8 @@
 /** Converts a stored event to the messages for subscribers. */
-import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { hookEvent, type HookEventData, lifecycleEvent, resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
 import { placeWithin, unknownOrigin, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
+import { hookUrl } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { StoredEvent } from './event-runs.ts';
 import { groupForm, type GroupFormTools } from './group-form.ts';
 
@@ -25,7 +26,7 @@ export function publicForms(
     const { actor, cause } = occasion;
     const own = event.resource_id === undefined ? place : placeWithin(place, event.resource_name);
     const origin = { ...own, actor, cause: causeOf(event, cause) };
-    return [...publicForm(tools.mint, event, { ...parts, origin }), ...groupForm(tools, event, { ...parts, origin })];
+    return [...publicForm(tools, event, { ...parts, origin }), ...groupForm(tools, event, { ...parts, origin })];
   });
 }
 
@@ -39,7 +40,8 @@ const causeOf = ({ replacement, action }: StoredEvent, cause: Occasion['cause'])
       };
 
 /** Returns no message for an event that is only stored with the stack, such as a signal. */
-function publicForm(mint: Mint, event: StoredEvent, { origin, ...parts }: Parts): Envelope[] {
+function publicForm(tools: GroupFormTools, event: StoredEvent, { origin, ...parts }: Parts): Envelope[] {
+  const { mint } = tools;
   const envelope = { ...parts, id: event.id, subject: event.stack_id };
   const common = {
     origin,
@@ -64,7 +66,7 @@ function publicForm(mint: Mint, event: StoredEvent, { origin, ...parts }: Parts)
     resource_type: event.resource_type,
     physical_id: event.physical_id,
   };
-  if (event.hook) return hookForm(mint, { ...envelope, data }, event.hook);
+  if (event.hook) return hookForm(tools, { ...envelope, data }, event.hook);
   const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
   if (!Object.hasOwn(resourceEvent, key)) return [];
   const seconds = event.seconds !== undefined && { seconds: event.seconds };
@@ -73,18 +75,28 @@ function publicForm(mint: Mint, event: StoredEvent, { origin, ...parts }: Parts)
 }
 
 function hookForm(
-  mint: Mint,
+  { mint, secrets, gatewayUrl }: GroupFormTools,
   {
     data,
     ...envelope
   }: { id: string; subject: string; project: string; cause: Envelope; data: Omit<HookEventData, 'hook'> },
   hook: NonNullable<StoredEvent['hook']>,
 ): Envelope[] {
-  const { name, kind, state, token, deadline } = hook;
+  const { name, kind, state, token, deadline, metadata } = hook;
   const hookData = { ...data, hook: name };
   if (kind === 'hook') return [mint(hookEvent[state], { ...envelope, data: hookData })];
   // The token is for the host or operator that completes the hook. Events of the resource report the end of the wait.
   if (state === 'cleared' || deadline === null) return [];
-  const lifecycle = { ...hookData, transition: name, token, deadline, default_result: hook.default ?? 'abandon' };
+  const { stack_id, resource_name } = data;
+  const grant = { project: envelope.project, stack_id, resource_name, hook: name, token };
+  const lifecycle = {
+    ...hookData,
+    transition: name,
+    token,
+    deadline,
+    default_result: hook.default ?? 'abandon',
+    url: hookUrl(gatewayUrl, { secrets, grant }),
+    ...(metadata && { metadata }),
+  };
   return [mint(lifecycleEvent.waiting, { ...envelope, data: lifecycle })];
 }

@@ -34,7 +34,9 @@ export function lostNote(
 ): Noted | undefined {
   const known = scaling.lost?.[member];
   if (!group.members.some(({ name }) => name === member)) return undefined;
-  if (!lost) return known?.host_id === host_id ? { scaling: without(scaling, member) } : undefined;
+  // A host that came back before it was lost is an event that arrived late.
+  const isBack = !lost && known?.host_id === host_id && known.since <= since;
+  if (!lost) return isBack ? { scaling: without(scaling, member) } : undefined;
   if (known) return undefined;
   const policy = replaceLost(properties);
   return {

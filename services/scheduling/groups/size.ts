@@ -56,14 +56,14 @@ export function sizeByRule(
   }
   if (rule?.kind !== 'target') return sizeAfter(size, request);
   const ratio = value / rule.target;
-  if (Math.abs(ratio - 1) <= rule.tolerance) return size;
+  if (roundOff(Math.abs(ratio - 1)) <= rule.tolerance) return size;
   // Without a member to measure, any load asks for the first one.
   const wanted = counted === 0 ? (value > 0 ? Math.max(1, size) : size) : Math.ceil(roundOff(counted * ratio));
   if (wanted > counted) return Math.max(size, wanted);
   return rule.scale_in ? wanted + (size - counted) : size;
 }
 
-/** Removes the error of a division, so that 4 × 0.75 does not become 4 after rounding up. */
+/** Removes the error of a division: 55 ÷ 50 is within 10 %, and a whole number is not rounded up. */
 const roundOff = (value: number): number => Math.round(value * 1e9) / 1e9;
 
 /** The bounds of a group, from its properties. */

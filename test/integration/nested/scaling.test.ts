@@ -1,7 +1,9 @@
 /** Groups that scale: their events, and the answers to signals. */
 import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -208,5 +210,194 @@ describe('an update of the stack', () => {
       return ends.length === 1 ? true : undefined;
     });
     await seen('group.member.left', 1);
+  });
+});
+
+const own = (group: string, policies = '') => template({ group, policies, type: 'Anneal::Scaling::Group' });
+const names = async (id: string): Promise<string[]> => (await show(id)).members.map(({ name }) => name);
+
+describe('a step policy', () => {
+  it('chooses the step of the value, counts no warming member twice, and keeps separate cooldowns', async () => {
+    const policy = `
+  steps:
+    type: Anneal::Scaling::StepPolicy
+    properties:
+      group: {get_resource: g}
+      threshold: 60
+      cooldown_in: 600
+      steps: [{upper: -20, adjustment: -1}, {lower: -20, upper: 0, adjustment: 0}, {lower: 0, upper: 20, adjustment: 1}, {lower: 20, adjustment: 3}]
+  warm:
+    type: Anneal::Scaling::StepPolicy
+    properties: {group: {get_resource: g}, threshold: 60, warm_up: 600, steps: [{adjustment: 3}]}
+`;
+    const { id } = await world.createAndWait('s', own('desired_capacity: 2', policy));
+    expect(await signal(id, 'steps')).toMatchObject({ refusal: 'invalid' });
+    expect(await signal(id, 'steps', { value: 50 })).toMatchObject({ refusal: 'unchanged' });
+    expect(await signal(id, 'steps', { value: 60 })).toMatchObject({ result: 'applied', before: 2, after: 3 });
+    await atRest(id);
+    expect(await signal(id, 'steps', { value: 10 })).toMatchObject({ result: 'applied', before: 3, after: 2 });
+    await atRest(id);
+    expect(await signal(id, 'steps', { value: 10 })).toMatchObject({ refusal: 'cooldown' });
+    // The cooldown of shrinking does not hold back growth. All members are warming: three more than none are three.
+    expect(await signal(id, 'warm', { value: 99 })).toMatchObject({ result: 'applied', before: 2, after: 3 });
+    await atRest(id);
+    await world.updated(id, own('desired_capacity: 2', policy));
+    expect((await show(id)).size).toBe(3);
+  });
+
+  it('is refused when its steps leave a gap', async () => {
+    const policy = `
+  steps:
+    type: Anneal::Scaling::StepPolicy
+    properties: {group: {get_resource: g}, steps: [{upper: 0, adjustment: -1}, {lower: 5, adjustment: 1}]}
+`;
+    await expect(world.create('s', own('desired_capacity: 1', policy))).rejects.toThrow(/Step 2 must begin at 0/);
+  });
+});
+
+describe('a target policy', () => {
+  it('follows the value within its tolerance, and a later update keeps the size', async () => {
+    const policy = `
+  target: {type: Anneal::Scaling::TargetPolicy, properties: {group: {get_resource: g}, target: 50}}
+`;
+    const { id } = await world.createAndWait('s', own('desired_capacity: 2', policy));
+    expect(await signal(id, 'target', { value: 54 })).toMatchObject({ refusal: 'unchanged' });
+    expect(await signal(id, 'target', { alarm_id: 'a', reason_data: { most_recent: 80 } })).toMatchObject({
+      result: 'applied',
+      reason: 'alarm',
+      before: 2,
+      after: 4,
+    });
+    await atRest(id);
+    expect(await signal(id, 'target', { value: 25 })).toMatchObject({ result: 'applied', before: 4, after: 2 });
+    await atRest(id);
+    await signal(id, 'target', { value: 1000 });
+    await atRest(id);
+    await world.updated(id, own('desired_capacity: 2\n      cooldown: 0', policy));
+    expect((await show(id)).size).toBe(5);
+  });
+});
+
+describe('the members that leave', () => {
+  it('are the newest when the group says so, and never protected ones', async () => {
+    const { id } = await world.createAndWait('s', own('desired_capacity: 1\n      victims: newest'));
+    const [first = ''] = await names(id);
+    await signal(id, 'up');
+    await atRest(id);
+    await signal(id, 'down');
+    await atRest(id);
+    expect(await names(id)).toEqual([first]);
+    await signal(id, 'up');
+    const [, second = ''] = (await atRest(id)).members.map(({ name }) => name);
+    await act(id, { kind: 'protect', members: [second], protected: true });
+    await signal(id, 'down');
+    await atRest(id);
+    expect(await names(id)).toEqual([second]);
+    await signal(id, 'up');
+    const all = (await atRest(id)).members.map(({ name }) => name);
+    await act(id, { kind: 'protect', members: all, protected: true });
+    expect(await signal(id, 'down')).toMatchObject({ result: 'refused', refusal: 'protected' });
+  });
+});
+
+describe('the hook `deciding`', () => {
+  const hook = (result: string, seconds = 600) =>
+    `desired_capacity: 3\n      deciding: {heartbeat_timeout: ${seconds}, default_result: ${result}, metadata: {team: a}}`;
+
+  it('lets a listener choose the members that leave, extend the wait, or refuse', async () => {
+    const { id } = await world.createAndWait('s', own(hook('continue')));
+    const before = await names(id);
+    expect(await signal(id, 'down')).toMatchObject({ result: 'deciding', before: 3, after: 2 });
+    const [deciding] = await seen('group.scaling.deciding');
+    const { candidates, leaving, metadata } = deciding?.data ?? {};
+    const { token = '', deadline = '' } = (await show(id)).deciding ?? {};
+    expect(deciding?.data).toMatchObject({ token, deadline });
+    expect(metadata).toEqual({ team: 'a' });
+    expect((candidates as string[]).toSorted()).toEqual(before.toSorted());
+    expect(leaving).toHaveLength(1);
+    expect(await signal(id, 'up')).toMatchObject({ result: 'refused', refusal: 'deciding' });
+    const extended = await act(id, { kind: 'heartbeat', token });
+    expect(Date.parse(extended.deadline ?? '')).toBeGreaterThanOrEqual(Date.parse(deadline));
+    const chosen = before.find((name) => name !== (leaving as string[])[0]) ?? '';
+    await expect(act(id, { kind: 'decide', token: 'other', result: 'continue' })).rejects.toMatchObject({
+      code: 'Conflict',
+    });
+    await act(id, { kind: 'decide', token, result: 'continue', victims: [chosen] });
+    await atRest(id);
+    expect(await names(id)).toEqual(before.filter((name) => name !== chosen));
+    await signal(id, 'up');
+    const { deciding: waiting } = await show(id);
+    await act(id, { kind: 'decide', token: waiting?.token ?? '', result: 'abandon', message: 'not today' });
+    const [refused] = (await seen('group.scaling.refused', 2)).slice(-1);
+    expect(refused?.data).toMatchObject({ refusal: 'vetoed', message: 'not today', policy: 'up' });
+    expect((await show(id)).size).toBe(2);
+  });
+
+  it.each(['continue', 'abandon'])('ends with the default result %s', async (result) => {
+    const { id } = await world.createAndWait('s', own(hook(result, 1)));
+    await signal(id, 'up');
+    await seen(result === 'continue' ? 'group.scaling.completed' : 'group.scaling.refused');
+    expect((await show(id)).size).toBe(result === 'continue' ? 4 : 3);
+  });
+});
+
+describe('a member whose host is silent', () => {
+  const hostIs = async (type: 'silent' | 'up', host: string): Promise<void> => {
+    const { bus, mint } = world.context;
+    const data = { host_id: host, name: 'h', status: type, facts: {}, version: 1, origin: unknownOrigin() };
+    const message = mint(hostEvent[type], { data, subject: host, project: 'p1' });
+    await bus.publish([message, message]);
+  };
+
+  it('is replaced once, after the time in the group, and an update keeps its successor', async () => {
+    const group = 'desired_capacity: 2\n      replace_lost: {after: 0, min_in_service: 1}';
+    const { id } = await world.createAndWait('s', own(group));
+    const [lost, kept] = (await show(id)).members;
+    events.length = 0;
+    await hostIs('silent', lost?.resource_id ?? '');
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data).toMatchObject({ reason: 'replacement', before: 2, after: 2, leaving: [lost?.name] });
+    await seen('group.scaling.completed');
+    await hostIs('silent', lost?.resource_id ?? '');
+    await world.updated(id, own(`${group}\n      cooldown: 0`));
+    const after = await names(id);
+    expect(after).toHaveLength(2);
+    expect(after).toContain(kept?.name);
+    expect(after).not.toContain(lost?.name);
+    expect(events.filter(({ type }) => type === 'group.scaling.started')).toHaveLength(1);
+  });
+
+  it('stays when its host comes back in time', async () => {
+    const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      replace_lost: {after: 600}'));
+    const [lost] = (await show(id)).members;
+    const state = async (): Promise<string | null | undefined> => (await show(id)).members[0]?.lost_since;
+    await hostIs('silent', lost?.resource_id ?? '');
+    await eventually(async () => ((await state()) === null ? undefined : true));
+    await hostIs('up', lost?.resource_id ?? '');
+    await eventually(async () => ((await state()) === null ? true : undefined));
+  });
+});
+
+describe('a refresh', () => {
+  it('replaces every member in batches, and waits at its checkpoints', async () => {
+    const { id } = await world.createAndWait('s', own('desired_capacity: 3'));
+    const before = await names(id);
+    events.length = 0;
+    await act(id, { kind: 'refresh', batch: 1, checkpoints: [50] });
+    await seen('group.refresh.waiting');
+    const middle = await show(id);
+    expect(middle.refresh).toMatchObject({ state: 'waiting', total: 3, done: 2 });
+    await expect(act(id, { kind: 'refresh', batch: 1, checkpoints: [] })).rejects.toMatchObject({ code: 'Conflict' });
+    await act(id, { kind: 'continue refresh' });
+    await seen('group.refresh.completed');
+    const after = await names(id);
+    expect(after).toHaveLength(3);
+    expect(after.filter((name) => before.includes(name))).toEqual([]);
+    const steps = events.filter(({ type }) => type === 'group.scaling.started');
+    expect(steps.map(({ data }) => [data['reason'], (data['leaving'] as string[]).length])).toEqual(
+      [1, 2, 3].map(() => ['refresh', 1]),
+    );
+    await world.updated(id, own('desired_capacity: 3\n      cooldown: 0'));
+    expect(await names(id)).toEqual(after);
   });
 });
