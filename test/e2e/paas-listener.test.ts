@@ -1,0 +1,187 @@
+/**
+ * The example `examples/paas-listener` beside a group that scales at random, while the listener and the server are killed.
+ * The seed is in the name of the test; `CHAOS_SEED` repeats it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { randomOf, seedOf } from '../chaos/random.ts';
+import { ownEnvironment, repository, settled, startServer, withClientRetries, type TestServer } from './server.ts';
+
+const seed = seedOf(Date.now() % 1_000_000);
+const random = randomOf(seed);
+const steps = 10;
+let server: TestServer;
+let folder: string;
+let listener: ChildProcess | undefined;
+let said = '';
+
+beforeAll(async () => {
+  server = await startServer({ lab: 0 });
+  folder = await mkdtemp(join(tmpdir(), 'anneal-paas-'));
+}, 180_000);
+afterAll(async () => {
+  await killListener();
+  await server?.dispose();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+const policy = (adjustment: number): string => `
+    type: OS::Heat::ScalingPolicy
+    properties: {auto_scaling_group_id: {get_resource: workers}, adjustment_type: change_in_capacity, scaling_adjustment: ${adjustment}}`;
+// The value of a member stands in for the address of a machine.
+const template = `heat_template_version: 2018-08-31
+resources:
+  workers:
+    type: OS::Heat::AutoScalingGroup
+    properties: {min_size: 0, max_size: 8, desired_capacity: 2, cooldown: 0, resource: {type: OS::Heat::RandomString}}
+  up1: ${policy(1)}
+  up3: ${policy(3)}
+  down1: ${policy(-1)}
+  down2: ${policy(-2)}
+`;
+
+async function startListener(): Promise<void> {
+  const login = JSON.parse(await readFile(join(server.data, 'credentials.json'), 'utf8')) as Record<string, string>;
+  listener = spawn(
+    process.execPath,
+    [
+      'examples/paas-listener/listen.ts',
+      '--stack',
+      'web',
+      '--group',
+      'workers',
+      '--file',
+      join(folder, 'backend.cfg'),
+      '--attribute',
+      'value',
+    ],
+    {
+      cwd: repository,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...ownEnvironment(),
+        OS_AUTH_URL: login['auth_url'],
+        OS_USERNAME: login['username'],
+        OS_PASSWORD: login['password'],
+        OS_PROJECT_NAME: login['project_name'],
+      },
+    },
+  );
+  for (const stream of [listener.stdout, listener.stderr]) {
+    stream?.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-3000)));
+  }
+}
+
+async function killListener(): Promise<void> {
+  const ending = listener;
+  listener = undefined;
+  if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
+  ending.kill('SIGKILL');
+  await exited;
+}
+
+/** The members in the file, by name: their addresses. */
+async function inFile(): Promise<Record<string, string>> {
+  const text = await readFile(join(folder, 'backend.cfg'), 'utf8').catch(() => '');
+  return Object.fromEntries(
+    [...text.matchAll(/^ {4}server (\S+) (\S+):80 check$/gm)].map(([, name, address]) => [name, address]),
+  );
+}
+
+/** The members of the group that are in service; undefined while the group is at work. */
+async function inService(): Promise<Record<string, unknown> | undefined> {
+  const { client } = server;
+  const stack = await client.stacks.resource({ stack: 'web', resource: 'workers' });
+  const group = stack.physical_resource_id ?? '';
+  if (!(await client.stacks.show({ stack: group })).stack_status.endsWith('_COMPLETE')) return undefined;
+  const rows = await client.stacks.resources({ stack: group });
+  const members = await Promise.all(
+    rows.map(({ resource_name: resource }) => client.stacks.resource({ stack: group, resource })),
+  );
+  return Object.fromEntries(members.map(({ resource_name: name, attributes }) => [name, attributes?.['value']]));
+}
+
+/** Waits until the group rests and the file has exactly its members. */
+async function agreed(what: string): Promise<number> {
+  let last: unknown;
+  return eventually(
+    async () => {
+      const [file, members] = await Promise.all([inFile(), inService().catch(whileAway)]);
+      last = { file, members, said };
+      const same = members && isDeepStrictEqual(file, members);
+      return same ? { size: Object.keys(members).length } : undefined;
+    },
+    { within: 60_000, what: `the file having the members after ${what}`, last: () => last },
+  ).then(({ size }) => size);
+}
+
+function whileAway(error: unknown): undefined {
+  if (error instanceof AnnealError && (error.kind === 'retry' || error.code === 'NotFound')) return undefined;
+  throw error;
+}
+
+it(`the file equals the members in service and never has a deleted member (seed ${seed})`, async () => {
+  const hooks = [{ transition: 'terminating', heartbeat_timeout: 600, default_result: 'abandon' }];
+  await server.client.stacks.create({
+    name: 'web',
+    bundle: {
+      template,
+      environmentFiles: ['env.json'],
+      files: {
+        'env.json': JSON.stringify({
+          resource_registry: { resources: { workers: { '*': { lifecycle_hooks: hooks } } } },
+        }),
+      },
+    },
+  });
+  expect((await settled(server, 'web')).stack_status).toBe('CREATE_COMPLETE');
+
+  // At every event about the deletion of a member: it is not in the file any more.
+  const stop = new AbortController();
+  const wrong: string[] = [];
+  const deleted = new Set<string>();
+  const watching = (async () => {
+    const query = { group: 'web/workers', types: ['resource.#'], after: 'beginning', signal: stop.signal };
+    for await (const event of server.client.events(query)) {
+      if (event.type === 'resource.delete.started' || event.type === 'resource.delete.completed') {
+        deleted.add(event.data.resource_name);
+      }
+      const file = await inFile();
+      for (const name of deleted) if (name in file) wrong.push(`${name} at ${event.type} ${event.id}`);
+    }
+  })();
+  // Not awaited before the end: a failure is reported there.
+  watching.catch(() => undefined);
+
+  await startListener();
+  expect(await agreed('the start')).toBe(2);
+  const sizes = [2];
+  for (let number = 0; number < steps; number += 1) {
+    const which = ['up1', 'up3', 'down1', 'down2'][Math.floor(random() * 4)] ?? 'up1';
+    const harm = random();
+    const signal = (): Promise<unknown> =>
+      server.client.actions.signal({ stack: 'web', resource: which, signal: null });
+    await withClientRetries(signal);
+    if (harm < 0.3) {
+      await killListener();
+      await startListener();
+    } else if (harm < 0.45) {
+      await server.kill();
+      await server.start();
+    }
+    sizes.push(await agreed(`step ${number}, ${which}, harm ${harm.toFixed(2)}`));
+  }
+  stop.abort();
+  await watching;
+  expect(wrong).toEqual([]);
+  // The run is worthless when nothing changed.
+  expect(new Set(sizes).size).toBeGreaterThan(1);
+  expect(deleted.size).toBeGreaterThan(0);
+});
