@@ -15,7 +15,7 @@ import { connect, type Client } from '@anneal/client/connect.ts';
 import type { Resource } from '@anneal/client/representation.ts';
 import type { AnnealEvent } from '@anneal/client/events.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { balancerText, writeWhole, type Backend } from './balancer.ts';
+import { balancerText, replaceFile, type BalancerMember } from './balancer.ts';
 
 const { values } = parseArgs({
   options: {
@@ -42,13 +42,13 @@ const isAtEnd = ({ hook }: Resource): boolean => hook?.name === 'terminating';
 const inService = (member: Resource): boolean =>
   member.resource_status.endsWith('_COMPLETE') && !/^(DELETE|INIT)_/.test(member.resource_status) && !isAtEnd(member);
 
-async function membersOf(client: Client): Promise<Backend[]> {
+async function membersOf(client: Client): Promise<BalancerMember[]> {
   const rows = await client.stacks.resources({ stack: wanted.stack, depth: 1 });
   const members = rows.filter((row) => row.parent_resource === wanted.group && inService(row));
   const { physical_resource_id: group } = rows.find((row) => row.resource_name === wanted.group) ?? {};
   if (!group) return [];
   const found = await Promise.all(
-    members.map(async ({ resource_name: name }): Promise<Backend[]> => {
+    members.map(async ({ resource_name: name }): Promise<BalancerMember[]> => {
       // A member may be deleted between the two reads.
       const member = await client.stacks.resource({ stack: group, resource: name }).catch(absent);
       const address = member?.attributes?.[values.attribute];
@@ -71,7 +71,7 @@ async function refresh(client: Client): Promise<void> {
   const members = await membersOf(client).catch(absent);
   const text = balancerText(wanted.stack, members ?? [], Number(values.port));
   if (text === written) return;
-  await writeWhole(wanted.file, text);
+  await replaceFile(wanted.file, text);
   if (values.reload !== undefined) await promisify(execFile)(values.reload);
   written = text;
   process.stdout.write(`${JSON.stringify({ members: members?.length ?? 0 })}\n`);
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
   const scope = { stack: wanted.stack, group: `${wanted.stack}/${wanted.group}`, types: ['resource.#', 'group.#'] };
   for await (const event of connected.events({ ...scope, after, onGap, signal })) {
     await untilDone(() => handle(connected, event), signal);
-    if (!signal.aborted) await writeWhole(cursorFile, event.id);
+    if (!signal.aborted) await replaceFile(cursorFile, event.id);
   }
 }
 
