@@ -8,6 +8,7 @@ import type { JournalDocument } from './shard/journal.ts';
 import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
 import type { WorkflowDocument } from './workflows/definitions.ts';
+import type { TriggerDocument } from './workflows/triggers.ts';
 import type { HeldDocument } from './limiter/held-document.ts';
 
 export interface ShardsDocument extends Document {
@@ -42,6 +43,7 @@ export interface SchedulingCollections extends SnapshotCollections {
   readonly workflows: Collection<WorkflowDocument>;
   readonly executions: Collection<ExecutionDocument>;
   readonly tasks: Collection<TaskDocument>;
+  readonly triggers: Collection<TriggerDocument>;
 }
 
 export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
@@ -61,6 +63,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     workflows,
     executions,
     tasks,
+    triggers,
   ] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
@@ -103,6 +106,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
       indexes: [{ fields: ['project', 'created_at', 'id'] }, { fields: ['source', 'created_at', 'id'] }],
     }),
     store.collection<TaskDocument>({ name: 'scheduling_tasks', indexes: [{ fields: ['execution_id', 'number'] }] }),
+    store.collection<TriggerDocument>({ name: 'scheduling_triggers', indexes: [{ fields: ['project', 'id'] }] }),
   ]);
   return {
     stacks,
@@ -120,5 +124,6 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     workflows,
     executions,
     tasks,
+    triggers,
   };
 }

@@ -3,6 +3,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
+import { workflowTypes } from '@anneal/hot/types/openstack/mistral.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
@@ -38,6 +39,8 @@ import { openShards, type Shards } from './shards/shards.ts';
 import { createWhy } from './read/why.ts';
 import { createActions } from './workflows/actions.ts';
 import { WorkflowDefinitions } from './workflows/definitions.ts';
+import { WorkflowResources } from './workflows/resources.ts';
+import { EventTriggers } from './workflows/triggers.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
@@ -54,11 +57,11 @@ export const schedulingService = defineService({
     const timers = await openStackTimers(context, shards);
     const definitions = new WorkflowDefinitions({ ...collections, store: context.store, now: context.now });
     const network = { allowPrivate: given.allowPrivate };
-    const own = await openOwnProvider(context, { collections, limit: evaluation.sizes.value, network });
+    const own = await openOwnProvider(context, { collections, definitions, limit: evaluation.sizes.value, network });
     const announcement = {
       provider: 'anneal.scheduling',
       queue: requestsQueue('scheduling'),
-      types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes],
+      types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes, ...workflowTypes],
     };
     await providers.announce(announcement);
 
@@ -130,6 +133,7 @@ async function openEngine(context: ServiceContext, given: Given) {
     ...schedulingTypes,
     ...nestedTypesIn(context.region),
     ...scalingTypes,
+    ...workflowTypes,
     ...provisioningTypes,
     ...configurationTypes,
   ]);
@@ -187,13 +191,20 @@ function openStackTimers(context: ServiceContext, shards: Shards): Promise<Timer
 /** Our own provider, reached by messages like any other. */
 async function openOwnProvider(
   context: ServiceContext,
-  parts: { collections: SchedulingCollections; limit: SizeLimit; network: { allowPrivate: boolean } },
+  parts: {
+    collections: SchedulingCollections;
+    definitions: WorkflowDefinitions;
+    limit: SizeLimit;
+    network: { allowPrivate: boolean };
+  },
 ) {
-  const { collections, limit, network } = parts;
+  const { collections, definitions, limit, network } = parts;
   const { stacks, work } = collections;
   let waits: Timers | undefined;
   const actions = createActions({ context, network });
-  const worker = createWorker({ context, work, stacks, timers: () => waits as Timers, limit, actions });
+  const triggers = new EventTriggers({ context, triggers: collections.triggers });
+  const workflows = new WorkflowResources({ context, collections, definitions, triggers });
+  const worker = createWorker({ context, work, stacks, timers: () => waits as Timers, limit, actions, workflows });
   waits = await createTimers({
     store: context.store,
     collection: 'scheduling_waits',
@@ -204,7 +215,14 @@ async function openOwnProvider(
     take: (action, message) => worker.take(action, message),
     signal: (message) => worker.take('signal', message),
   });
-  return { routes, stop: () => waits.stop() };
+  await triggers.open();
+  return {
+    routes,
+    async stop() {
+      await triggers.stop();
+      await waits.stop();
+    },
+  };
 }
 
 const retrying = ({ log, now }: ServiceContext) => ({

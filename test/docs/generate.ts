@@ -11,6 +11,7 @@ import { gatewayService } from '@anneal/gateway/service.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
+import { workflowTypes } from '@anneal/hot/types/openstack/mistral.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
@@ -64,6 +65,7 @@ const pages: Record<string, string> = {
     ...schedulingTypes,
     ...nestedTypes,
     ...scalingTypes,
+    ...workflowTypes,
   ]),
   'settings.md': settingsPage([
     { name: 'Every process', settings: sharedSettings },

@@ -8,8 +8,8 @@ import { configurationTypes } from './configuration.ts';
 import { groupTypes } from './group.ts';
 import { ironicTypes } from './openstack/ironic.ts';
 import { keystoneTypes } from './openstack/keystone.ts';
+import { mistralTypes, workflowTypes } from './openstack/mistral.ts';
 import { moreAlarmTypes } from './measuring.ts';
-import { mistralTypes } from './openstack/mistral.ts';
 import { neutronBalanceTypes } from './neutron/balance.ts';
 import { neutronBaseTypes } from './neutron/base.ts';
 import { neutronChainTypes } from './neutron/chain.ts';
@@ -39,7 +39,7 @@ export const knownTypes: readonly ResourceType[] = [
   ...groupTypes,
   ...ironicTypes,
   ...keystoneTypes,
-  ...mistralTypes,
+  ...new Set([...mistralTypes, ...workflowTypes]),
   ...moreAlarmTypes,
   ...neutronBalanceTypes,
   ...neutronBaseTypes,

@@ -3,12 +3,13 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { configurationTypes } from './configuration.ts';
 import { measuringTypes } from './measuring.ts';
 import { nestedTypes, scalingTypes } from './nested.ts';
+import { workflowTypes } from './openstack/mistral.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { schedulingTypes } from './scheduling.ts';
 
 /** The types by provider. */
 export const servedTypes = {
-  'anneal.scheduling': [...schedulingTypes, ...nestedTypes, ...scalingTypes],
+  'anneal.scheduling': [...schedulingTypes, ...nestedTypes, ...scalingTypes, ...workflowTypes],
   'anneal.provisioning': provisioningTypes,
   'anneal.configuration': configurationTypes,
   'anneal.notification': measuringTypes,

@@ -6,6 +6,9 @@ import { expect, it } from 'vitest';
 import { openSchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from './document.ts';
 import { createActions } from '../workflows/actions.ts';
+import { WorkflowDefinitions } from '../workflows/definitions.ts';
+import { WorkflowResources } from '../workflows/resources.ts';
+import { EventTriggers } from '../workflows/triggers.ts';
 import { createWorker } from './work.ts';
 
 it('P3: a wait and an answer that an earlier version stored are continued and repeated', async () => {
@@ -32,7 +35,8 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
       },
     });
   const { data, ...message } = requestFor('waiting');
-  const { work, stacks } = await openSchedulingCollections(store);
+  const collections = await openSchedulingCollections(store);
+  const { work, stacks } = collections;
   const base = { fence: 1, action: 'create' } as const;
   const due_at = new Date(Date.now() - 1000).toISOString();
   const response = { resource_id: 'done', stack_id: 's', ...base, status: 'complete', attributes: { output: 'kept' } };
@@ -45,7 +49,10 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
   let timers: Timers | undefined;
   const limit = { bytes: 1000, setting: 'a setting' };
   const actions = createActions({ context, network: { allowPrivate: false } });
-  const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit, actions });
+  const definitions = new WorkflowDefinitions({ ...collections, store, now: context.now });
+  const triggers = new EventTriggers({ context, triggers: collections.triggers });
+  const workflows = new WorkflowResources({ context, collections, definitions, triggers });
+  const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit, actions, workflows });
   const onError = (error: unknown): never => {
     throw error;
   };

@@ -10,6 +10,7 @@ import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
 import type { WorkflowActions } from '../workflows/actions.ts';
+import type { WorkflowResources } from '../workflows/resources.ts';
 import { createScaling } from './scaling/scaling.ts';
 import { WaitConditions } from './wait-condition.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -35,14 +36,16 @@ export function createWorker(parameters: {
   /** The size limit for the signals of a wait condition handle. */
   limit: SizeLimit;
   readonly actions: WorkflowActions;
+  readonly workflows: WorkflowResources;
 }): Worker {
-  const { actions, context, work, timers, limit } = parameters;
+  const { actions, context, work, workflows, timers, limit } = parameters;
   const { now, secrets } = context;
   const scaling = createScaling({ context, stacks: parameters.stacks });
   const waitConditions = new WaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
 
   const decide = ({ action, message: { data } }: Received<WorkDocument>): Decision<WorkDocument> => {
     if (actions.serves(data.resource.type)) return actions.decide(action);
+    if (workflows.serves(data.resource.type)) return { kind: 'waiting', ms: 0 };
     const behaviour = behaviourOf(data.resource.type);
     if (!behaviour) {
       const message = `This provider does not serve ${data.resource.type}.`;
@@ -69,9 +72,11 @@ export function createWorker(parameters: {
     timerOf: ({ id, fence }) => ({ id: `${id}:${fence}`, data: { resource: id, fence } }),
     decide: async (received) =>
       waitConditions.serves(received.message.data.resource.type) ? waitConditions.decide(received) : decide(received),
-    work: async (document, { data, project = '' }) => {
+    work: async (document, request) => {
+      const { data, project = '' } = request;
       if (waitConditions.serves(data.resource.type)) return waitConditions.work(document, data);
       if (actions.serves(data.resource.type)) return actions.work({ ...data, project });
+      if (workflows.serves(data.resource.type)) return workflows.work(document.action, request);
       const left = document.due_at === null ? null : Date.parse(document.due_at) - now().getTime();
       if (left === null || left > 0) return { kind: 'waiting', ms: left };
       const result = behaviourOf(data.resource.type)?.run({ ...data, action: document.action, secrets });
@@ -85,6 +90,7 @@ export function createWorker(parameters: {
     async take(action, message) {
       const { type } = message.data.resource;
       if (scaling.serves(type)) await scaling.take(action, message);
+      else if (action === 'signal' && workflows.serves(type)) await workflows.signal(message);
       else if (action === 'signal' && waitConditions.serves(type)) await waitConditions.signal(message);
       else await provider.take(action, message);
     },

@@ -36,6 +36,7 @@ export const mistralTypes: ResourceType[] = [
       always_update: boolean({ default: false }),
     },
     { output: 'Map' },
+    { actions: ['suspend', 'resume'] },
   ),
   resourceType(
     'OS::Mistral::Workflow',
@@ -91,5 +92,40 @@ export const mistralTypes: ResourceType[] = [
       ),
     },
     { data: 'Map', alarm_url: 'String', executions: 'List' },
+    { actions: ['signal'], failed_update: 'repair' },
   ),
+];
+
+/** A trigger that starts a workflow for each event that matches. */
+const eventTrigger = resourceType(
+  'Anneal::Workflow::EventTrigger',
+  {
+    types: listOf(string(), {
+      required: true,
+      update_allowed: true,
+      description: 'Patterns of event types, for example resource.hook.waiting or stack.*.failed.',
+      constraints: [{ length: { min: 1, max: 50 } }],
+    }),
+    match: map({
+      default: {},
+      update_allowed: true,
+      description:
+        'Values that fields of the data of the event must have. A dot leads into a map: origin.root.stack_name.',
+    }),
+    workflow: string({ required: true, update_allowed: true, description: 'Name of the workflow.' }),
+    input: map({
+      default: {},
+      update_allowed: true,
+      description: 'Input of the workflow. In expressions, `$` is the event: <% $.data.stack_id %>.',
+    }),
+    params: map({ default: {}, update_allowed: true, description: '`env` and `task_name` of the execution.' }),
+  },
+  {},
+  { description: 'Starts a workflow for each event of the project that matches.', failed_update: 'repair' },
+);
+
+/** The types that the scheduling service serves. */
+export const workflowTypes: readonly ResourceType[] = [
+  ...mistralTypes.filter(({ type }) => type !== 'OS::Mistral::CronTrigger'),
+  eventTrigger,
 ];
