@@ -134,7 +134,7 @@ outputs: {ref: {value: {get_resource: box}}, out: {value: {get_attr: [box, outpu
     expect(world.outputs(await world.show(id))).toEqual({ ref: 'box-1', out: '{"resource_id":"box-1","size":1}' });
     await world.updated(id, { template: template(2) });
     const { out } = world.outputs(await world.show(id));
-    expect(JSON.parse(String(out))).toEqual({ resource_id: 'box-1', size: 2, before: 1 });
+    expect(JSON.parse(out as string)).toEqual({ resource_id: 'box-1', size: 2, before: 1 });
     await world.remove(id);
     await world.settled(id);
     expect(await ended(3)).toHaveLength(3);

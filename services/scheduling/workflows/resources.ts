@@ -169,7 +169,7 @@ export class WorkflowResources {
     const { data } = request;
     const { properties, attributes, physical_id: physicalId } = data;
     if (properties['always_update'] === true) return failed('always_update is not supported by this server.');
-    if (action === 'update' && mustReplace(data as ResourceRequest & { old_properties?: JsonObject })) {
+    if (action === 'update' && mustReplace(data)) {
       return { ...failed('A changed input needs a new resource.'), replace: true } as Decision<WorkDocument>;
     }
     const actions = isObject(properties['actions']) ? properties['actions'] : {};
