@@ -40,7 +40,7 @@ resources:
     properties:
       name: greet
       type: direct
-      input: {who: nobody, times: 2}
+      input: {who: friend, times: 2}
       params: {env: {region: r1}}
       output: {said: <% $.said %>, region: <% env().region %>}
       tasks:
@@ -84,7 +84,7 @@ outputs:
     const { id } = await world.createAndWait('s', { template: template('hello') });
     await world.updated(id, { template: template('goodbye') });
     await world.signal(id, 'wf', {});
-    expect((await ended(1))[0]?.output).toMatchObject({ said: 'goodbye nobody' });
+    expect((await ended(1))[0]?.output).toMatchObject({ said: 'goodbye friend' });
     await world.remove(id);
     await world.settled(id);
     expect((await world.ask(workflowList, { project })).workflows).toEqual([]);
@@ -100,7 +100,7 @@ outputs:
 
   it('keeps a hidden parameter sealed on its way through an execution', async () => {
     const text = template('hello')
-      .replace('{who: nobody, times: 2}', '{who: {get_param: secret}, times: 2}')
+      .replace('{who: friend, times: 2}', '{who: {get_param: secret}, times: 2}')
       .replace("'hello <% $.who %>'", '<% $.who %>');
     const { id } = await world.createAndWait('s', { template: text });
     await world.signal(id, 'wf', {});
