@@ -2,7 +2,7 @@
  * The host's two queues over HTTP, in Zaqar's format. Every call makes one attempt. Its error shows whether a retry can
  * help, and the caller decides whether to retry.
  */
-import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type ConfigReference, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
@@ -73,9 +73,14 @@ export interface AgentConnection {
     wait: number;
     signal: AbortSignal;
   }): Promise<ReportAnswer>;
+  /** Fetches the config of a request that only refers to it. */
+  config(options: { id: string; reference: ConfigReference; signal: AbortSignal }): Promise<Uint8Array>;
   /** Removing an absent message succeeds. */
   remove(options: { message_id: string; claim_id: string | null; signal: AbortSignal }): Promise<void>;
 }
+
+/** How long the fetch of a config may take. */
+const fetchMs = 600_000;
 
 const claimAnswer = z.object({
   answered: z.boolean().default(false),
@@ -122,7 +127,7 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
         method: 'POST',
         // An older server hands out `limit` requests at most, and ignores `batch` and `answers`.
         url: `${requests}/claims?limit=1&wait=${wait}`,
-        body: { ttl, grace: 60, batch, ...(answers.length > 0 && { answers: answers.map(message) }) },
+        body: claimBody({ ttl, batch, answers }),
         signal,
         timeoutMs: wait * 1000 + requestTimeoutMs,
         accept: [200, 201, 204],
@@ -156,6 +161,12 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
         await (await call({ method: 'POST', url, body, signal, timeoutMs, accept: [200] })).text(),
       );
     },
+    async config({ id, reference, signal }) {
+      const url = new URL(reference.url, seed.gateway_url).href;
+      const body = reportForm(id, []);
+      const response = await call({ method: 'POST', url, body, signal, timeoutMs: fetchMs, accept: [200] });
+      return response.bytes();
+    },
     async remove({ message_id, claim_id, signal }) {
       const query = claim_id === null ? '' : `?claim_id=${encodeURIComponent(claim_id)}`;
       const url = `${requests}/messages/${encodeURIComponent(message_id)}${query}`;
@@ -164,6 +175,15 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
     },
   };
 }
+
+/** An older server ignores what it does not know. */
+const claimBody = ({ ttl, batch, answers }: { ttl: number; batch: number; answers: readonly Json[] }): Json => ({
+  ttl,
+  grace: 60,
+  batch,
+  by_reference: true,
+  ...(answers.length > 0 && { answers: answers.map(message) }),
+});
 
 const message = (body: Json) => ({ ttl: 600, body });
 

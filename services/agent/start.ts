@@ -15,13 +15,14 @@
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Log } from './log.ts';
 import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';
 import { hostFacts } from './facts.ts';
+import { fetchConfig, type FetchedRequest } from './fetch-config.ts';
 import { FollowedRun } from './follow-run.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
@@ -279,19 +280,27 @@ class Loop {
   }
 
   async #take(offer: OfferedRequest): Promise<void> {
-    const { request, message_id, claim_id } = offer;
-    if (!request) {
-      const { mistake = 'it cannot be read' } = offer;
+    const { message_id, claim_id } = offer;
+    const fetched = offer.request ? await this.#whole(offer.request) : { mistake: offer.mistake };
+    // The server withdrew it meanwhile, so nothing waits for an answer.
+    if (!fetched) return;
+    if (!('request' in fetched)) {
+      const { mistake = 'it cannot be read' } = fetched;
       this.#options.log.error({ message: message_id, mistake }, 'request not readable; answered with an error');
       // The message id is the request id, unless a user posted the message.
       await this.#say(
-        notRun(message_id, this.#options.now(), `the agent cannot read the request: ${mistake}`) as unknown as Json,
+        notRun(
+          offer.request?.id ?? message_id,
+          this.#options.now(),
+          `the agent cannot read the request: ${mistake}`,
+        ) as unknown as Json,
       );
       await this.#withRetries('removing a message', () =>
         this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
       );
       return;
     }
+    const { request } = fetched;
     const known = this.#journal.get(request.id);
     const entry: JournalEntry = known
       ? { ...known, message_id, claim_id }
@@ -314,6 +323,13 @@ class Loop {
       return this.#answer({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
     }
     await this.#finish(entry);
+  }
+
+  /** The request with its config. The journal has the config of a request that it knows. */
+  async #whole(request: HostRequest): Promise<FetchedRequest> {
+    const known = this.#journal.get(request.id);
+    if (known) return { request: known.request };
+    return fetchConfig(request, { connection: this.#connection, signal: this.#signal, log: this.#options.log });
   }
 
   /** Resumes a request that was open when the agent last stopped. */

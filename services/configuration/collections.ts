@@ -166,6 +166,7 @@ export interface ConfigurationCollections {
   readonly messages: Collection<MessageDocument>;
   readonly hosts: Collection<HostDocument>;
   readonly resources: Collection<ConfigurationResource>;
+  readonly contents: StoredContents;
   /** Removes the long texts that no document names any more. */
   readonly sweepContents: (now: number) => Promise<number>;
 }
@@ -248,6 +249,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
     queues,
     messages: wholeDocuments(messages, { contents, places: placesOfMessage }),
     hosts,
+    contents,
     resources: wholeDocuments(resources, { contents, places: placesOfResource }),
     sweepContents: (now) => contents.sweep([resources, messages], now),
   };

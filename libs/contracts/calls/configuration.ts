@@ -348,6 +348,9 @@ export const queueClaim = call(
         .max(100)
         .optional()
         .meta({ description: 'Messages for the responses queue of the host, which are taken before the claim.' }),
+      by_reference: z.boolean().optional().meta({
+        description: 'True for a host that fetches long configs by itself (`config_ref`).',
+      }),
       client_id: z.string().optional().meta({
         description:
           'The claiming client. A host that claims again under the same id has lost its first claim, and gets the message again.',
@@ -362,6 +365,26 @@ export const queueClaim = call(
 );
 export type QueueClaim = z.infer<typeof queueClaim.data>;
 export type QueueClaimed = z.infer<typeof queueClaim.answer>;
+
+/** Where a host finds a long config that its request only names. */
+export const configReferenceSchema = z.object({
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .meta({ description: 'Of the bytes of the config, in hexadecimal digits.' }),
+  size: z.number().int().positive().meta({ description: 'In bytes.' }),
+  url: z.string().meta({
+    description:
+      'Relative to the address of the server. The host posts a form with the field `id`, the id of the request, and its token.',
+  }),
+});
+export type ConfigReference = z.infer<typeof configReferenceSchema>;
+export const runConfig = call('run.config', 'Find the stored config of a run, for its host.', {
+  question: z.object({ caller: byHost, run: z.string() }),
+  answer: z.object({
+    blob: z.string().meta({ description: 'The blob that has the config, after its first line, as JSON.' }),
+  }),
+});
 export const queueClaimShow = call('queue.claim.show', 'Read a claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),
@@ -395,6 +418,10 @@ export const hostRequestSchema = z.object({
   name: z.string(),
   group: z.string().meta({ description: 'The tool that applies it: `script`, `ansible`, …' }),
   config: json,
+  config_ref: configReferenceSchema.optional().meta({
+    description:
+      'Only for hosts that ask for references: the config is a long text, which the host fetches. `config` is empty.',
+  }),
   action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
   inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
   outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),

@@ -40,6 +40,8 @@ export class StandIn {
   holdAfterAnswers: Promise<unknown> | undefined;
   /** Ids of answers that a claim must not have. */
   readonly refused = new Set<string>();
+  /** The configs that requests refer to, by the ids of the requests. */
+  readonly configs = new Map<string, string>();
   readonly #queue: Queued[] = [];
   #server: Server | undefined;
   #port = 0;
@@ -96,6 +98,7 @@ export class StandIn {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://x');
     const parts = url.pathname.split('/').slice(4).map(decodeURIComponent);
+    if (url.pathname === '/agent/v1/config') return this.#sendConfig(request, response);
     // An older server has no reports.
     if (url.pathname.startsWith('/agent/')) return void response.writeHead(404).end('{}');
     const chunks: Buffer[] = [];
@@ -118,6 +121,17 @@ export class StandIn {
     if (fault === 'drop') return void response.destroy();
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
     response.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  }
+
+  async #sendConfig(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    this.calls.push('POST config');
+    const fault = this.faults.shift();
+    const id = /name="id"\r\n\r\n([^\r]*)/.exec(Buffer.concat(chunks).toString())?.[1] ?? '';
+    const config = this.configs.get(id);
+    const status = typeof fault === 'number' ? fault : config === undefined ? 404 : 200;
+    response.writeHead(status).end(status === 200 ? config : '{}');
   }
 
   async #answer(asked: {

@@ -48,7 +48,7 @@ export async function collectMessage(
   // The answer to the pop that took the ended one may have been lost, so its message appears once more.
   const message = taken ?? ended;
   if (!message) return undefined;
-  const handed = handOut(context.queues, hostQueue(host, 'requests'), message);
+  const handed = handOut(context.queues, hostQueue(host, 'requests'), { message });
   return {
     ...handed,
     claim_id: null,

@@ -7,7 +7,10 @@
  * K2 A content is removed when no deployment, config or message names it. All that name one are in an index.
  * K3 The blobs of this service differ from those of others by their first line, so no other service removes them.
  */
+import { createHash } from 'node:crypto';
+import type { ConfigReference } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs, Collection, Document, Store } from '@anneal/store/port.ts';
 
 /** Longer texts are stored apart, in characters. */
@@ -17,6 +20,7 @@ const putAgainMs = 600_000;
 const keptMs = 3_600_000;
 /** The texts in memory, in characters together. */
 const mostInMemory = 64 * 1024 * 1024;
+const referencesInMemory = 100;
 const sweptAtOnce = 500;
 const page = 200;
 
@@ -44,6 +48,7 @@ export class StoredContents {
   readonly #known: Collection<ContentDocument>;
   readonly #texts = new Map<string, string>();
   readonly #put = new Map<string, { readonly blob: string; readonly at: number }>();
+  readonly #references = new Recent<ConfigReference>(referencesInMemory);
   #characters = 0;
 
   private constructor(blobs: Blobs, known: Collection<ContentDocument>) {
@@ -69,6 +74,17 @@ export class StoredContents {
     this.#remember(blob, text);
     this.#put.set(text, { blob, at: now });
     return blob;
+  }
+
+  /** The reference by which a host fetches a text. */
+  referenceTo(text: string): ConfigReference {
+    const known = this.#references.get(text);
+    if (known) return known;
+    const bytes = Buffer.from(text);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const reference = { sha256, size: bytes.byteLength, url: '/agent/v1/config' };
+    this.#references.set(text, reference);
+    return reference;
   }
 
   /** @throws AnnealError Unavailable when the store does not have it */

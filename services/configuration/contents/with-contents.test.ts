@@ -1,5 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { configCreate, configDelete, deploymentCreate, deploymentShow } from '@anneal/contracts/calls/configuration.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  configCreate,
+  configDelete,
+  deploymentCreate,
+  deploymentShow,
+  hostRequestSchema,
+  queueClaim,
+  runConfig,
+} from '@anneal/contracts/calls/configuration.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openConfigurationCollections, type ConfigurationCollections } from '../collections.ts';
@@ -68,6 +76,34 @@ it('keeps a long input and a map with long texts beside short ones', async () =>
   const [document] = await rawOf('configuration_resources');
   expect(JSON.stringify(document).length).toBeLessThan(20_000);
   expect(await contents()).toHaveLength(1);
+});
+
+it('a host that fetches configs receives a reference, and only this host may read the config', async () => {
+  const text = `#!/bin/sh\n: ${'ü'.repeat(100_000)}\n`;
+  const config = await store(text);
+  const [host, other] = await Promise.all([rig.host('web'), rig.host('db')]);
+  if (!host || !other) throw new Error('The hosts are missing.');
+  await run(config, host.id);
+  const claim = { project, queue: `host.${host.id}.requests`, ttl: 60, grace: 60, by_reference: true };
+  const { messages } = await rig.ask(queueClaim, claim);
+  const request = hostRequestSchema.parse(messages[0]?.body);
+  const bytes = Buffer.from(text);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  expect(request).toMatchObject({ config: '', config_ref: { sha256, size: bytes.byteLength } });
+  const callerOf = ({ id, token }: { id: string; token: string }) => ({
+    host_id: id,
+    token_hash: createHash('sha256').update(token).digest('hex'),
+  });
+  const { blob } = await rig.ask(runConfig, { caller: callerOf(host), run: request.id });
+  const stored = (await rig.context.store.blobs.getText(blob)) ?? '';
+  expect(JSON.parse(stored.slice(stored.indexOf('\n')))).toBe(text);
+  const asOther = rig.ask(runConfig, { caller: callerOf(other), run: request.id });
+  await expect(asOther).rejects.toMatchObject({ code: 'NotFound' });
+  const wrong = { ...callerOf(host), token_hash: callerOf(other).token_hash };
+  await expect(rig.ask(runConfig, { caller: wrong, run: request.id })).rejects.toMatchObject({ code: 'Unauthorized' });
+  await expect(rig.ask(runConfig, { run: request.id })).rejects.toMatchObject({ code: 'NotFound' });
+  const short = await rig.ask(queueClaim, { ...claim, queue: `host.${other.id}.requests` });
+  expect(short.messages).toEqual([]);
 });
 
 it('every verb of the collection writes and reads whole documents', async () => {

@@ -10,7 +10,7 @@ import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf, requireCurrent } from '../hosts/host.ts';
 import { handleMessage, handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
 import { collectMessage } from '../collectors/collect.ts';
-import { handOut, recordContact, watchClaimed } from './hand-out.ts';
+import { findRunConfig, handOut, recordContact, watchClaimed } from './hand-out.ts';
 import {
   hidesSecrets,
   listMessages,
@@ -114,7 +114,7 @@ export function queueCallRoutes(context: CallContext): Route[] {
         const taken = await popRequest(context, queue, claim_id);
         if (!taken) return { messages: [] };
         await watchClaimed(context, queue, taken);
-        return { messages: [{ ...handOut(queues, queue, taken), claim_id: null }] };
+        return { messages: [{ ...handOut(queues, queue, { message: taken }), claim_id: null }] };
       }
       if (queue.role === 'requests') {
         const kept = data.purge
@@ -126,6 +126,7 @@ export function queueCallRoutes(context: CallContext): Route[] {
       return { messages: [] };
     }),
     answer(service, contract.queueClaim, ({ id, data }, { attempt }) => takeAndClaim(context, { id, attempt, data })),
+    answer(service, contract.runConfig, ({ data }) => findRunConfig(context, data)),
     answer(service, contract.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
       const held = await liveClaim(queues, queue, data.claim_id);
@@ -186,7 +187,12 @@ export async function takeAndClaim(
     return { claim_id: null, messages: [], ...answered };
   }
   if (queue.role === 'requests') await watchClaimed(context, queue, first);
-  return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)), ...answered };
+  const byReference = data.by_reference === true;
+  return {
+    claim_id,
+    messages: claimed.map((message) => handOut(queues, queue, { message, byReference })),
+    ...answered,
+  };
 }
 
 type NewAnswer = Pick<NewMessage, 'ttl'> & { readonly body: Json };

@@ -172,7 +172,7 @@ function familiesOf(
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, now: Date.now })],
     [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
-    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, wording, agents: settings.agents })],
+    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, blobs: store.blobs, wording, agents: settings.agents })],
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
     ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, report })],
     [apiPrefix, (scope) => apiFamily(scope, api)],

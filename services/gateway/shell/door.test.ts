@@ -1,7 +1,7 @@
 /** The agent that the gateway serves, and the routes that its scripts call. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -66,6 +66,77 @@ describe('the calls of a host with only a shell', () => {
       { id: 'r1', progress: 'started' },
       { id: 'r1', status_code: 0, stdout: 'out', outputs: { a: '1' } },
     ]);
+  });
+
+  describe('for a request that refers to its config', () => {
+    const token = hostToken;
+    const offer = async (id: string, { group = 'script', sent }: { group?: string; sent?: string } = {}) => {
+      const config = `echo "ran $greeting" >>"$DIR/${id}"; : ${'ü'.repeat(100_000)}\n`;
+      const bytes = Buffer.from(config);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      gateway.behind.configs.set(id, sent ?? config);
+      await gateway.behind.post(host.requests_queue, {
+        id,
+        deployment_id: 'd1',
+        name: id,
+        group,
+        config: '',
+        action: 'CREATE',
+        outputs: [],
+        options: {},
+        config_ref: { sha256, size: bytes.byteLength, url: '/agent/v1/config' },
+        inputs: [{ name: 'greeting', type: 'String', value: 'hello' }],
+        deadline: '2036-01-01T00:00:00.000Z',
+        creation_time: '2026-01-01T00:00:00.000Z',
+      });
+    };
+    const runNext = async (): Promise<string> => {
+      const { text } = await post('next', { token });
+      const script = join(directory, 'next');
+      await writeFile(script, text);
+      const env = { PATH: process.env['PATH'] ?? '', DIR: directory, ANNEAL_HOST_DIR: join(directory, 'state') };
+      await run('sh', [script], { env }).catch(() => undefined);
+      return text;
+    };
+    const answerTo = (id: string) =>
+      gateway.behind
+        .messages(host.responses_queue)
+        .map(({ body }) => body as Record<string, unknown>)
+        .find((body) => body['id'] === id && !('progress' in body));
+
+    it('H6: fetch the config, compare its checksum and run it once', async () => {
+      await offer('large');
+      const script = await runNext();
+      expect(script.length).toBeLessThan(40_000);
+      expect(answerTo('large')).toMatchObject({ status_code: 0 });
+      expect(await readFile(join(directory, 'large'), 'utf8')).toBe('ran hello\n');
+    });
+
+    it('H6: never run a config with another checksum, and report the difference', async () => {
+      await offer('wrong', { sent: 'echo wrong >"$DIR/wrong"' });
+      await runNext();
+      const error = expect.stringContaining('does not have the SHA-256') as string;
+      expect(answerTo('wrong')).toMatchObject({ status_code: 126, error });
+      await expect(readFile(join(directory, 'wrong'))).rejects.toThrow('ENOENT');
+    });
+
+    it('ask again when the config cannot be fetched now, and then run it once', async () => {
+      await offer('later');
+      const config = gateway.behind.configs.get('later') ?? '';
+      gateway.behind.configs.delete('later');
+      await runNext();
+      expect(answerTo('later')).toBeUndefined();
+      gateway.behind.configs.set('later', config);
+      gateway.behind.release(host.requests_queue);
+      await runNext();
+      expect(answerTo('later')).toMatchObject({ status_code: 0 });
+      expect(await readFile(join(directory, 'later'), 'utf8')).toBe('ran hello\n');
+    });
+
+    it('read the config of a request in the queue of their host only', async () => {
+      expect((await post('config', { token, id: 'unknown' })).status).toBe(404);
+      expect((await post('config', { token: 'wrong', id: 'large' })).status).toBe(401);
+    });
   });
 
   it('refuse a form without what it needs, and a claim that does not exist', async () => {

@@ -6,14 +6,16 @@
  * | --- | --- | --- |
  * | `next?wait=45` | `client` | claims the first request of the host and answers with it as a script; empty without one |
  * | `started` | `id` | reports the start of a request |
+ * | `config` | `id` | answers with the config of a request that only refers to it |
  * | `report?wait=30` | `id`; a file for each piece of `stdout`, `stderr` or `outputs.<name>`, named by its offset | stores the pieces; answers with `stop=yes` or `no` and the stored sizes, and waits for a stop |
  * | `renew` | `claim`, `ttl` | keeps the claim |
  * | `answer` | those of an answer, `claim`, `message` | posts the answer and deletes the request |
  * | `hello` | `facts.<name>` | reports the facts of the machine |
  */
-import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queueClaimRenew, queueMessageDelete, queuePost, runConfig } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import type { Blobs } from '@anneal/store/port.ts';
 import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -26,6 +28,7 @@ import { queueKey } from '../wakeups.ts';
 import { doorPath, sendScript } from './send-script.ts';
 
 export interface DoorOptions extends ClaimOptions {
+  blobs: Blobs;
   bodyLimit: number;
 }
 
@@ -49,7 +52,7 @@ const answerFields = z.object({ claim: z.string().optional(), message: z.string(
 const clientFields = z.object({ client: z.string().max(64).optional() });
 
 /** The calls whose first effect is a call that carries the hash of the token (`ofHost`). */
-const checkedCalls = new Set(['next', 'started', 'renew', 'hello']);
+const checkedCalls = new Set(['next', 'started', 'renew', 'hello', 'config']);
 
 export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
   scope.register(multipart, {
@@ -76,6 +79,7 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
       });
       return undefined;
     },
+    config: ({ host, fields }) => configText(options, host, read(idField, fields).id),
     answer: (call) => answer(options, call),
     hello: ({ host, fields }) => {
       const facts = [...fields].flatMap(([name, value]) => (name.startsWith('facts.') ? [[name.slice(6), value]] : []));
@@ -106,9 +110,11 @@ async function next(options: DoorOptions, { request, reply, host, fields }: Call
   const access = { project: host.project, queue: host.requestsQueue };
   const { client } = read(clientFields, fields);
   // A host that claims again has lost its first claim, and gets the request again at once.
-  const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id: client ?? host.id };
+  const client_id = client ?? host.id;
+  const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id, by_reference: true };
   const claimed = await claimWithin(options, request, { access, wanted });
-  return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds });
+  const configOf = (run: string): Promise<string> => configText(options, host, run);
+  return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds, configOf });
 }
 
 async function answer(options: DoorOptions, { host, fields, parts }: Call): Promise<undefined> {
@@ -123,6 +129,14 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
   });
   // Ends the report of this run that still waits for a stop.
   options.wakeups.wake(queueKey(project, queue));
+}
+
+/** The bytes of a config. They never pass the bus, because a thousand hosts may fetch them at once. */
+async function configText({ ask, blobs }: DoorOptions, host: HostCaller, run: string): Promise<string> {
+  const { blob } = await ask('configuration', runConfig, { project: host.project, data: { ...ofHost(host), run } });
+  const stored = await blobs.getText(blob);
+  if (stored === undefined) throw new AnnealError('Unavailable', `The config of request ${run} is not in the store.`);
+  return JSON.parse(stored.slice(stored.indexOf('\n') + 1)) as string;
 }
 
 async function post({ ask }: DoorOptions, host: HostCaller, body: Json): Promise<undefined> {

@@ -10,6 +10,7 @@
  * H4 The answer is posted whatever the config leaves behind: outputs are regular files of a bounded size, streams are
  *    bounded, and a missing folder or a full disk becomes the result of this request.
  * H5 A script that arrives incomplete does nothing, because it is one function that its last line calls.
+ * H6 A script that only refers to its config fetches it before it starts, and never runs one with another checksum.
  *
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
@@ -40,6 +41,7 @@ export function renderShellRequest(parameters: ShellRequestParameters): string {
   const { request, token, doorUrl, claimId, messageId, ttl } = parameters;
   const { config, variables } = programOf(request);
   const runner = runnerOf(request, variables);
+  const { config_ref: reference } = request;
   const configEnd = delimiterFor(config, 'ANNEAL_END_OF_CONFIG');
   const runnerEnd = delimiterFor(runner, 'ANNEAL_END_OF_RUNNER');
   return `#!/bin/sh
@@ -61,13 +63,11 @@ body="$dir/body"
 mkdir -p "$dir" && [ -O "$dir" ] || { echo "cannot use $dir: it must be a directory of this user" >&2; return 1; }
 ${shellText.send}${shellText.tools}
 write_run() {
-  cat >"$dir/config.$$" <<'${configEnd}' && cat >"$dir/run.$$" <<'${runnerEnd}'
-${config}
-${configEnd}
-${runner}
+  ${reference ? `mv "$dir/fetched.$$" "$dir/config.$$"` : `cat >"$dir/config.$$" <<'${configEnd}'`} && cat >"$dir/run.$$" <<'${runnerEnd}'
+${reference ? '' : `${config}\n${configEnd}\n`}${runner}
 ${runnerEnd}
 }
-${shellText.apply}}
+${reference ? `sha256=${quoteForShell(reference.sha256)} size=${reference.size}\n${shellText.config}` : ''}${shellText.apply}}
 anneal_request
 `;
 }

@@ -1,5 +1,5 @@
 /** Answers a claim of a host with its request as a script. */
-import { hostRequestSchema } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
@@ -16,9 +16,17 @@ export const doorPath = '/v1';
 /** @throws AnnealError InvalidRequest when the message is no request for a host. The claim is released then. */
 export async function sendScript(
   ask: Ask,
-  parameters: { request: FastifyRequest; reply: FastifyReply; access: QueueAccess; claimed: ClaimAnswer; ttl: number },
+  parameters: {
+    request: FastifyRequest;
+    reply: FastifyReply;
+    access: QueueAccess;
+    claimed: ClaimAnswer;
+    ttl: number;
+    /** Reads the config of a request that only refers to it. */
+    configOf?: (run: string) => Promise<string>;
+  },
 ): Promise<FastifyReply> {
-  const { request, reply, access, claimed, ttl } = parameters;
+  const { request, reply, access, claimed, ttl, configOf } = parameters;
   const caller = callerOf(request);
   const [message] = claimed.messages;
   const parsed = hostRequestSchema.safeParse(message?.body);
@@ -33,7 +41,7 @@ export async function sendScript(
   }
   const token = request.headers['x-auth-token'];
   const script = renderShellRequest({
-    request: parsed.data,
+    request: configOf ? await withProgram(parsed.data, configOf) : parsed.data,
     token: typeof token === 'string' ? token : '',
     doorUrl: `${baseUrl(request)}${agentPrefix}${doorPath}`,
     claimId: claimed.id,
@@ -41,4 +49,10 @@ export async function sendScript(
     ttl,
   });
   return reply.type('text/x-shellscript').send(script);
+}
+
+/** A script fetches a config that it runs as it is. The program of another tool is made here, from the whole config. */
+async function withProgram(request: HostRequest, configOf: (run: string) => Promise<string>): Promise<HostRequest> {
+  const { config_ref: reference, ...rest } = request;
+  return reference && request.group !== 'script' ? { ...rest, config: await configOf(request.id) } : request;
 }

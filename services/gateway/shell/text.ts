@@ -14,4 +14,5 @@ export const shellText = {
   tools: read('tools'),
   apply: read('apply'),
   run: read('run'),
+  config: read('config'),
 };

@@ -17,6 +17,7 @@ import {
   queueMessages,
   queuePost,
   queueShow,
+  runConfig,
   type HostView,
   type QueueMessage,
   type QueueView,
@@ -75,6 +76,10 @@ export interface Behind {
   readonly sent: string[];
   readonly signals: Json[];
   readonly reports: Json[];
+  /** The configs that requests refer to, by the ids of the requests. */
+  readonly configs: Map<string, string>;
+  /** Ends the claims of a queue, as their time does. */
+  release(queue: string): void;
   /** The number of renewed claims. */
   renewals(): number;
   /** Puts a message into a queue, as the configuration service would. */
@@ -90,6 +95,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
   const sent: string[] = [];
   const signals: Json[] = [];
   const reports: Json[] = [];
+  const configs = new Map<string, string>();
   const stacks = new Map<string, StackView>();
   const nodes = new Map<string, NodeView>();
   const queues = new Map<string, { metadata: JsonObject; messages: QueueMessage[] }>();
@@ -396,6 +402,12 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       queueOf(queue).messages = messages.map((message) => claimed.find(({ id }) => id === message.id) ?? message);
       return { claim_id: claim, messages: claimed };
     }),
+    answer(context, runConfig, async ({ data: { run, caller } }) => {
+      const config = configs.get(run);
+      if (config === undefined || caller?.host_id !== host.host_id)
+        throw new AnnealError('NotFound', 'No such request.');
+      return { blob: await store.blobs.put(`first line\n${JSON.stringify(config)}`) };
+    }),
     answer(context, queueClaimShow, async ({ data: { queue, claim_id: claim } }) => {
       const messages = queueOf(queue).messages.filter(({ claim_id }) => claim_id === claim);
       if (messages.length === 0) throw new AnnealError('NotFound', 'No such claim.');
@@ -499,6 +511,11 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     renewals: () => renewed,
     signals,
     reports,
+    configs,
+    release: (queue) => {
+      const kept = queueOf(queue);
+      kept.messages = kept.messages.map((message) => ({ ...message, claim_id: null }));
+    },
     post: async (queue, body) => void (await post(queue, [{ body, ttl: 600 }])),
     messages: (queue) => queues.get(queue)?.messages ?? [],
     setStack(id, change) {

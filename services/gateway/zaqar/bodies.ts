@@ -20,6 +20,8 @@ export interface ClaimBody {
   readonly grace: number;
   /** The most requests that a host takes at once. */
   readonly batch?: number | undefined;
+  /** True for a host that fetches long configs by itself. */
+  readonly by_reference?: boolean | undefined;
   /** Answers of a host to its earlier requests. */
   readonly answers?: readonly (PostedMessage & { readonly ttl: number })[] | undefined;
 }
@@ -44,6 +46,7 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
       .min(1, { error: batchRange })
       .max(mostInBatch, { error: batchRange })
       .optional(),
+    by_reference: z.boolean({ error: 'The value of the "by_reference" field must be a bool.' }).optional(),
     answers: posted
       .transform((all) =>
         all.map(({ ttl = Math.min(3600, limits.messageTtl.most), ...message }) => ({ ...message, ttl })),

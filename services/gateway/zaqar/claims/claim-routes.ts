@@ -33,18 +33,20 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     const client =
       clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
       (caller.kind === 'host' ? caller.id : '');
-    const { ttl, grace, batch, answers } = bodies.claim(objectBody(request));
+    const { ttl, grace, batch, answers, by_reference } = bodies.claim(objectBody(request));
     const isHost = caller.kind === 'host';
+    const asScript = request.headers.accept?.includes(shellScript) ?? false;
     const wanted: WantedClaim = {
       ttl,
       grace,
       limit: limitOf(request, limits),
       ...(isHost && batch !== undefined && { batch }),
+      // A script holds its config, unless its group is one that the script itself runs.
+      ...(isHost && by_reference === true && !asScript && { by_reference }),
       ...(isHost && answers && { answers: [...answers] }),
       ...(client !== '' && { client_id: client }),
     };
     if (isHost && batch !== undefined) void reply.header('anneal-takes-answers', 'true');
-    const asScript = request.headers.accept?.includes(shellScript) ?? false;
     const claimed = await claimWithin(options, request, {
       access,
       wanted: { ...wanted, limit: asScript ? 1 : wanted.limit },

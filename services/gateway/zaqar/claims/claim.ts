@@ -43,6 +43,7 @@ export interface WantedClaim {
   /** Only for hosts. */
   batch?: number;
   answers?: { body: Json; ttl: number }[];
+  by_reference?: boolean;
 }
 
 export interface ClaimAnswer {
