@@ -8,7 +8,7 @@ import { unexpectedAnswerSchema } from './calls/configuration.ts';
 import { contextFailureSchema } from './calls/context.ts';
 import { event, type EventDefinition } from './define.ts';
 import { failureSchema } from './errors.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { executionStates } from './workflow.ts';
 import { droppedSchema } from './calls/notification.ts';
 import { nodeStates, powerStates } from './calls/provisioning.ts';
@@ -337,6 +337,19 @@ const alarmData = z.object({
 export const alarmEvent = {
   changed: event('alarm.changed', 'The state of an alarm changed.', alarmData),
 };
+
+/** Published for queues with subscriptions. The subject is the name of the queue. */
+export const queueMessagePosted = event(
+  'queue.message.posted',
+  'A message was posted to a queue that has subscriptions.',
+  z.object({
+    queue: z.string(),
+    message_id: z.string(),
+    ttl: z.number().int().meta({ description: 'Seconds.' }),
+    body: json,
+    version: z.number().int(),
+  }),
+);
 
 /** Wakes clients that wait at a queue over HTTP. Not stored. */
 export const queueFilled = event(

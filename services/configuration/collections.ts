@@ -21,6 +21,8 @@ export interface QueueDocument extends Document {
   /** Bytes of all messages that it ever received. Absent when it received none since this count was introduced. */
   readonly bytes?: number;
   readonly host_id: string | null;
+  /** True when each message is published as an event, for subscriptions. */
+  readonly notifies?: boolean;
 }
 
 export interface MessageDocument extends WithContents {

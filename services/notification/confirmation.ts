@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { publicLookup } from './sinks/public-address.ts';
-import { askWebhook, type ValidationAnswer } from './sinks/validation.ts';
+import { askWebhook, postOnce, type ValidationAnswer } from './sinks/validation.ts';
 import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
 
 /** A signature is valid for so long. */
@@ -44,6 +44,49 @@ export async function validateWebhook(
       : { ...current, last_error: answer.error };
   });
   return answer;
+}
+
+export interface ConfirmationProof {
+  /** In seconds since the epoch. */
+  readonly expires: number;
+  readonly signature: string;
+}
+
+/** @throws AnnealError Forbidden for a wrong or expired signature */
+export function checkProof(
+  { secrets, now }: Pick<ServiceContext, 'secrets' | 'now'>,
+  { id, url }: SubscriptionDocument,
+  { expires, signature }: ConfirmationProof,
+): void {
+  const isValid = expires * 1000 >= now().getTime() && secrets.isSigned(signedText(id, url, expires), signature);
+  if (!isValid) throw new AnnealError('Forbidden', `The signature for subscription ${id} is wrong or has expired.`);
+}
+
+/** Sends the confirmation message of Zaqar to the subscriber of a queue, once. A subscriber that is away gets none. */
+export async function postConfirmation(
+  { secrets, gatewayUrl, now }: Pick<ServiceContext, 'secrets' | 'gatewayUrl' | 'now'>,
+  { id, url, project, queue: source }: SubscriptionDocument,
+  { timeoutMs, allowPrivate }: { timeoutMs: number; allowPrivate: boolean },
+): Promise<void> {
+  const expires = Math.floor(now().getTime() / 1000) + validSeconds;
+  const queue = source?.name ?? '';
+  const path = `/messaging/v2/queues/${encodeURIComponent(queue)}/subscriptions/${id}/confirm`;
+  const body = {
+    Message_Type: 'SubscriptionConfirmation',
+    Message: `You have chosen to subscribe to the queue: ${queue}. This queue belongs to project: ${project}. To confirm the subscription, visit the URL in this message.`,
+    queue_name: queue,
+    'URL-Signature': secrets.sign(signedText(id, url, expires)),
+    'URL-Methods': 'PUT',
+    'URL-Paths': path,
+    'X-Project-ID': project,
+    'URL-Expires': String(expires),
+    SubscribeBody: { confirmed: true },
+    UnsubscribeBody: { confirmed: false },
+    WSGISubscribeURL: `${gatewayUrl}${path}`,
+    SubscribeURL: [`${gatewayUrl}${path}`],
+  };
+  const lookup = allowPrivate ? undefined : publicLookup;
+  await postOnce(url, JSON.stringify(body), { timeoutMs, lookup });
 }
 
 /**

@@ -18,7 +18,7 @@ import { EventLog, type EventDocument } from './event-log.ts';
 import { openSink } from './sinks/open-sink.ts';
 import { shownAddress } from './sinks/sink-address.ts';
 import type { notificationSettings } from './settings.ts';
-import { interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import { subscriptionEnd, interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 
 /** The list of active subscriptions is read again after this time. */
 const listedMs = 1_000;
@@ -169,7 +169,9 @@ class ActiveSubscriptions {
   list(): Promise<SubscriptionDocument[]> {
     const now = this.#now();
     if (this.#listed && now < this.#until && now >= this.#until - listedMs) return this.#listed;
-    const listed = this.#subscriptions.find({ where: { status: 'active' } });
+    const listed = this.#subscriptions
+      .find({ where: { status: 'active' } })
+      .then((found) => found.filter((each) => subscriptionEnd(each) > now));
     this.#listed = listed;
     this.#until = now + listedMs;
     listed.catch(() => this.forget());

@@ -27,6 +27,7 @@ import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliver
 import type { Dispatch } from './dispatch.ts';
 import { confirmSubscription, validateWebhook } from './confirmation.ts';
 import { checkPatterns } from './event-filter.ts';
+import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
 import { storedTypes } from './event-types.ts';
 import type { notificationSettings } from './settings.ts';
 import { readSinkAddress, shownAddress } from './sinks/sink-address.ts';
@@ -76,6 +77,10 @@ export class SubscriptionRequests {
       answer(context, subscriptionReplay, ({ data }) => this.#replayRange(data)),
       answer(context, deliveryList, ({ data }) => this.#deliveries(data)),
       answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
+      ...queueSubscriptionRoutes({
+        ...this.#options,
+        remove: async ({ project, id }) => void (await this.#remove({ project, id })),
+      }),
       answer(context, eventLog, ({ data }) => this.#events(data)),
     ];
   }

@@ -53,6 +53,8 @@ export interface SubscriptionDocument extends Document {
   readonly format?: EventFormat;
   /** Absent: structured. */
   readonly mode?: ContentMode;
+  /** A subscription to a queue, as in Zaqar. */
+  readonly queue?: QueueSource;
   /** Absent: block. */
   readonly on_refusal?: 'block' | 'skip';
   /** Where events go that the listener refused for good. Another subscription delivers them there. */
@@ -74,6 +76,21 @@ export interface SubscriptionDocument extends Document {
   /** Absent when the log has removed no event that this subscription still had to deliver. */
   readonly drops?: Drops;
 }
+
+/** The queue whose messages a subscription delivers. */
+export interface QueueSource {
+  readonly name: string;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Milliseconds since the epoch: when it was created, or its ttl was set. */
+  readonly since: number;
+  readonly options: JsonObject;
+  readonly confirmed: boolean;
+}
+
+/** When a subscription to a queue ends, in milliseconds since the epoch. Others do not end. */
+export const subscriptionEnd = ({ queue }: Pick<SubscriptionDocument, 'queue'>): number =>
+  queue ? queue.since + queue.ttl * 1000 : Infinity;
 
 export type Subscriptions = Collection<SubscriptionDocument>;
 
@@ -111,6 +128,7 @@ export interface WantedSubscription {
   readonly dead_letter?: string | undefined;
   /** True when the listener must agree before it receives an event. */
   readonly confirm?: boolean | undefined;
+  readonly queue?: QueueSource | undefined;
 }
 
 export async function createSubscription(parameters: {
@@ -140,6 +158,7 @@ export async function createSubscription(parameters: {
     confirm,
     on_refusal,
     dead_letter,
+    queue,
     ...rest
   } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
@@ -151,6 +170,7 @@ export async function createSubscription(parameters: {
       ...(credentials !== undefined && { credentials: secrets.seal(openText(secrets, credentials)) }),
       ...(format && { format }),
       ...(mode && { mode }),
+      ...(queue && { queue }),
       ...(on_refusal && { on_refusal }),
       ...(dead_letter !== undefined && { dead_letter }),
       secret: secrets.seal(secret),
@@ -211,7 +231,8 @@ export const enabled = (subscription: SubscriptionDocument): SubscriptionDocumen
 /** Whether a subscription wants an event: of its project, and within its filter. */
 export function wantedBy(subscription: SubscriptionDocument): (document: EventDocument) => boolean {
   const fits = filterOf(subscription);
-  return ({ project, event }) => project === subscription.project && fits(event);
+  const end = subscriptionEnd(subscription);
+  return ({ project, event }) => project === subscription.project && fits(event) && Date.parse(event.time) < end;
 }
 
 /** The subscriptions that want any of the events. */

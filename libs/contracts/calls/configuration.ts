@@ -237,6 +237,7 @@ export const queueViewSchema = z.object({
   post_bytes: z.number().int().optional().meta({
     description: 'Maximum size, in bytes, of all messages of one post; absent in answers of older versions.',
   }),
+  notifies: z.boolean().optional().meta({ description: 'True when it has, or had, subscriptions.' }),
   received: z.number().int().optional().meta({ description: 'The number of messages that it ever received.' }),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
@@ -253,7 +254,12 @@ const byHost = z
   .meta({ description: 'The host that calls, with the SHA-256 of its token in hex. Absent for other clients.' });
 
 export const queueCreate = call('queue.create', 'Create a queue, or replace its metadata.', {
-  question: inQueue.extend({ metadata: jsonObject.optional() }),
+  question: inQueue.extend({
+    metadata: jsonObject.optional(),
+    notifies: z.boolean().optional().meta({
+      description: 'True to publish each message from now on as a `queue.message.posted` event, for subscriptions.',
+    }),
+  }),
   answer: z.object({ created: z.boolean() }),
 });
 export const queueShow = call('queue.show', 'Read the metadata and statistics of a queue.', {

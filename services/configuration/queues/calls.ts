@@ -2,7 +2,9 @@
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import type { MessageDocument } from '../collections.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './reserved-metadata.ts';
@@ -51,6 +53,11 @@ export function queueCallRoutes(context: CallContext): Route[] {
       if (!queue.host) await refuseQueue(collections, queues.limits, queue);
       const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
+      if (data.notifies === true && !queue.host) {
+        await change(collections.queues, known, (current) =>
+          current.notifies === true ? undefined : { ...current, notifies: true },
+        );
+      }
       return { created };
     }),
     answer(service, contract.queueShow, async ({ data }) => {
@@ -227,7 +234,9 @@ async function post(
   if (queue.role === 'requests') refuseForeign(queue, messages);
   if (queue.host && queue.role === 'responses') return postAnswers(context, queue, { client_id, messages });
   const limits = queue.host ? undefined : context.queues.limits;
-  await putMessages(context.queues, { queue, client_id, messages, mostDefaultTtl, limits });
+  const stored = await putMessages(context.queues, { queue, client_id, messages, mostDefaultTtl, limits });
+  // A repeat of the call after a crash publishes the same events.
+  if (!queue.host) await publishPosted(context, queue, stored);
   await context.queues.wake(queue);
 }
 
@@ -299,4 +308,21 @@ function named(queue: ResolvedQueue): ResolvedQueue {
 
 async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {
   await change(context.collections.queues, id, (known) => ({ ...known, metadata }));
+}
+
+/** Publishes the messages of a queue that has subscriptions. */
+async function publishPosted(
+  { service, queues, collections }: HostMessageContext,
+  queue: ResolvedQueue,
+  stored: readonly MessageDocument[],
+): Promise<void> {
+  const known = await collections.queues.get(queue.id);
+  if (known?.notifies !== true) return;
+  const { name, project } = queue;
+  const events = stored.map((message) => {
+    const { id, body, ttl } = shownMessage(queues, message);
+    const data = { queue: name, message_id: id, ttl, body, version: message.sequence };
+    return service.mint(queueMessagePosted, { id: derivedId(`posted\n${id}`), data, subject: name, project });
+  });
+  await service.bus.publish(events);
 }

@@ -373,6 +373,7 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
     host_id: queue.host?.id ?? document.host_id,
     post_bytes: context.limits.post.most,
     received: document.next - 1,
+    ...(document.notifies === true && { notifies: true }),
   };
 }
 

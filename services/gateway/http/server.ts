@@ -135,6 +135,7 @@ function familiesOf(
   const wording = apiWording;
   const zaqar = {
     ask,
+    newId,
     wakeups,
     stopping,
     maxWaitSeconds: settings.maxWaitSeconds,

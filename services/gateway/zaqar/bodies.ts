@@ -30,8 +30,8 @@ export interface ClaimBody {
 export interface SealedBodies {
   readonly messages: (body: unknown) => PostedMessage[];
   readonly claim: (body: unknown) => ClaimBody;
-  /** True when a purge includes messages. Without a body it includes everything. */
-  readonly purgesMessages: (body: unknown) => boolean;
+  /** The kinds of things that a purge includes. Without a body it includes everything. */
+  readonly purged: (body: unknown) => ReadonlySet<unknown>;
 }
 
 /** Builds the schemas once, for one version of the API. */
@@ -56,7 +56,7 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
   return {
     messages: (body) => parse(messages, body),
     claim: (body) => parse(claim, body),
-    purgesMessages: (body) => parse(purgeSchema, isObject(body) ? body : {}).resource_types.includes('messages'),
+    purged: (body) => new Set(parse(purgeSchema, isObject(body) ? body : {}).resource_types),
   };
 }
 

@@ -3,7 +3,7 @@ import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
-import { callerOf, requireToken } from '../identity/caller.ts';
+import { requireToken } from '../identity/caller.ts';
 import { clientId } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
@@ -11,10 +11,12 @@ import { deleteRoutes } from './messages/message-delete.ts';
 import { postRoutes } from './messages/message-post.ts';
 import { readRoutes } from './messages/message-read.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
+import { isSigned, subscriptionRoutes } from './subscriptions/subscription-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
   bodyLimit: number;
+  newId: () => string;
   report: (error: unknown, request: FastifyRequest) => void;
 };
 
@@ -69,14 +71,14 @@ function prepare(scope: FastifyInstance, options: ZaqarOptions): void {
     },
   });
   wordErrors(scope, zaqarWording, options.report);
-  requireToken(scope, options.authenticate);
+  requireToken(scope, options.authenticate, { skip: isSigned });
 }
 
 function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
   version.addHook('preHandler', async (request) => {
     checkAccept(request);
     checkContentType(request);
-    clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+    clientId(request, dialect.clientIdRequired && request.caller?.kind === 'user');
   });
   homeRoutes(version, dialect);
   queueRoutes(version, { ask: options.ask, dialect, limits: options.limits });
@@ -85,6 +87,8 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
   readRoutes(version, messages);
   deleteRoutes(version, messages);
   claimRoutes(version, { ...options, dialect });
+  if (dialect.version === 'v2')
+    subscriptionRoutes(version, { ask: options.ask, dialect, limits: options.limits, newId: options.newId });
 }
 
 function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
@@ -119,6 +123,8 @@ function homeResources({ path }: Dialect): object {
     'rel/messages_delete': resource('/queues/{queue_name}/messages{?ids,pop}', ['DELETE']),
     'rel/message_delete': resource('/queues/{queue_name}/messages/{message_id}{?claim_id}', ['DELETE']),
     'rel/claim': resource('/queues/{queue_name}/claims/{claim_id}', ['GET', 'PATCH', 'DELETE']),
+    'rel/subscriptions': resource('/queues/{queue_name}/subscriptions{?marker,limit}', ['GET', 'POST']),
+    'rel/subscription': resource('/queues/{queue_name}/subscriptions/{subscription_id}', ['GET', 'PATCH', 'DELETE']),
     'rel/post_claim': resource('/queues/{queue_name}/claims{?limit,wait}', ['POST']),
   };
 }

@@ -40,7 +40,7 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
   const lookup = allowPrivate ? undefined : publicLookup;
   switch (address.kind) {
     case 'webhook':
-      return openWebhook({ url, timeoutMs, lookup, connections, format, mode });
+      return openWebhook({ url, timeoutMs, lookup, connections, format, mode, options: subscription.queue?.options });
     case 'queue':
       return openQueueSink({ bus, mint, project, queue: address.queue, ttl: address.ttl, format, timeoutMs });
     case 'amqp': {

@@ -65,3 +65,26 @@ function allowsOrigin(header: string | string[] | undefined, origin: string): bo
   const named = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',').map((each) => each.trim());
   return named.some((each) => each === '*' || each.toLowerCase() === origin.toLowerCase());
 }
+
+/** Posts a JSON text once. Ignores the answer. Never rejects. */
+export async function postOnce(
+  url: string,
+  body: string,
+  { timeoutMs, lookup }: { timeoutMs: number; lookup: LookupFunction | undefined },
+): Promise<void> {
+  const agent = new Agent({ connect: { timeout: longestMs, ...(lookup && { lookup }) } });
+  try {
+    const answered = await request(url, {
+      dispatcher: agent,
+      method: 'POST',
+      signal: AbortSignal.timeout(Math.min(timeoutMs, longestMs)),
+      headers: { 'content-type': 'application/json', 'user-agent': 'anneal' },
+      body,
+    });
+    await answered.body.dump({ limit: 16 * 1024 });
+  } catch {
+    // The subscription stays unconfirmed. Its owner creates it again, which asks again.
+  } finally {
+    await agent.destroy();
+  }
+}

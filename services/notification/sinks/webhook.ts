@@ -1,6 +1,7 @@
 /** Requests to a listener, signed according to Standard Webhooks. Redirects are not followed. */
 import { createHmac } from 'node:crypto';
 import type { LookupFunction } from 'node:net';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { Agent, request } from 'undici';
 import { isAccepted, retryAfterOf } from '../delivery/schedule.ts';
 import { renderEvents, textHeaders, type ContentMode, type EventFormat } from './rendering.ts';
@@ -24,9 +25,10 @@ export interface WebhookOptions {
   readonly connections: number;
   readonly format: EventFormat;
   readonly mode: ContentMode;
+  readonly options?: JsonObject | undefined;
 }
 
-export function openWebhook({ url, timeoutMs, lookup, connections, format, mode }: WebhookOptions): EventSink {
+export function openWebhook({ url, timeoutMs, lookup, connections, format, mode, options }: WebhookOptions): EventSink {
   const agent = new Agent({
     connect: { timeout: timeoutMs, ...(lookup && { lookup }) },
     headersTimeout: timeoutMs,
@@ -39,7 +41,7 @@ export function openWebhook({ url, timeoutMs, lookup, connections, format, mode 
   return {
     async send(sent) {
       const { id, keys } = sent;
-      const rendered = renderEvents(sent, { format, mode });
+      const rendered = renderEvents(sent, { format, mode, options });
       // Listeners compare this time with their own clocks, so it is the time of the system, which a test may not move.
       const seconds = Math.floor(Date.now() / 1000);
       const aborter = new AbortController();
@@ -53,6 +55,7 @@ export function openWebhook({ url, timeoutMs, lookup, connections, format, mode 
           headers: {
             'content-type': rendered.contentType,
             'user-agent': 'anneal',
+            ...rendered.headers,
             ...textHeaders(rendered),
             'webhook-id': id,
             'webhook-timestamp': String(seconds),

@@ -13,6 +13,8 @@ export interface EventWorld {
   readonly url: string;
   readonly context: TestContext;
   readonly client: Client;
+  /** A token of Keystone. */
+  readonly token: string;
   /** The environment of `openstack`. */
   readonly openstack: Readonly<Record<string, string>>;
   stop(): Promise<void>;
@@ -36,10 +38,24 @@ export async function openEventWorld(settings: Record<string, string> = {}): Pro
     }),
   );
   const client = await connect({ authUrl: `${url}/identity/v3`, username: 'admin', password, project: 'admin' });
+  const answer = await fetch(`${url}/identity/v3/auth/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      auth: {
+        identity: {
+          methods: ['password'],
+          password: { user: { name: 'admin', domain: { name: 'Default' }, password } },
+        },
+        scope: { project: { name: 'admin', domain: { name: 'Default' } } },
+      },
+    }),
+  });
   return {
     url,
     context,
     client,
+    token: answer.headers.get('x-subject-token') ?? '',
     openstack: {
       OS_AUTH_URL: `${url}/identity/v3`,
       OS_USERNAME: 'admin',

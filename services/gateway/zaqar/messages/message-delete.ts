@@ -6,6 +6,7 @@ import type { Ask } from '../../ask.ts';
 import { queryValue } from '../../http/body.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
+import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
 import { bodiesOf } from '../bodies.ts';
 import { idsOf, popOf } from '../limits.ts';
 import { allMessages, checkedHosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
@@ -57,10 +58,12 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
   });
 
   if (dialect.version === 'v2') {
-    const { purgesMessages } = bodiesOf(dialect, limits);
+    const { purged } = bodiesOf(dialect, limits);
     scope.post('/queues/:queue/purge', async (request, reply) => {
       const access = queueFor(request, 'manage');
-      if (purgesMessages(request.body)) await remove(ask, access, { purge: true });
+      const kinds = purged(request.body);
+      if (kinds.has('messages')) await remove(ask, access, { purge: true });
+      if (kinds.has('subscriptions')) await removeSubscriptions(ask, access);
       return reply.code(204).send();
     });
   }

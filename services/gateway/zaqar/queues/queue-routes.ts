@@ -16,6 +16,7 @@ import { projectOf } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from '../dialect.ts';
 import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
 import { patchMetadata } from './metadata-patch.ts';
 import { queueNameOf } from './queue-alias.ts';
 import { zaqarError } from '../wording.ts';
@@ -52,6 +53,8 @@ export function queueRoutes(
 
   scope.delete(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
+    // First, so that a repeat after a failure finds them. A later queue of this name has no subscribers.
+    await removeSubscriptions(ask, { project, queue });
     await ask('configuration', queueDelete, { project, data: { project, queue } }).catch((error: unknown) => {
       // An absent queue counts as deleted.
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
