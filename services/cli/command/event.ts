@@ -1,28 +1,9 @@
 /** `anneal event …` */
-import type { AnnealEvent } from '@anneal/client/events.ts';
 import type { EventGap } from '@anneal/contracts/calls/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import type { Colors } from '../output.ts';
-import { moodOf } from '../print/status.ts';
-import { formatClock } from '../print/time.ts';
+import { eventText } from '../print/event-text.ts';
 import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger } from './options.ts';
-
-/** One event on one line: time, type, subject, and the reason of a failure. */
-export function eventText(event: AnnealEvent, colors: Colors): string {
-  const data = typeof event.data === 'object' && event.data !== null ? (event.data as Record<string, unknown>) : {};
-  const pick = (...names: readonly string[]): string =>
-    names
-      .map((name) => data[name])
-      .filter((value): value is string => typeof value === 'string' && value !== '')
-      .join(' ');
-  const about = pick('stack_name', 'resource_name') || pick('host_name', 'name') || event.subject || '';
-  const failure = data['failure'];
-  const why =
-    typeof failure === 'object' && failure !== null && 'message' in failure ? String(failure.message) : pick('reason');
-  const type = moodOf(event.type) === 'failed' ? colors.red(event.type) : event.type;
-  return `${colors.dim(formatClock(event.time))}  ${type}  ${about}${why === '' ? '' : colors.dim(`  ${why.split('\n')[0] ?? ''}`)}`;
-}
 
 /** Reports that events may be missing before the first one that is shown. */
 export const gapText = ({ after, oldest }: EventGap): string =>
