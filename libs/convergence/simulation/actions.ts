@@ -1,4 +1,5 @@
 /** Random inputs of a stack: operator actions and stale messages. */
+import type { Scaling } from '../documents.ts';
 import type { Input } from '../protocol.ts';
 import { simulatedPlan, type Random } from './model.ts';
 import { rootId, type SimulatedWorld } from './world.ts';
@@ -9,6 +10,28 @@ export const updateOptions = (random: Random): Partial<Extract<Input, { kind: 'u
   ...(random(5) === 0 && { on_failure: (['keep', 'rollback', 'pause'] as const)[random(3)] }),
   ...(random(5) === 0 && { tags: [`tag ${random(3)}`] }),
   ...(random(5) === 0 && { group: { size: random(3) } }),
+  ...(random(5) === 0 && { scaling: randomScaling(random) }),
+});
+
+const randomScaling = (random: Random): Scaling => ({
+  id: `scaling ${random(1_000_000)}`,
+  reason: 'signal',
+  policy: 'p',
+  message: null,
+  before: 1,
+  after: 2,
+  entering: ['b'],
+  leaving: [],
+  ...(random(2) === 0 && { follows: true }),
+});
+
+/** A decision about a group that begins no traversal. */
+const randomNote = (random: Random, id: string): Input => ({
+  kind: 'group',
+  id,
+  group: { size: random(3), note: id },
+  reports: random(2) === 0 ? [] : [{ stage: 'refused', status: 'FAILED', reason: 'busy', data: {} }],
+  timers: [],
 });
 
 /** An input that an operator sends to a nested stack directly. */
@@ -43,7 +66,8 @@ export function randomAction(
     const plan = world.planAt(stack.target.plan);
     return { kind: 'update', id: id('again'), plan, target: stack.target };
   }
-  if (dice < 45) return update({ observe: true });
+  if (dice < 43) return update({ observe: true });
+  if (dice < 45) return randomNote(random, id('group'));
   if (dice < 48) return update({ as: 'RESTORE' });
   if (dice < 54) return { kind: 'delete', id: id('delete'), ...(random(4) === 0 && { abandon: true }) };
   if (dice < 60) return { kind: 'rollback', id: id('rollback'), cancel: random(2) === 0 };

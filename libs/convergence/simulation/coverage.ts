@@ -23,6 +23,7 @@ export const inputs = [
   'resource complete hook',
   'response',
   'signal',
+  'group',
   'timer deadline',
   'timer grace',
   'timer batch',

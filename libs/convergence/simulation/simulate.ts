@@ -71,7 +71,8 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
     if (chance(20)) world.run();
   }
   world.run();
-  leaveInPeace(world, { update, id, wishes: () => wishes });
+  // A policy would not overtake what still runs.
+  leaveInPeace(world, { update: () => update({ scaling: undefined }), id, wishes: () => wishes });
   return { steps: world.steps, pairs: world.pairs, killed: world.killed };
 }
 

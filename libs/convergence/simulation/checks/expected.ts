@@ -61,7 +61,9 @@ export function expectedOf(input: Input & FromParent, stack: StackDocument): Exp
 export function checkExpected({ before, inputs, outcome: { changes, refusals } }: CheckedStep): void {
   const [input] = inputs;
   if (!input || inputs.length > 1) return;
-  const stackEvents = changes.events.filter(({ resource_id }) => resource_id === undefined);
+  const stackEvents = changes.events.filter(
+    ({ resource_id, group }) => resource_id === undefined && group === undefined,
+  );
   const link = 'parent' in input ? input.parent : undefined;
   const last = before.parent?.fence ?? 0;
   // Duplicates of a parent stack's request are detected by fence, all others by input id.

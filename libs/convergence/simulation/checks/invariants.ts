@@ -9,6 +9,7 @@ import { checkEnd } from './ending.ts';
 import { checkExpected } from './expected.ts';
 import { checkHooks, checkWaits, notePassed } from './hooks.ts';
 import { checkRecord } from './record.ts';
+import { checkScaling } from './scaling.ts';
 import { checkStack } from './stack-record.ts';
 import type { CheckedStep, CheckedWorld } from './checked-world.ts';
 
@@ -36,6 +37,7 @@ export function checkStep(world: CheckedWorld, step: CheckedStep): void {
   checkWaits(step, stored);
   notePassed(world.passed, step.before.traversal, changes.events);
   checkStack(world, step);
+  checkScaling(step);
   for (const id of changes.removed.keys()) letGo(world, step, stored.resources.get(id));
   const adopted = JSON.stringify(step.before.adopt ?? {});
   for (const resource of changes.resources.values()) {

@@ -82,7 +82,7 @@ function checkStackEvents(stack: StackDocument, before: StackDocument, events: r
     stack.event_sequence === before.event_sequence + events.length,
     'the number of the last event does not match the events',
   );
-  const last = events.findLast(({ resource_id }) => resource_id === undefined);
+  const last = events.findLast(({ resource_id, group }) => resource_id === undefined && group === undefined);
   const changed = (['action', 'status', 'reason'] as const).some((field) => stack[field] !== before[field]);
   const same = last?.action === stack.action && last.status === stack.status && last.reason === stack.reason;
   must(!changed || same, `the stack is ${stack.action}_${stack.status}, but no event reports it`);

@@ -9,7 +9,8 @@ const defaultMinutes = 60;
 /** Checks the stack document of a step. @throws Error that names the field */
 export function checkStack(world: CheckedWorld, { before, state, inputs, outcome }: CheckedStep): void {
   const { stack } = state;
-  const { events } = outcome.changes;
+  // A decision about a group is no part of an action.
+  const events = outcome.changes.events.filter(({ group }) => group === undefined);
   const live = stack.phase === 'converging';
   if (live && stack.traversal !== before.traversal) {
     const minutes = stack.timeout_minutes ?? defaultMinutes;
@@ -41,6 +42,8 @@ export function checkStack(world: CheckedWorld, { before, state, inputs, outcome
   for (const input of inputs) {
     if (input.kind !== 'update' || outcome.refusals.has(input.id) || !stack.recent.includes(input.id)) continue;
     if (inputs.length > 1 || before.recent.includes(input.id)) continue;
+    // A policy does not overtake a running action.
+    if (input.scaling && !input.parent && before.status !== 'COMPLETE') continue;
     must(stack.updated_at === new Date(world.clock.now).toISOString(), 'an update does not set the time of the update');
     for (const field of ['timeout_minutes', 'on_failure', 'tags', 'group'] as const) {
       const wanted = input[field] === undefined ? before[field] : input[field];
@@ -57,7 +60,7 @@ const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
 
 /** Checks what follows a failure, and how the events report it. */
 function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: CheckedStep): void {
-  const own = changes.events.filter(({ resource_id }) => resource_id === undefined);
+  const own = changes.events.filter(({ resource_id, group }) => resource_id === undefined && group === undefined);
   own.forEach((event, index) => {
     const previous = own[index - 1];
     const begins = event.action === 'ROLLBACK' && event.status === 'IN_PROGRESS';
