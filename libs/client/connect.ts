@@ -1,6 +1,7 @@
 /** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
 import { alarmsOf, type AlarmCalls } from './alarms.ts';
+import { credentialsOf, type CredentialCalls } from './credentials.ts';
 import { contextsOf, type ContextCalls } from './contexts.ts';
 import { openConnection, gatewayRoot, type GatewayConnection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from './events.ts';
@@ -33,6 +34,7 @@ export interface Client {
   readonly workflows: WorkflowCalls;
   readonly executions: ExecutionCalls;
   readonly alarms: AlarmCalls;
+  readonly credentials: CredentialCalls;
   services(): Promise<ServiceRow[]>;
 }
 
@@ -57,6 +59,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     workflows: workflowsOf(connection),
     executions: executionsOf(connection),
     alarms: alarmsOf(connection),
+    credentials: credentialsOf(connection),
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });

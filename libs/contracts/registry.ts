@@ -1,5 +1,6 @@
 /** Every message on the wire, by its type. */
 import * as alarms from './calls/alarms.ts';
+import * as credentials from './calls/credentials.ts';
 import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
@@ -34,7 +35,7 @@ const within = (file: object): Definition[] =>
 const files = {
   configuration,
   events: { ...events, ...groupEvents },
-  notification: { ...notification, ...measuring, ...alarms },
+  notification: { ...notification, ...measuring, ...alarms, ...credentials },
   provisioning,
   resource,
   scaling,

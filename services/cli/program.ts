@@ -2,6 +2,7 @@
 import { Command, Help, type Option } from '@commander-js/extra-typings';
 import { addAlarmCommands } from './command/alarm.ts';
 import { addCompletionCommands } from './command/completion.ts';
+import { addCredentialCommands } from './command/credential.ts';
 import { addDeadLetterCommands } from './command/dead-letter.ts';
 import { addDeploymentCommands } from './command/deployment.ts';
 import { addEventCommands } from './command/event.ts';
@@ -77,6 +78,7 @@ export function buildProgram(
   addMetricCommands(program, context);
   addWorkflowCommands(program, context);
   addAlarmCommands(program, context);
+  addCredentialCommands(program, context);
   addInfoCommands(program, context);
   addCompletionCommands(program, context);
   return program;

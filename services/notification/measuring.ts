@@ -1,17 +1,18 @@
 /** Measurements and alarms: connects their stores, their timers, and the questions about them. */
 import type { Route } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
 import type { AlarmDocument } from './alarms/alarm.ts';
-import { Alarms, type HistoryDocument } from './alarms/alarms.ts';
+import { Alarms, type AlarmsOptions, type HistoryDocument } from './alarms/alarms.ts';
 import { alarmRoutes } from './alarms/calls.ts';
 import { isAlarmType } from './alarms/definition.ts';
 import { openActionPoster } from './alarms/poster.ts';
 import { createInstantQuery } from './alarms/prometheus.ts';
 import { provideAlarm, type AlarmResourceContext } from './alarms/resource.ts';
+import { Credentials } from './credentials/credentials.ts';
+import { isCredentialType, provideCredential } from './credentials/resource.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
 import { createServiceQuestions, Places } from './metrics/places.ts';
@@ -40,21 +41,11 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   const ask = createServiceQuestions(context);
   const places = new Places({ ask, now });
   const poster = openActionPoster({ ...settings, connections: actionConnections });
+  const limit = { most: settings.maxCredentials, setting: notificationSettings.maxCredentials.env };
+  const credentials = await Credentials.open({ context, ask, limit });
   let timers: Timers;
   const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
-  const alarms = new Alarms({
-    ...(await openAlarmCollections(context)),
-    service: context,
-    ask,
-    poster,
-    measurements,
-    instantQuery: createInstantQuery(settings.prometheusUrl),
-    setTimers,
-    now,
-    allowPrivate: settings.allowPrivate,
-    intervalMs: settings.alarmSeconds * 1000,
-    retrySeconds: settings.retrySeconds,
-  });
+  const alarms = await openAlarms({ context, settings, ask, poster, measurements, setTimers });
   const alarmContext: AlarmResourceContext = {
     alarms,
     secrets: context.secrets,
@@ -66,6 +57,10 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   };
   const resources = await openResources(context, () => timers, [
     { serves: isAlarmType, provide: (action, request) => provideAlarm(alarmContext, action, request) },
+    {
+      serves: isCredentialType,
+      provide: (action, request) => provideCredential({ credentials, secrets: context.secrets }, action, request),
+    },
   ]);
   const trim = async (): Promise<void> => {
     await measurements.trim();
@@ -86,14 +81,19 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   });
   await setTimers([{ id: 'trim', dueAt: now(), data: null }]);
   await alarms.recover();
-  const credential = async (_project: string, id: string): Promise<never> => {
-    throw new AnnealError('NotFound', `The credential ${id} does not exist.`);
-  };
   const keepMs = settings.keepMeasurements * 1000;
   const period = settings.measurementPeriod * 1000;
   return {
     routes: [
-      ...metricRoutes({ context, measurements, places, keepMs, period, credential }),
+      ...metricRoutes({
+        context,
+        measurements,
+        places,
+        keepMs,
+        period,
+        credential: (project, id) => credentials.posterOf(project, id),
+      }),
+      ...credentials.routes(),
       ...alarmRoutes(context, alarms),
       ...resources.routes,
     ],
@@ -116,6 +116,28 @@ const openMeasurements = ({ store, now }: ServiceContext, settings: Notification
     keepMs: settings.keepMeasurements * 1000,
     mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
   });
+
+async function openAlarms(
+  parts: Pick<AlarmsOptions, 'ask' | 'poster' | 'measurements' | 'setTimers'> & {
+    context: ServiceContext;
+    settings: NotificationSettings;
+  },
+): Promise<Alarms> {
+  const { context, settings, ask, poster, measurements, setTimers } = parts;
+  return new Alarms({
+    ...(await openAlarmCollections(context)),
+    service: context,
+    ask,
+    poster,
+    measurements,
+    instantQuery: createInstantQuery(settings.prometheusUrl),
+    setTimers,
+    now: () => context.now().getTime(),
+    allowPrivate: settings.allowPrivate,
+    intervalMs: settings.alarmSeconds * 1000,
+    retrySeconds: settings.retrySeconds,
+  });
+}
 
 async function openAlarmCollections({ store }: ServiceContext) {
   const [alarms, history] = await Promise.all([

@@ -102,6 +102,11 @@ export const notificationSettings = defineSettings({
     schema: whole(1000, 1, 100_000),
     meaning: 'Maximum number of alarms of a project.',
   },
+  maxCredentials: {
+    env: 'ANNEAL_NOTIFICATION_MAX_CREDENTIALS',
+    schema: whole(1000, 1, 1_000_000),
+    meaning: 'Maximum number of machine credentials of a project.',
+  },
   prometheusUrl: {
     env: 'ANNEAL_NOTIFICATION_PROMETHEUS_URL',
     schema: z.url().optional(),

@@ -1,7 +1,8 @@
-/** Types that the notification service provides: alarms on measurements and events. */
+/** Types that the notification service provides: alarms on measurements and events, and credentials of programs. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { aodhTypes } from './openstack/aodh.ts';
-import { boolean, integer, list, map, number, oneOf, resourceType, string } from './schema.ts';
+import { awsTypes } from './openstack/aws.ts';
+import { boolean, integer, list, listOf, map, number, oneOf, resourceType, string } from './schema.ts';
 
 const updated = { update_allowed: true } as const;
 const actions = list(updated);
@@ -108,9 +109,25 @@ const prometheus: ResourceType = {
 };
 delete prometheus.properties['event_type'];
 
-/** Alarm types besides those of `aodh.ts`. */
+const credential = resourceType(
+  'Anneal::Credential',
+  {
+    can: listOf(string({ constraints: oneOf('metrics.post', 'events.read', 'hooks.complete') }), {
+      required: true,
+      description: 'Rights: post measurements, read events, complete lifecycle hooks; all within the root stack.',
+    }),
+    group: string({ ...updated, description: 'Path of a group, which its measurements get as the label `group`.' }),
+    metrics: listOf(string(), { default: [], ...updated, description: 'Names that it may post; empty for all.' }),
+    expires: integer({ description: 'Seconds after which it expires. Default: never.' }),
+  },
+  { token: 'String', access_key: 'String', secret_key: 'String' },
+  { description: 'A credential for a program: a token and keys with few rights in the stack.' },
+);
+
+/** Types besides those of `aodh.ts` and `aws.ts`. */
 export const moreAlarmTypes: readonly ResourceType[] = [
   alarm,
+  credential,
   cloudWatch('AWS::CloudWatch::Alarm'),
   cloudWatch('OS::Heat::CWLiteAlarm'),
   prometheus,
@@ -123,5 +140,6 @@ export const moreAlarmTypes: readonly ResourceType[] = [
 /** The types that the notification service serves. A failed update of an alarm is repaired by the next one. */
 export const measuringTypes: readonly ResourceType[] = [
   ...aodhTypes.filter(({ type }) => !unserved.has(type)),
+  ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')),
   ...moreAlarmTypes,
 ].map((type) => ({ ...type, actions: ['check', 'suspend', 'resume'], failed_update: 'repair' }));

@@ -110,6 +110,7 @@ describe('command help', () => {
       'workflow rerun',
       'workflow skip',
       'workflow complete',
+      'credential revoke',
       'completion',
     ]);
   });

@@ -5,7 +5,7 @@ import { eventScopeFields, filtersOfScope } from '@anneal/contracts/event-scope.
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { projectOf } from '../identity/caller.ts';
+import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { eventsKey, type Wakeups } from '../wakeups.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import type { Stream, Streams } from './event-stream.ts';
@@ -43,6 +43,10 @@ const querySchema = z.strictObject({
 });
 /** Events per read. Bounds the answer for a reader that is far behind. */
 const pageSize = 100;
+
+/** A credential sees only the events of its stack. */
+const filtersOfCaller = (caller: Caller): JsonObject[] =>
+  caller.kind === 'credential' ? filtersOfScope({ stack: [caller.stack.id] }) : [];
 
 export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
   type Filter = { project: string; types: string[]; subject_prefix: string; filters: JsonObject[] };
@@ -99,7 +103,7 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
           project: projectOf(request),
           types: query.types ?? ['#'],
           subject_prefix: query.subject_prefix,
-          filters: [...(query.filters ?? []), ...filtersOfScope(query)],
+          filters: [...(query.filters ?? []), ...filtersOfScope(query), ...filtersOfCaller(callerOf(request))],
         };
         if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
           const { events, cursor, gap } = await page(filter, query.limit, { after: query.after });

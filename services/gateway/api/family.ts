@@ -8,6 +8,7 @@ import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
+import { credentialEndpoints } from './credential-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { deploymentEndpoints } from './deployment-endpoints.ts';
@@ -51,6 +52,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...queueEndpoints(options),
   ...metricEndpoints(options),
   ...alarmEndpoints(options),
+  ...credentialEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),

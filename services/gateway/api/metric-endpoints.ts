@@ -104,5 +104,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): End
 }
 
 function posterOf(caller: Caller) {
-  return caller.kind === 'host' ? ({ kind: 'host', host_id: caller.id } as const) : ({ kind: 'user' } as const);
+  if (caller.kind === 'host') return { kind: 'host', host_id: caller.id } as const;
+  if (caller.kind === 'credential') return { kind: 'credential', credential_id: caller.id } as const;
+  return { kind: 'user' } as const;
 }

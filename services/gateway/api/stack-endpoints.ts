@@ -10,9 +10,10 @@ import {
   stackShow,
   stackWhy,
 } from '@anneal/contracts/calls/scheduling.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { projectOf } from '../identity/caller.ts';
+import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
@@ -28,6 +29,20 @@ const stackSchema = z.object({
 export const strictActs = <A>(acts: z.ZodDiscriminatedUnion<readonly z.ZodObject[], 'kind'>): z.ZodType<A> =>
   z.discriminatedUnion('kind', acts.options.map((act) => act.strict()) as [z.ZodObject]) as unknown as z.ZodType<A>;
 const failuresSchema = z.object({ failures: z.array(leafFailureSchema) });
+
+/** A credential may only extend and complete the waits at lifecycle hooks in the tree of its stack. */
+async function limitToCredential(ask: Ask, caller: Caller, act: { stack: string; kind: string }): Promise<void> {
+  if (caller.kind !== 'credential') return;
+  const { project, stack, name } = caller;
+  const isHook = act.kind === 'heartbeat' || act.kind === 'complete hook';
+  const found =
+    isHook && (await ask('scheduling', stackShow, { project, data: { project, stack: act.stack, outputs: false } }));
+  if (found && (found.id === stack.id || found.root === stack.id)) return;
+  throw new AnnealError(
+    'Forbidden',
+    `The credential ${name} may only extend and complete the waits at lifecycle hooks in stack ${stack.name}.`,
+  );
+}
 
 export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
   return [
@@ -56,6 +71,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       answer: resourceAct.answer,
       handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
         const project = projectOf(request);
+        await limitToCredential(ask, callerOf(request), { stack, kind: body.kind });
         return ask('scheduling', resourceAct, {
           project,
           data: { project, stack, resource, action: body, occasion: occasionOf(request) },

@@ -10,6 +10,7 @@
  *    Unauthorized. All other routes ask first.
  */
 import { createHash } from 'node:crypto';
+import { credentialAuthenticate, credentialPrefix, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -17,6 +18,7 @@ import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signa
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { adminUser } from './principals.ts';
+import { allowsRoute } from './rights.ts';
 import type { TokenDocument, Tokens } from './tokens.ts';
 
 export interface UserCaller {
@@ -45,7 +47,17 @@ export interface SignallerCaller {
   readonly grant: SignalGrant;
 }
 
-export type Caller = UserCaller | HostCaller | SignallerCaller;
+/** A program with a few rights in one stack. */
+export interface CredentialCaller {
+  readonly kind: 'credential';
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly can: readonly CredentialRight[];
+  readonly stack: { readonly id: string; readonly name: string };
+}
+
+export type Caller = UserCaller | HostCaller | SignallerCaller | CredentialCaller;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -110,6 +122,7 @@ export function createAuthenticate({
     if (host) return host;
     const grant = readSignalToken(secrets, text);
     if (grant) return { kind: 'signaller', name: grant.resource_name, project: grant.project, grant };
+    if (text.startsWith(credentialPrefix)) return credentialOf(ask, text);
     if ((strangers.get(text) ?? 0) > now()) return undefined;
     const token = await tokens.find(text);
     if (token) return { kind: 'user', name: adminUser.name, project: token.project_id, token };
@@ -137,6 +150,17 @@ export function createAuthenticate({
   };
 }
 
+/** The caller of a machine credential. Each request asks, so that a revoked one is refused at once. */
+async function credentialOf(ask: Ask, token: string): Promise<CredentialCaller | undefined> {
+  try {
+    const { id, name, project, can, stack } = await ask('notification', credentialAuthenticate, { data: { token } });
+    return { kind: 'credential', id, name, project, can, stack };
+  } catch (error) {
+    if (error instanceof AnnealError && ['Unauthorized', 'InvalidRequest'].includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
 /** Requires a token for every route of the scope that is not public. */
 export function requireToken(
   scope: FastifyInstance,
@@ -156,6 +180,12 @@ export function requireToken(
     }
     if (caller.kind === 'signaller' && config.signallers !== true) {
       throw new AnnealError('Forbidden', `This token may only signal the resource ${caller.name}.`);
+    }
+    if (caller.kind === 'credential' && !allowsRoute(caller.can, request.method, request.routeOptions.url)) {
+      throw new AnnealError(
+        'Forbidden',
+        `The credential ${caller.name} may only use ${caller.can.join(', ')} in stack ${caller.stack.name}.`,
+      );
     }
     request.caller = caller;
   });

@@ -1,6 +1,7 @@
 /** Delivers one action of an alarm. */
 import { queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import { AnnealError, kindOf } from '@anneal/contracts/errors.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -40,8 +41,9 @@ export async function deliverAction(
 async function attempt(
   { service, ask, poster, allowPrivate }: DeliverContext,
   alarm: AlarmDocument,
-  { id, target: text, body }: PendingAction,
+  action: PendingAction,
 ): Promise<DeliveredAction> {
+  const { id, target: text, body } = action;
   const { project } = alarm;
   const { secrets, gatewayUrl, log } = service;
   const target = actionTarget(text, { secrets, gatewayUrl, allowPrivate }, alarm);
@@ -54,6 +56,7 @@ async function attempt(
         stack,
         resource,
         signal: body,
+        occasion: occasionOfAlarm(alarm, action),
         ...(incarnation !== undefined && { resource_id: incarnation }),
       };
       await ask('scheduling', stackSignal, { project, data, id: message });
@@ -74,4 +77,13 @@ async function attempt(
       return { ok: true };
     }
   }
+}
+
+/** The alarm acts: the events that follow name it and its reason. */
+function occasionOfAlarm(alarm: AlarmDocument, { id: cause, body }: PendingAction): Occasion {
+  const reason = typeof body['reason'] === 'string' ? body['reason'] : null;
+  return {
+    actor: { kind: 'alarm', id: alarm.id, name: alarm.resource_name },
+    cause: { kind: 'alarm', id: cause, reason },
+  };
 }

@@ -1,0 +1,221 @@
+/** A machine credential may do what its rights say, in its stack, and nothing else. */
+import { answer, route } from '@anneal/bus/consume/route.ts';
+import { stackEvent, type StackEventData } from '@anneal/contracts/events.ts';
+import { resourceAct, stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { credentialRights, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { adminProject } from '@anneal/contracts/project.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { connect, type Client } from '@anneal/client/connect.ts';
+import { gatewayService } from '@anneal/gateway/service.ts';
+import { notificationService } from '@anneal/notification/service.ts';
+import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { readSettings } from '@anneal/runtime/service/settings.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let context: TestContext;
+let client: Client;
+let url = '';
+const stops: (() => Promise<unknown>)[] = [];
+const acts: string[] = [];
+
+/** The nested stack `inner` is in `web`; `other` is a stack of its own. */
+const roots: Readonly<Record<string, string>> = { web: 'web', inner: 'web', other: 'other' };
+
+const viewOfStack = (name: string, root: string): StackView => ({
+  id: name,
+  name,
+  project: adminProject.id,
+  owner: 'admin',
+  description: '',
+  action: 'CREATE',
+  status: 'COMPLETE',
+  reason: '',
+  created_at: '2026-11-23T00:00:00.000Z',
+  updated_at: null,
+  deleted_at: null,
+  timeout_minutes: null,
+  on_failure: 'keep',
+  tags: [],
+  parent: name === root ? null : root,
+  parent_resource: name === root ? null : name,
+  root,
+  depth: name === root ? 0 : 1,
+  traversal: 't',
+  version: 1,
+  template: '',
+  environment: '',
+  files: '',
+  plan: '',
+  conditions: [],
+  parameters: {},
+  failures: [],
+});
+
+beforeAll(async () => {
+  context = await createTestContext({ name: 'gateway' });
+  stops.push(() => context.dispose());
+  const scheduling = await context.bus.consume(
+    requestsQueue('scheduling'),
+    route([
+      answer(context, stackShow, async ({ data: { stack } }) => {
+        const root = roots[stack];
+        if (root === undefined) throw new AnnealError('NotFound', `There is no stack ${stack}.`);
+        return viewOfStack(stack, root);
+      }),
+      answer(context, resourceAct, async ({ data: { stack } }) => {
+        acts.push(stack);
+        return {};
+      }),
+      { type: 'provider.announced', handle: async () => {} },
+    ]),
+  );
+  stops.push(() => scheduling.stop());
+  const own = await createTestContext({ name: 'notification', bus: context.bus, store: context.store });
+  const notification = await notificationService.start(own, readSettings(notificationService.settings, {}));
+  stops.push(() => notification.stop());
+  const settings = { ANNEAL_GATEWAY_PORT: '0', ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse' };
+  const gateway = (await gatewayService.start(
+    context,
+    readSettings(gatewayService.settings, settings),
+  )) as RunningService & { url: string };
+  stops.push(() => gateway.stop());
+  ({ url } = gateway);
+  client = await connect({
+    authUrl: `${url}/identity/v3`,
+    username: 'admin',
+    password: 'correct horse',
+    project: 'admin',
+  });
+});
+afterAll(async () => {
+  for (const stop of stops.toReversed()) await stop();
+});
+
+const call = async (
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string }> => {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { 'x-auth-token': token, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+};
+const create = (can: readonly CredentialRight[], more: object = {}) =>
+  client.credentials.create({ name: can.join('+'), can, stack: 'inner', ...more });
+const load = (labels = {}) => ({ measurements: [{ name: 'load', value: 1, labels }] });
+
+describe('a machine credential', () => {
+  const own: Readonly<Record<CredentialRight, string>> = {
+    'metrics.post': 'post /metrics',
+    'events.read': 'get /events',
+    'hooks.complete': 'post /stacks/{stack}/resources/{resource}/actions',
+  };
+
+  it.each(credentialRights)('with the right %s may use no other route', async (right) => {
+    const { token } = await create([right]);
+    const { paths } = JSON.parse((await call(token, 'GET', '/api/v1/openapi.json')).text) as {
+      paths: Record<string, Record<string, { security?: unknown[] }>>;
+    };
+    const refused: string[] = [];
+    let tried = 0;
+    for (const [path, methods] of Object.entries(paths))
+      for (const [method, { security }] of Object.entries(methods)) {
+        if (security?.length === 0 || `${method} ${path}` === own[right]) continue;
+        tried += 1;
+        const { status } = await call(token, method.toUpperCase(), `/api/v1${path.replaceAll(/\{\w+\}/g, 'web')}`);
+        if (status !== 403) refused.push(`${method} ${path}: ${status}`);
+      }
+    expect(tried).toBeGreaterThan(40);
+    expect(refused).toEqual([]);
+    const others = [
+      `/orchestration/v1/${adminProject.id}/stacks`,
+      '/messaging/v2/queues',
+      '/baremetal/v1/nodes',
+      '/identity/v3/projects',
+      '/identity/v3/auth/catalog',
+    ];
+    for (const path of others) expect([path, (await call(token, 'GET', path)).status]).toEqual([path, 403]);
+  });
+
+  it('posts measurements with the labels of its stack, and only the names that it may post', async () => {
+    const { token } = await create(['metrics.post'], { metrics: ['load'], group: 'workers' });
+    expect((await call(token, 'POST', '/api/v1/metrics', load({ app: 'shop' }))).status).toBe(201);
+    const [series] = await client.metrics.list({ name: 'load' });
+    expect(series?.labels).toEqual({
+      app: 'shop',
+      stack: 'web',
+      stack_name: 'web',
+      group: 'workers',
+      credential: 'metrics.post',
+    });
+    const forged = await call(token, 'POST', '/api/v1/metrics', load({ stack: 'other' }));
+    expect([forged.status, forged.text]).toEqual([400, expect.stringContaining('measurements.0.labels.stack')]);
+    const other = await call(token, 'POST', '/api/v1/metrics', { measurements: [{ name: 'money', value: 1 }] });
+    expect([other.status, other.text]).toEqual([400, expect.stringContaining('may post only load')]);
+  });
+
+  it('completes and extends waits at hooks of its stack, and does nothing else to resources', async () => {
+    const { token } = await create(['hooks.complete']);
+    const act = (stack: string, action: object) =>
+      call(token, 'POST', `/api/v1/stacks/${stack}/resources/r/actions`, action);
+    const done = { kind: 'complete hook', hook: 'h', token: 't', result: 'continue' };
+    expect((await act('inner', done)).status).toBe(200);
+    expect((await act('web', { kind: 'heartbeat', hook: 'h', token: 't' })).status).toBe(200);
+    expect((await act('other', done)).status).toBe(403);
+    expect((await act('web', { kind: 'skip' })).status).toBe(403);
+    expect(acts).toEqual(['inner', 'web']);
+  });
+
+  it('reads the events of its stack and of no other', async () => {
+    const { token } = await create(['events.read']);
+    for (const name of ['web', 'other']) {
+      const data = {
+        stack_id: name,
+        stack_name: name,
+        action: 'CREATE',
+        status: 'COMPLETE',
+        reason: '',
+        traversal: 't',
+        version: 1,
+        origin: {
+          root: { stack_id: name, stack_name: name },
+          path: '',
+          tags: [],
+          actor: { kind: 'user', id: 'u', name: 'admin' },
+          cause: { kind: 'request', id: null, reason: null },
+        },
+      } satisfies StackEventData;
+      await context.bus.publish([
+        context.mint(stackEvent['create.completed'], { data, subject: name, project: adminProject.id }),
+      ]);
+    }
+    await eventually(async () => (await client.events.list({ types: ['stack.#'], limit: 10 })).length === 2);
+    const seen = async (query: string) =>
+      (
+        JSON.parse((await call(token, 'GET', `/api/v1/events?limit=10${query}`)).text) as {
+          events: { subject: string }[];
+        }
+      ).events.map(({ subject }) => subject);
+    expect(await seen('')).toEqual(['web']);
+    expect(await seen('&stack=other')).toEqual([]);
+  });
+
+  it('stops working at once when it is revoked, and when it expires', async () => {
+    const revoked = await create(['metrics.post']);
+    expect((await call(revoked.token, 'POST', '/api/v1/metrics', load())).status).toBe(201);
+    await client.credentials.revoke({ credential: revoked.credential.id });
+    expect((await call(revoked.token, 'POST', '/api/v1/metrics', load())).status).toBe(401);
+    const short = await create(['metrics.post'], { expiresSeconds: 1 });
+    await eventually(async () => (await call(short.token, 'POST', '/api/v1/metrics', load())).status === 401);
+    expect((await client.credentials.list()).find(({ id }) => id === short.credential.id)?.status).toBe('expired');
+    expect(JSON.stringify(await client.credentials.list())).not.toContain(short.token);
+    const [head, id] = short.token.split('.');
+    expect((await call(`${head}.${id}.guess`, 'POST', '/api/v1/metrics', load())).status).toBe(401);
+  });
+});
