@@ -11,7 +11,7 @@ import { isAlarmType } from './alarms/definition.ts';
 import { openActionPoster } from './alarms/poster.ts';
 import { createInstantQuery } from './alarms/prometheus.ts';
 import { provideAlarm, type AlarmResourceContext } from './alarms/resource.ts';
-import { Credentials } from './credentials/credentials.ts';
+import { CredentialStore } from './credentials/credentials.ts';
 import { isCredentialType, provideCredential } from './credentials/resource.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
@@ -42,7 +42,7 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   const places = new Places({ ask, now });
   const poster = openActionPoster({ ...settings, connections: actionConnections });
   const limit = { most: settings.maxCredentials, setting: notificationSettings.maxCredentials.env };
-  const credentials = await Credentials.open({ context, ask, limit });
+  const credentials = await CredentialStore.open({ context, ask, limit });
   let timers: Timers;
   const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
   const alarms = await openAlarms({ context, settings, ask, poster, measurements, setTimers });

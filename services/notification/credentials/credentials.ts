@@ -60,7 +60,7 @@ export interface WantedCredential {
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-export class Credentials {
+export class CredentialStore {
   readonly #credentials: Collection<CredentialDocument>;
   readonly #context: ServiceContext;
   readonly #ask: ServiceQuestion;
@@ -80,12 +80,12 @@ export class Credentials {
     context: ServiceContext;
     ask: ServiceQuestion;
     limit: { most: number; setting: string };
-  }): Promise<Credentials> {
+  }): Promise<CredentialStore> {
     const credentials = await options.context.store.collection<CredentialDocument>({
       name: 'notification_credentials',
       indexes: [{ fields: ['project', 'created_at'] }],
     });
-    return new Credentials(credentials, options);
+    return new CredentialStore(credentials, options);
   }
 
   /**

@@ -1,5 +1,5 @@
 /**
- * Credentials as resources: `Anneal::Credential`, and the user with an access key that templates of CloudFormation have.
+ * CredentialStore as resources: `Anneal::Credential`, and the user with an access key that templates of CloudFormation have.
  * A user is only a name: its access key is the credential, which may post measurements.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -9,7 +9,7 @@ import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { Credentials } from './credentials.ts';
+import type { CredentialStore } from './credentials.ts';
 
 const user = 'AWS::IAM::User';
 const accessKey = 'AWS::IAM::AccessKey';
@@ -20,7 +20,7 @@ export const isCredentialType = (type: string): boolean => types.has(type);
 
 /** Does what a request for a credential asks for. A repeat has no second effect: it gets the same token. */
 export async function provideCredential(
-  { credentials, secrets }: { readonly credentials: Credentials; readonly secrets: Secrets },
+  { credentials, secrets }: { readonly credentials: CredentialStore; readonly secrets: Secrets },
   action: ResourceAction,
   { data, project = '' }: Request,
 ): Promise<Result> {
