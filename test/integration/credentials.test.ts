@@ -2,6 +2,8 @@
 import { answer, route } from '@anneal/bus/consume/route.ts';
 import { stackEvent, type StackEventData } from '@anneal/contracts/events.ts';
 import { resourceAct, stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { createHmac } from 'node:crypto';
+import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { credentialRights, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
@@ -72,6 +74,15 @@ beforeAll(async () => {
     ]),
   );
   stops.push(() => scheduling.stop());
+  const configuration = await context.bus.consume(
+    requestsQueue('configuration'),
+    route([
+      answer(context, hostKeys, async ({ data: { host_id } }) => {
+        throw new AnnealError('NotFound', `There is no host ${host_id}.`);
+      }),
+    ]),
+  );
+  stops.push(() => configuration.stop());
   const own = await createTestContext({ name: 'notification', bus: context.bus, store: context.store });
   const notification = await notificationService.start(own, readSettings(notificationService.settings, {}));
   stops.push(() => notification.stop());
@@ -217,5 +228,45 @@ describe('a machine credential', () => {
     expect(JSON.stringify(await client.credentials.list())).not.toContain(short.token);
     const [head, id] = short.token.split('.');
     expect((await call(`${head}.${id}.guess`, 'POST', '/api/v1/metrics', load())).status).toBe(401);
+  });
+
+  it('signs CloudWatch requests, as cfn-push-stats sends them, with its keys', async () => {
+    const { access_key: key, secret_key: secret } = await create(['metrics.post']);
+    const put = async (value: string, signingKey: string): Promise<{ status: number; text: string }> => {
+      const { host } = new URL(url);
+      const params = new URLSearchParams({
+        AWSAccessKeyId: key,
+        Action: 'PutMetricData',
+        'MetricData.member.1.Dimensions.member.1.Name': 'AlarmName',
+        'MetricData.member.1.Dimensions.member.1.Value': 'high',
+        'MetricData.member.1.MetricName': 'MemoryUtilization',
+        'MetricData.member.1.Unit': 'Percent',
+        'MetricData.member.1.Value': value,
+        Namespace: 'system/linux',
+        SignatureMethod: 'HmacSHA256',
+        SignatureVersion: '2',
+        Timestamp: new Date().toISOString().slice(0, 19),
+      });
+      const query = [...params]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, each]) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`)
+        .join('&');
+      const text = `POST\n${host}\n/cfn/v1/\n${query}`;
+      params.set('Signature', createHmac('sha256', signingKey).update(text).digest('base64'));
+      const response = await fetch(`${url}/cfn/v1/`, { method: 'POST', body: params });
+      return { status: response.status, text: await response.text() };
+    };
+    const stored = await put('42.5', secret);
+    expect([stored.status, stored.text]).toEqual([200, expect.stringContaining('PutMetricDataResponse')]);
+    const [series] = await client.metrics.list({ name: 'MemoryUtilization' });
+    expect(series).toMatchObject({
+      unit: 'Percent',
+      labels: { AlarmName: 'high', Namespace: 'system/linux', stack: 'web', credential: 'metrics.post' },
+    });
+    expect((await put('42.5', 'guess')).status).toBe(401);
+    expect(await put('much', secret)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('MetricData.member.1.Value'),
+    });
   });
 });

@@ -1,7 +1,11 @@
 /**
  * CloudFormation's `DescribeStackResource`, as far as os-collect-config and cfn-get-metadata read it: a host reads the
- * metadata of its own server. The host signs its requests with its EC2 keys.
+ * metadata of its own server. CloudWatch's `PutMetricData`: a host or a program posts measurements. Both sign with their
+ * EC2 keys.
  */
+import { createHash } from 'node:crypto';
+import { credentialKeys } from '@anneal/contracts/calls/credentials.ts';
+import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
@@ -12,6 +16,7 @@ import { collectFor, type CollectedMetadata } from '../collect/host-metadata.ts'
 import { queryOf, requestPath } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
 import { ec2Signature, type SignedRequest } from './ec2-signature.ts';
+import { measurementsOf } from './put-metric-data.ts';
 
 export interface DescribeOptions {
   ask: Ask;
@@ -58,12 +63,16 @@ const codes: Readonly<Record<string, string>> = {
 async function answer(options: DescribeOptions, request: FastifyRequest): Promise<string> {
   const signed = signedRequest(request);
   const params = new Map([...signed.query, ...signed.form]);
-  const host_id = await hostOf(options, signed);
   const action = params.get('Action');
-  if (action !== 'DescribeStackResource') {
+  if (action === 'PutMetricData') {
+    await putMetricData(options, signed, params);
+    return xml('PutMetricDataResponse', { ResponseMetadata: { RequestId: request.id } });
+  }
+  const { host_id } = await signerOf(options, signed);
+  if (action !== 'DescribeStackResource' || host_id === undefined) {
     throw new AnnealError(
       'NotSupported',
-      `The action ${action ?? '(none)'} is not supported; use DescribeStackResource.`,
+      `The action ${action ?? '(none)'} is not supported; use DescribeStackResource (hosts) or PutMetricData.`,
     );
   }
   const as = { stack: stackIn(params.get('StackName') ?? ''), resource: params.get('LogicalResourceId') ?? '' };
@@ -91,18 +100,56 @@ function signedRequest(request: FastifyRequest): SignedRequest {
   };
 }
 
-/** @throws AnnealError Unauthorized for a signature that is missing, wrong, old, or of a host that is deleted */
-async function hostOf({ ask, secrets, now }: DescribeOptions, signed: SignedRequest): Promise<string> {
+interface Signer {
+  readonly project: string;
+  /** Undefined for a machine credential. */
+  readonly host_id: string | undefined;
+  readonly accessKey: string;
+}
+
+/** The host or the machine credential that signed the request. @throws AnnealError Unauthorized for any other signature */
+async function signerOf({ ask, secrets, now }: DescribeOptions, signed: SignedRequest): Promise<Signer> {
   const refused = new AnnealError('Unauthorized', 'The signature of the request is missing, wrong or too old.');
   const signature = ec2Signature(signed);
   if (!signature) throw refused;
   if (signature.at !== undefined && !(Math.abs(now() - signature.at) <= longestAgeMs)) throw refused;
-  const host_id = signature.accessKey;
-  const { token } = await ask('configuration', hostKeys, { data: { host_id } }).catch((error: unknown) => {
-    throw error instanceof AnnealError && error.code === 'NotFound' ? refused : error;
+  const { accessKey } = signature;
+  const found = await orNone(ask('configuration', hostKeys, { data: { host_id: accessKey } }));
+  if (found) {
+    if (!signature.isOf(ec2SecretOf(openText(secrets, found.token)))) throw refused;
+    return { project: found.project, host_id: accessKey, accessKey };
+  }
+  const keys = await orNone(ask('notification', credentialKeys, { data: { access_key: accessKey } }));
+  if (!keys || !signature.isOf(openText(secrets, keys.secret_key))) throw refused;
+  return { project: keys.credential.project, host_id: undefined, accessKey };
+}
+
+async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof AnnealError && ['NotFound', 'Unauthorized'].includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** Stores the measurements of the signer. The signature is the id of the batch, so a repeat of the request adds nothing. */
+async function putMetricData(
+  options: DescribeOptions,
+  signed: SignedRequest,
+  params: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { project, host_id, accessKey } = await signerOf(options, signed);
+  const poster =
+    host_id === undefined
+      ? ({ kind: 'credential', credential_id: accessKey } as const)
+      : ({ kind: 'host', host_id } as const);
+  const signature = params.get('Signature') ?? String(signed.headers['authorization'] ?? '');
+  const id = createHash('sha256').update(signature).digest('base64url');
+  await options.ask('notification', metricPost, {
+    project,
+    data: { project, id, poster, measurements: measurementsOf(params) },
   });
-  if (!signature.isOf(ec2SecretOf(openText(secrets, token)))) throw refused;
-  return host_id;
 }
 
 function detailOf({ metadata, resource }: CollectedMetadata, as: { stack: string; resource: string }): XmlContent {
