@@ -3,7 +3,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nestedKind } from '../nested/describe.ts';
 import { awsTypes } from './openstack/aws.ts';
 import { groupTypes } from './group.ts';
-import { ownPolicies } from './scaling.ts';
+import { ownPolicies, scheduleType } from './scaling.ts';
 import { oneOf } from './schema.ts';
 import { softwareConfigTypes } from './software-config.ts';
 
@@ -33,5 +33,7 @@ export const scalingTypes: readonly ResourceType[] = all.flatMap((type): Resourc
     return [{ ...type, actions: ['adopt', 'signal'], reference: 'AlarmUrl' }];
   if (type.type === 'OS::Heat::ScalingPolicy' || ownPolicies.has(type.type))
     return [{ ...type, actions: ['adopt', 'signal'] }];
-  return type.type === 'AWS::AutoScaling::LaunchConfiguration' ? [{ ...type, actions: ['adopt'] }] : [];
+  return type.type === scheduleType || type.type === 'AWS::AutoScaling::LaunchConfiguration'
+    ? [{ ...type, actions: ['adopt'] }]
+    : [];
 });

@@ -1,6 +1,6 @@
 /** Groups that scale, and the policies of Anneal. The policies of Heat and AWS stay exactly theirs. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { boolean, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from './schema.ts';
+import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from './schema.ts';
 
 /** The properties of a group that scales, as in Heat. */
 export const scalingProperties = {
@@ -131,8 +131,28 @@ const targetPolicy = resourceType(
   { description: 'Keeps the value of its signals at a target: size × value ÷ target, rounded up.' },
 );
 
-/** The types of Anneal: a group and its policies. */
-export const ownScalingTypes: ResourceType[] = [group, stepPolicy, targetPolicy];
+const schedule = resourceType(
+  'Anneal::Scaling::Schedule',
+  {
+    group: reference,
+    cron: string({
+      required: true,
+      update_allowed: true,
+      constraints: checked('cron_expression'),
+      description: 'Minute, hour, day, month and weekday. A local time that the change of a clock skips does not come.',
+    }),
+    time_zone: string({ default: 'UTC', update_allowed: true, constraints: checked('timezone') }),
+    size: integer({ required: true, update_allowed: true, constraints: atLeast(0), description: 'The size to set.' }),
+  },
+  {},
+  { description: 'Sets the size of a group at the times of a cron expression; ignores cooldowns.' },
+);
+
+/** The types of Anneal: a group, its policies and its schedules. */
+export const ownScalingTypes: ResourceType[] = [group, stepPolicy, targetPolicy, schedule];
+
+/** The name of the type of a schedule. */
+export const scheduleType = schedule.type;
 
 /** The names of the policies. */
 export const ownPolicies: ReadonlySet<string> = new Set([stepPolicy.type, targetPolicy.type]);

@@ -145,6 +145,8 @@ function heldBack(
   if (state.paused === 'both' || state.paused === way) {
     return refuse('paused', `An operator paused scaling ${state.paused === 'both' ? 'in and out' : way}.`, { after });
   }
+  // A schedule names a size, and not a change that a second request would repeat.
+  if (adjustment.reason === 'schedule') return undefined;
   const until = cooldownEnd(cooldown, stack);
   const holds = way === 'in' || cooldown.blocks !== 'in';
   if (until !== null && holds && Date.parse(until) > now) {

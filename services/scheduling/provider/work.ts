@@ -12,6 +12,7 @@ import type { WorkDocument } from './document.ts';
 import type { WorkflowActions } from '../workflows/actions.ts';
 import type { WorkflowResources } from '../workflows/resources.ts';
 import { createScaling } from './scaling/scaling.ts';
+import { isScheduled, Schedules } from './scaling/schedule.ts';
 import { WaitConditions } from './wait-condition.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
@@ -40,7 +41,8 @@ export function createWorker(parameters: {
 }): Worker {
   const { actions, context, work, workflows, timers, limit } = parameters;
   const { now, secrets } = context;
-  const scaling = createScaling({ context, stacks: parameters.stacks });
+  const schedules = new Schedules(context, { timers, stacks: parameters.stacks });
+  const scaling = createScaling({ context, stacks: parameters.stacks, schedules });
   const waitConditions = new WaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
 
   const decide = ({ action, message: { data } }: Received<WorkDocument>): Decision<WorkDocument> => {
@@ -94,6 +96,7 @@ export function createWorker(parameters: {
       else if (action === 'signal' && waitConditions.serves(type)) await waitConditions.signal(message);
       else await provider.take(action, message);
     },
-    wake: ({ data }) => provider.wake((data as { resource: string }).resource),
+    wake: (timer) =>
+      isScheduled(timer) ? schedules.fire(timer) : provider.wake((timer.data as { resource: string }).resource),
   };
 }

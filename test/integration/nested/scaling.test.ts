@@ -1,9 +1,10 @@
 /** Groups that scale: their events, and the answers to signals. */
-import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
+import { groupAct, groupAdjust, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -275,6 +276,28 @@ describe('a target policy', () => {
     await atRest(id);
     await world.updated(id, own('desired_capacity: 2\n      cooldown: 0', policy));
     expect((await show(id)).size).toBe(5);
+  });
+});
+
+describe('a schedule', () => {
+  it('sets the size whatever cools down, also twice, and a later update keeps it', async () => {
+    const policy = `
+  night: {type: Anneal::Scaling::Schedule, properties: {group: {get_resource: g}, cron: '0 22 * * *', size: 4}}
+`;
+    const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      cooldown: 600', policy));
+    const { stack_id } = await show(id);
+    const { bus, mint } = world.context;
+    const data = { stack_id, policy: 'night', adjustment_type: 'exact_capacity', adjustment: 4 } as const;
+    const asks = { ...data, min_step: null, cooldown: null, reason: 'schedule' } as const;
+    const message = mint(groupAdjust, { id: 'night 1', data: asks, project: 'p1' });
+    await bus.send({ queue: requestsQueue('scheduling'), messages: [message, message] });
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data).toMatchObject({ reason: 'schedule', policy: 'night', before: 2, after: 4 });
+    await seen('group.scaling.completed');
+    await world.updated(id, own('desired_capacity: 2\n      cooldown: 0', policy));
+    expect((await show(id)).size).toBe(4);
+    await world.remove(id);
+    expect(await world.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });
 });
 

@@ -14,6 +14,8 @@ import type { Collection } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { missingOutcome, replyOutcome } from '../../groups/answers.ts';
 import { liveName } from '../../shard/live-name.ts';
+import { scheduleType } from '@anneal/hot/types/scaling.ts';
+import type { Schedules } from './schedule.ts';
 import { adjustmentFrom, groupReference, isPolicy, ruleFrom, saidBy } from './policy.ts';
 
 const configuration = 'AWS::AutoScaling::LaunchConfiguration';
@@ -36,8 +38,9 @@ function occasionOf({ resource, origin }: ResourceRequest): Occasion {
 export function createScaling(parameters: {
   context: ServiceContext;
   stacks: Collection<StackDocument>;
+  schedules: Schedules;
 }): ScalingProvider {
-  const { context, stacks } = parameters;
+  const { context, stacks, schedules } = parameters;
   const { bus, gatewayUrl, mint, now, secrets } = context;
 
   /** Finds a group by reference: the id of its stack for Heat types, the name of its stack for AWS types. */
@@ -92,13 +95,15 @@ export function createScaling(parameters: {
   };
 
   return {
-    serves: (type) => isPolicy(type) || type === configuration,
+    serves: (type) => isPolicy(type) || type === configuration || type === scheduleType,
     async take(action, message) {
       const { data } = message;
       const changesGroups = isPolicy(data.resource.type);
       const answer = (result: Result): Promise<void> =>
         reply(context, message, { response: responseTo(action, data, result) });
-      if (action === 'signal') {
+      if (data.resource.type === scheduleType) {
+        await answer(await schedules.take(action, message));
+      } else if (action === 'signal') {
         await answer(await adjust(message));
       } else if (action === 'create' || action === 'update') {
         // As in Heat, clients find a policy by its id, and groups refer to a configuration by its name.

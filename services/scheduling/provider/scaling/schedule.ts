@@ -1,0 +1,115 @@
+/**
+ * Schedules of groups: a durable timer for the next time of each. A time that passes while no replica runs fires once,
+ * when one runs again; the next is then computed from the present.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { Result } from '@anneal/provider/document.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import type { Timer, Timers } from '@anneal/store/timers.ts';
+
+/** The data of a timer: everything that its firing needs. */
+interface Scheduled {
+  readonly schedule: string;
+  readonly name: string;
+  readonly project: string;
+  readonly group: string;
+  readonly cron: string;
+  readonly time_zone: string;
+  readonly size: number;
+}
+
+export const isScheduled = ({ data }: Timer): boolean => typeof (data as Partial<Scheduled>).schedule === 'string';
+
+const timerId = (resource: string): string => `schedule:${resource}`;
+
+export class Schedules {
+  readonly #context: ServiceContext;
+  readonly #timers: () => Timers;
+
+  readonly #stacks: Pick<Collection<StackDocument>, 'get'>;
+
+  constructor(
+    context: ServiceContext,
+    parts: { timers: () => Timers; stacks: Pick<Collection<StackDocument>, 'get'> },
+  ) {
+    this.#context = context;
+    this.#timers = parts.timers;
+    this.#stacks = parts.stacks;
+  }
+
+  /** Sets, moves or cancels the timer of a schedule. A repeat does the same again. */
+  async take(action: ResourceAction, { data, project = '' }: Envelope<ResourceRequest>): Promise<Result> {
+    const { id, name } = data.resource;
+    if (action === 'delete') {
+      await this.#timers().cancel([timerId(id)]);
+      return { kind: 'complete' };
+    }
+    if (action !== 'create' && action !== 'update') return { kind: 'complete' };
+    const { group, cron, time_zone, size } = this.#context.secrets.open<JsonObject>(data.properties);
+    const scheduled: Scheduled = {
+      schedule: id,
+      name,
+      project,
+      group: typeof group === 'string' ? group : '',
+      cron: typeof cron === 'string' ? cron : '',
+      time_zone: typeof time_zone === 'string' && time_zone !== '' ? time_zone : 'UTC',
+      size: Number(size),
+    };
+    try {
+      await this.#set(scheduled);
+      return { kind: 'complete', physical_id: id };
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
+      return { kind: 'failed', error: toFailure(error) };
+    }
+  }
+
+  /** Asks the group for the size, and sets the timer for the next time. */
+  async fire({ data, dueAt }: Timer): Promise<void> {
+    const { bus, log, mint } = this.#context;
+    const scheduled = data as unknown as Scheduled;
+    const { schedule: id, name, project, group, cron, time_zone, size } = scheduled;
+    const adjustment = mint(groupAdjust, {
+      id: `${id}:${dueAt}:schedule`,
+      subject: group,
+      project,
+      data: {
+        stack_id: group,
+        policy: name,
+        adjustment_type: 'exact_capacity',
+        adjustment: size,
+        min_step: null,
+        cooldown: null,
+        reason: 'schedule',
+        occasion: {
+          actor: { kind: 'schedule', id, name },
+          cause: { kind: 'schedule', id: null, reason: `${cron} ${time_zone}` },
+        },
+      },
+    });
+    // A schedule reaches only groups of its own project.
+    const isOwn = (await this.#stacks.get(group))?.project === project;
+    if (isOwn) await bus.send({ queue: requestsQueue('scheduling'), messages: [adjustment] });
+    else log.warn({ schedule: id, group }, 'schedule fired, but its group does not exist; the next time is set');
+    await this.#set(scheduled);
+  }
+
+  async #set(scheduled: Scheduled): Promise<void> {
+    const { schedule, name, cron, time_zone: zone } = scheduled;
+    const parsed = parseCron(cron);
+    const dueAt = parsed && nextCronTime(parsed, zone, this.#context.now().getTime());
+    if (dueAt === undefined) {
+      const message = `The schedule ${name} cannot fire: "${cron}" has no time in the next ten years, or is not supported.`;
+      throw new AnnealError('InvalidRequest', message);
+    }
+    await this.#timers().set([{ id: timerId(schedule), dueAt, data: { ...scheduled } }]);
+  }
+}
