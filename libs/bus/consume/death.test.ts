@@ -50,6 +50,7 @@ const waits: Readonly<Record<string, string>> = {
   'boot.report': 'node: services/provisioning/boot/boots.test.ts',
   'host.message.refused': 'deployment: services/configuration/deployments/deployment.test.ts',
   'group.adjust': 'none: the group keeps its size',
+  'group.lost': 'none: the group keeps the member until its host falls silent again',
   'provider.announced': 'none: the types are those of before, and the next start announces them again',
 };
 
