@@ -70,10 +70,10 @@ async function natsPlace(): Promise<Place> {
   const { host } = new URL(nats?.url ?? '');
   const name = `sink-${randomUUID().slice(0, 8)}`;
   const connection = await connectNats({ servers: host });
-  const { jetstreamManager } = await import('@nats-io/jetstream');
-  const manager = await jetstreamManager(connection);
+  const stream = (verb: string, settings: object) =>
+    connection.request(`$JS.API.STREAM.${verb}.${name}`, JSON.stringify(settings));
   atEnd(async () => {
-    await manager.streams.delete(name).catch(() => undefined);
+    await stream('DELETE', {});
     await connection.close();
   });
   const arrived: Arrived[] = [];
@@ -93,7 +93,7 @@ async function natsPlace(): Promise<Place> {
     url: `nats://${host}?subject=${name}.out.{type}`,
     credentials: credentialsOf(nats?.url ?? ''),
     arrived,
-    make: async () => void (await manager.streams.add({ name, subjects: [`${name}.>`] })),
+    make: async () => void (await stream('CREATE', { name, subjects: [`${name}.>`] })),
   };
 }
 
