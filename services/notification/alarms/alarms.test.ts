@@ -16,6 +16,9 @@ import {
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { atEnd, cleanUpAll, listen, project, startWorld, type NotificationWorld } from '../testing/world.ts';
 
@@ -114,6 +117,61 @@ const high = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 const state = async (world: NotificationWorld, alarm: string) => (await world.ask(alarmShow, { project, alarm })).state;
+
+/** Answers instant queries as the HTTP API of Prometheus does, with the elements that a test sets. */
+async function startPrometheus(): Promise<{
+  url: string;
+  queries: string[];
+  reply: { status: number; body: unknown };
+}> {
+  const queries: string[] = [];
+  const reply = { status: 200, body: {} as unknown };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => (body += part.toString()));
+    request.on('end', () => {
+      const asked = new URL(request.url ?? '', 'http://prometheus');
+      queries.push(asked.searchParams.get('query') ?? new URLSearchParams(body).get('query') ?? '');
+      response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(async () => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, queries, reply };
+}
+const vector = (...values: string[]) => ({
+  status: 'success',
+  data: { resultType: 'vector', result: values.map((value) => ({ metric: { instance: 'a' }, value: [1, value] })) },
+});
+
+it('an alarm on Prometheus follows the elements of its query, and one that fails is no measurement', async () => {
+  const prometheus = await startPrometheus();
+  prometheus.reply.body = vector('0.95', '0.99');
+  const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_PROMETHEUS_URL: prometheus.url });
+  const query = 'avg by (instance) (rate(cpu{mode!="idle"}[5m]))';
+  const properties = { query, threshold: 0.9, comparison_operator: 'gt', alarm_actions: ['up'], repeat_actions: false };
+  await world.request(resourceCreate, 'p', { type: 'OS::Aodh::PrometheusAlarm', properties });
+  const reaches = (wanted: string) =>
+    eventually(async () => (await state(world, 'p')) === wanted, { what: `the state ${wanted}` });
+  await reaches('alarm');
+  expect(prometheus.queries[0]).toBe(query);
+  await eventually(() => world.signals.length === 1, { what: 'the signal' });
+  // A mixed result keeps the state.
+  prometheus.reply.body = vector('0.95', '0.1');
+  const before = prometheus.queries.length;
+  await eventually(() => prometheus.queries.length > before + 1, { what: 'an evaluation' });
+  expect(await state(world, 'p')).toBe('alarm');
+  prometheus.reply.body = vector('0.2', '0.1');
+  await reaches('ok');
+  prometheus.reply.body = vector('NaN');
+  await reaches('insufficient data');
+  prometheus.reply.body = vector('0.2');
+  await reaches('ok');
+  Object.assign(prometheus.reply, { status: 503, body: { status: 'error', error: 'starting' } });
+  await reaches('insufficient data');
+  expect(world.signals).toHaveLength(1);
+});
 
 describe('an alarm', () => {
   it('signals a policy of its stack once per crossing, publishes each change and keeps a history', async () => {
