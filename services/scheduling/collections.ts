@@ -60,10 +60,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     held,
     garbage,
     shards,
-    workflows,
-    executions,
-    tasks,
-    triggers,
+    ofWorkflows,
   ] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
@@ -97,16 +94,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
     store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
     store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
-    store.collection<WorkflowDocument>({
-      name: 'scheduling_workflows',
-      indexes: [{ fields: ['project', 'name'], unique: true }],
-    }),
-    store.collection<ExecutionDocument>({
-      name: 'scheduling_executions',
-      indexes: [{ fields: ['project', 'created_at', 'id'] }, { fields: ['source', 'created_at', 'id'] }],
-    }),
-    store.collection<TaskDocument>({ name: 'scheduling_tasks', indexes: [{ fields: ['execution_id', 'number'] }] }),
-    store.collection<TriggerDocument>({ name: 'scheduling_triggers', indexes: [{ fields: ['project', 'id'] }] }),
+    openWorkflowCollections(store),
   ]);
   return {
     stacks,
@@ -121,9 +109,26 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     held,
     garbage,
     shards,
-    workflows,
-    executions,
-    tasks,
-    triggers,
+    ...ofWorkflows,
   };
+}
+
+async function openWorkflowCollections(store: Store) {
+  const [workflows, executions, tasks, triggers] = await Promise.all([
+    store.collection<WorkflowDocument>({
+      name: 'scheduling_workflows',
+      indexes: [{ fields: ['project', 'name'], unique: true }],
+    }),
+    store.collection<ExecutionDocument>({
+      name: 'scheduling_executions',
+      indexes: [
+        { fields: ['project', 'created_at', 'id'] },
+        { fields: ['source', 'created_at', 'id'] },
+        { fields: ['finished_at'], only: { field: 'finished_at' } },
+      ],
+    }),
+    store.collection<TaskDocument>({ name: 'scheduling_tasks', indexes: [{ fields: ['execution_id', 'number'] }] }),
+    store.collection<TriggerDocument>({ name: 'scheduling_triggers', indexes: [{ fields: ['project', 'id'] }] }),
+  ]);
+  return { workflows, executions, tasks, triggers };
 }

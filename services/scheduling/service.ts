@@ -40,6 +40,7 @@ import { createWhy } from './read/why.ts';
 import { createActions } from './workflows/actions.ts';
 import { WorkflowDefinitions } from './workflows/definitions.ts';
 import { WorkflowResources } from './workflows/resources.ts';
+import { createRetention } from './workflows/retention.ts';
 import { EventTriggers } from './workflows/triggers.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -107,13 +108,23 @@ export const schedulingService = defineService({
     const hosts = await bus.subscribe([...lost.types], ({ message }) => lost.take(message), { group: 'scheduling' });
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
+    const keepMs = given.keepExecutionsSeconds * 1000;
+    const retention = createRetention({ context, collections, shards, keepMs });
     log.info({ shards: shards.count }, 'scheduling is ready');
 
     return {
       async stop() {
         shards.stop();
         await opened.settled();
-        await Promise.all([timers.stop(), own.stop(), requests.stop(), hosts.stop(), garbage.stop(), opened.stop()]);
+        await Promise.all([
+          timers.stop(),
+          own.stop(),
+          requests.stop(),
+          hosts.stop(),
+          garbage.stop(),
+          retention.stop(),
+          opened.stop(),
+        ]);
         gate.stop();
         await engine.pool.close();
       },

@@ -132,6 +132,12 @@ export const settings = defineSettings({
       'Time that unused templates, environments, files and plans stay in the store. It must be longer than a request takes from its compilation to the creation of its stack.',
     cost: 'A higher value takes more of the store. The template of a deleted stack can be read for this time.',
   },
+  keepExecutionsSeconds: {
+    env: 'ANNEAL_SCHEDULING_KEEP_EXECUTIONS_SECONDS',
+    schema: whole(604_800, 1),
+    meaning: 'Time that an execution of a workflow stays in the store after its end.',
+    cost: 'A higher value takes more of the store: some KB per execution, and one document per run of a task.',
+  },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),

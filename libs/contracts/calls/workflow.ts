@@ -115,11 +115,12 @@ export const executionActSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rerun'), task: z.string(), failed_items_only: z.boolean() }),
   z.object({ kind: z.literal('skip'), task: z.string() }),
   z.object({ kind: z.literal('complete'), task: z.string(), state: z.enum(['SUCCESS', 'ERROR']), output: json }),
+  z.object({ kind: z.literal('delete') }),
 ]);
 
 const which = z.object({ project: z.string(), id: z.string() });
 
-export const executionAct = call('execution.act', 'Pause, resume, cancel, or repair an execution.', {
+export const executionAct = call('execution.act', 'Pause, resume, cancel, repair or delete an execution.', {
   question: which.extend({ action: executionActSchema }),
   answer: executionViewSchema,
 });

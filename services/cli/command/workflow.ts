@@ -17,6 +17,7 @@ export function addWorkflowCommands(program: Command, context: CliContext): void
   addStartCommand(noun, context);
   addExecutionReads(noun, context);
   addExecutionVerbs(noun, context);
+  addExecutionRemoval(noun, context);
   addTaskVerbs(noun, context);
 }
 
@@ -227,6 +228,20 @@ function addExecutionVerbs(noun: Command, context: CliContext): void {
         }
       });
   }
+}
+
+function addExecutionRemoval(noun: Command, context: CliContext): void {
+  noun
+    .command('forget <ids...>')
+    .description('delete ended executions, their tasks and results')
+    .addHelpText('after', exampleText('workflow forget run-0198…'))
+    .action(async (ids) => {
+      const { executions } = await context.client();
+      for (const id of ids) {
+        await executions.act({ id, action: { kind: 'delete' } });
+        context.output.line(`${id} is deleted.`);
+      }
+    });
 }
 
 function addTaskVerbs(noun: Command, context: CliContext): void {

@@ -107,6 +107,7 @@ describe('command help', () => {
       'workflow pause',
       'workflow resume',
       'workflow cancel',
+      'workflow forget',
       'workflow rerun',
       'workflow skip',
       'workflow complete',

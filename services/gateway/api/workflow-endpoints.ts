@@ -134,7 +134,7 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
       method: 'POST',
       path: '/executions/{id}/action',
       summary:
-        'Act on an execution: pause, resume, cancel, rerun or skip a failed task, or complete a task that waits for a client.',
+        'Act on an execution: pause, resume, cancel, rerun or skip a failed task, complete a task that waits for a client, or delete an ended execution.',
       body: z.looseObject({ kind: z.string(), output: json.optional() }),
       answer: executionViewSchema,
       handle: ({ request, params: { id = '' }, body }) => {

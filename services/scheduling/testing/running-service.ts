@@ -65,6 +65,7 @@ export const testSettings = {
   projectRequests: 2000,
   providerRequests: 2000,
   garbageSeconds: 3600,
+  keepExecutionsSeconds: 604_800,
   projectStacks: 10_000,
   projectResources: 1_000_000,
   projectBytes: 1_073_741_824,

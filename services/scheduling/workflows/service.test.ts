@@ -15,7 +15,19 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
+import { openSchedulingCollections } from '../collections.ts';
+import { shardOf } from '../shards/shard-of.ts';
+import {
+  literal,
+  openHarness,
+  planWith,
+  project,
+  resource,
+  testSettings,
+  type Harness,
+} from '../testing/running-service.ts';
+import { createRetention } from './retention.ts';
 
 let harness: Harness;
 beforeEach(async () => {
@@ -185,5 +197,66 @@ w:
     expect(left).toBeLessThan(0);
     expect(new Set(server.keys).size).toBe(3);
     await server.close();
+  });
+});
+
+describe('the end of an execution', () => {
+  const text = `
+inner: {tasks: {b: {action: std.http url=<% env().url %>}}}
+w: {tasks: {a: {with-items: 'i in [1, 2]', workflow: inner}, c: {action: std.noop}}}
+wait: {tasks: {a: {action: std.async_noop}}}
+`;
+  const stored = async () => {
+    const { executions, tasks, journal, work } = await openSchedulingCollections(harness.context.store);
+    const all = await Promise.all([executions, tasks, journal, work].map((each) => each.find({ where: {} })));
+    return all.map((found) => found.length);
+  };
+
+  it('can be deleted with all that the store has of it, a running one cannot', async () => {
+    await store(text);
+    const server = await openServer(() => ({ body: 1 }));
+    const env = { url: server.url };
+    const id = executionIdFrom(harness.context.newId());
+    await harness.ask(executionStart, { project, id, owner: 'admin', workflow: 'w', input: {}, env, occasion });
+    expect((await ended(id)).state).toBe('SUCCESS');
+    const live = await begin('wait');
+    const remove = (which: string) => harness.ask(executionAct, { project, id: which, action: { kind: 'delete' } });
+    await expect(remove(live.id)).rejects.toMatchObject({
+      code: 'Conflict',
+      message: expect.stringMatching(/Cancel it/),
+    });
+    await harness.ask(executionAct, { project, id: live.id, action: { kind: 'cancel' } });
+    await ended(live.id);
+    const { executions } = await harness.ask(executionList, { project, limit: 9 });
+    expect(executions).toHaveLength(4);
+    for (const each of executions) await remove(each.id);
+    await expect(show(id)).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(remove(id)).rejects.toMatchObject({ code: 'NotFound' });
+    expect(await stored()).toEqual([0, 0, 0, 0]);
+    await server.close();
+  });
+
+  it('is followed by its deletion when its time in the store is over', async () => {
+    await store(text);
+    const live = await begin('wait');
+    const { id } = await begin('wait');
+    await harness.ask(executionAct, { project, id, action: { kind: 'cancel' } });
+    await ended(id);
+    const collections = await openSchedulingCollections(harness.context.store);
+    const shards = { queueOf: (execution: string) => shardQueue(shardOf(execution, testSettings.shards)) };
+    let now = Date.now();
+    const context = { ...harness.context, now: () => new Date(now) };
+    const retention = createRetention({ context, collections, shards, keepMs: 3_600_000 });
+    expect(await retention.sweep()).toBe(0);
+    now += 3_600_001;
+    expect(await retention.sweep()).toBe(1);
+    const gone = () =>
+      show(id).then(
+        () => false,
+        () => true,
+      );
+    await eventually(gone, { what: 'the deletion' });
+    expect((await show(live.id)).execution.state).toBe('RUNNING');
+    await retention.stop();
   });
 });

@@ -31,6 +31,7 @@ import type { WorkflowDefinitions } from './definitions.ts';
 import { beginsExecution, firstDocument } from './intake.ts';
 import { performExecution, type ExecutionPerforming } from './perform.ts';
 import { endOf } from './requests.ts';
+import { removeExecution } from './retention.ts';
 import { executionView } from './views.ts';
 
 /** The most ended tasks whose links one step follows, so that it takes some ten milliseconds at most. */
@@ -74,6 +75,7 @@ export class ExecutionSteps {
       }
     }
     await faultPoint('workflow.closed');
+    if (loaded) await this.#delete(loaded, { messages, refusals });
     for (const message of messages) await this.#answer(message, { loaded, error: refusals.get(message.id), id });
   }
 
@@ -138,11 +140,25 @@ export class ExecutionSteps {
     return outcome;
   }
 
+  /** Deletes an ended execution when a message asks for it. */
+  async #delete(
+    { state: { execution } }: LoadedExecution,
+    { messages, refusals }: { messages: readonly Envelope[]; refusals: Refusals },
+  ): Promise<void> {
+    const asked = messages.filter((message) => isDeletion(message, execution));
+    if (asked.length === 0) return;
+    if (isEndedExecution(execution.state)) return removeExecution(this.#options.collections, execution);
+    const why = `Cannot delete execution ${execution.id} of ${execution.workflow}: it is ${execution.state}. Cancel it first.`;
+    for (const { id } of asked) refusals.set(id, new AnnealError('Conflict', why));
+  }
+
   async #answer(
     message: Envelope,
     { loaded, error, id }: { loaded: LoadedExecution | undefined; error: AnnealError | undefined; id: string },
   ): Promise<void> {
     const { context } = this.#options;
+    // A sweep of the retention waits for no answer.
+    if (message.type === executionAct.type && message.replyto === undefined) return;
     if (message.type === executionStart.type || message.type === executionAct.type) {
       const missing = new AnnealError('NotFound', `The execution ${id} does not exist in this project.`);
       const execution = loaded?.state.execution;
@@ -164,6 +180,12 @@ export class ExecutionSteps {
       await reply(context, request, { response: responseTo('create', request.data, endedResult(loaded.state)) });
     }
   }
+}
+
+function isDeletion(message: Envelope, execution: WorkflowState['execution']): boolean {
+  if (message.type !== executionAct.type) return false;
+  const { action, project } = message.data as z.infer<typeof executionAct.data>;
+  return action.kind === 'delete' && project === execution.project;
 }
 
 function endedResult({ execution }: WorkflowState) {
@@ -197,7 +219,7 @@ function inputOf(arrival: Arrival, { execution }: WorkflowState): ExecutionInput
       return [{ kind: 'act', id, act: { kind: 'cancel', reason: 'The execution around it ended.' } }];
     case executionAct.type: {
       const { action, project } = message.data as z.infer<typeof executionAct.data>;
-      return project === execution.project ? [{ kind: 'act', id, act: action }] : [];
+      return project === execution.project && action.kind !== 'delete' ? [{ kind: 'act', id, act: action }] : [];
     }
     case timerFired.type:
       return [{ kind: 'timer', id, timer: (message.data as z.infer<typeof timerFired.data>).timer }];
