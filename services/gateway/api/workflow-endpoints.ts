@@ -1,5 +1,5 @@
 /** Workflows and their executions. */
-import { json, jsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
 import {
   executionAct,
   executionActSchema,
@@ -15,12 +15,12 @@ import {
   workflowShow,
   workflowViewSchema,
 } from '@anneal/contracts/calls/workflow.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
+import { strictActs } from './stack-endpoints.ts';
 
 const startSchema = z.strictObject({
   id: z.uuid().optional().meta({ description: 'Chosen by the client: a repeat with the same id starts nothing new.' }),
@@ -135,16 +135,11 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
       path: '/executions/{id}/action',
       summary:
         'Act on an execution: pause, resume, cancel, rerun or skip a failed task, complete a task that waits for a client, or delete an ended execution.',
-      body: z.looseObject({ kind: z.string(), output: json.optional() }),
+      body: strictActs<z.infer<typeof executionActSchema>>(executionActSchema),
       answer: executionViewSchema,
       handle: ({ request, params: { id = '' }, body }) => {
         const project = projectOf(request);
-        const action = executionActSchema.safeParse(body);
-        if (!action.success) {
-          const wrong = action.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
-          throw new AnnealError('InvalidRequest', `Cannot act on execution ${id}: ${wrong.join('; ')}.`);
-        }
-        return ask('scheduling', executionAct, { project, data: { project, id, action: action.data } });
+        return ask('scheduling', executionAct, { project, data: { project, id, action: body } });
       },
     }),
   ];

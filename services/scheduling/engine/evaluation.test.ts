@@ -49,13 +49,15 @@ describe('facts about a type', () => {
     expect(tools.nameLimit({ type: 'Example::Machine', nested: 'template' })).toBe(255);
   });
 
-  it('repair machines and contexts after a failed update, and give machines names of at most 53 characters', () => {
+  it('repair machines, contexts and workflows after a failed update, and give machines names of at most 53 characters', () => {
     const tools = toolsFor(knownTypes);
     const kept = knownTypes.map(({ type }) => type).filter((type) => !tools.replaceFailed(type));
     expect(kept.toSorted()).toEqual([
       'Anneal::Context',
+      'Anneal::Workflow::EventTrigger',
       'OS::Heat::DeployedServer',
       'OS::Marconi::QueueServer',
+      'OS::Mistral::Workflow',
       'OS::Nova::Server',
     ]);
     const short = kept.filter((type) => tools.nameLimit({ type, nested: null }) === 53);
