@@ -58,4 +58,4 @@ export async function machineOf(demo: DemoContext, stack: string, resource: stri
 }
 
 export const dataOf = (event: AnnealEvent): Record<string, unknown> =>
-  typeof event.data === 'object' && event.data !== null ? (event.data as Record<string, unknown>) : {};
+  typeof event.data === 'object' && event.data !== null ? event.data : {};
