@@ -115,7 +115,9 @@ async function startOwn(program: Program): Promise<BackendServer> {
 
 async function answers(url: string): Promise<boolean> {
   try {
-    await (await openStore({ url: `${url}?serverSelectionTimeoutMS=500` })).close();
+    // A server that accepts connections and answers none is not ready.
+    const patience = 'serverSelectionTimeoutMS=500&connectTimeoutMS=500&socketTimeoutMS=2000';
+    await (await openStore({ url: `${url}?${patience}` })).close();
     return true;
   } catch {
     return false;
