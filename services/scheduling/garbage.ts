@@ -8,6 +8,7 @@
  */
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
@@ -97,22 +98,9 @@ export function createGarbage(parameters: {
     return removed;
   };
 
-  let running: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(
-    () => {
-      running = running
-        .then(sweep)
-        .catch((error: unknown) =>
-          context.log.warn({ err: error }, 'unused contents not removed; retrying in a minute'),
-        );
-    },
-    Math.min(60_000, Math.max(100, graceMs)),
-  ).unref();
-  return {
+  const sweeps = sweepEvery(Math.min(60_000, Math.max(100, graceMs)), {
     sweep,
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+    onError: (error) => context.log.warn({ err: error }, 'unused contents not removed; retrying in a minute'),
+  });
+  return { sweep, stop: () => sweeps.stop() };
 }

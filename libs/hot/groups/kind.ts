@@ -24,6 +24,12 @@ export function groupKind(type: string): GroupKind | undefined {
   return kinds.get(type);
 }
 
+/** True for a numbered group and for a group that scales: labels and commands name it and its members. */
+export function hasMembers(type: string): boolean {
+  const kind = groupKind(type);
+  return kind === 'numbered' || kind === 'scaling' || kind === 'instances';
+}
+
 const plurals: ReadonlyMap<string, string> = new Map([
   ['deploy_stdouts', 'deploy_stdout'],
   ['deploy_stderrs', 'deploy_stderr'],

@@ -2,6 +2,7 @@
 import type { Client } from '@anneal/client/connect.ts';
 import type { CliContext } from '../context.ts';
 import type { Noun } from './complete.ts';
+import { hasMembers } from '@anneal/hot/groups/kind.ts';
 
 /** The longest wait after a user presses the tab key. */
 const patienceMs = 1500;
@@ -42,20 +43,13 @@ async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promis
   }
 }
 
-const groupTypes: ReadonlySet<string> = new Set([
-  'OS::Heat::AutoScalingGroup',
-  'OS::Heat::ResourceGroup',
-  'OS::Heat::InstanceGroup',
-  'AWS::AutoScaling::AutoScalingGroup',
-]);
-
 /** The groups of the stacks, as `stack/group`. Groups inside nested stacks are left out, because each level costs a call. */
 async function groups(client: Client, signal: AbortSignal): Promise<string[]> {
   const stacks = await client.stacks.list({ signal });
   const found = await Promise.all(
     stacks.slice(0, 50).map(async ({ id, stack_name: name }) => {
       const resources = await client.stacks.resources({ stack: id });
-      const own = resources.filter(({ resource_type: type }) => groupTypes.has(type));
+      const own = resources.filter(({ resource_type: type }) => hasMembers(type));
       return own.map(({ resource_name: group }) => `${name}/${group}`);
     }),
   );

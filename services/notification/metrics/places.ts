@@ -11,6 +11,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { hasMembers } from '@anneal/hot/groups/kind.ts';
 
 /** A host or a stack that moves (a joined host that a server takes) has its new labels after this time. */
 const rememberedMs = 60_000;
@@ -46,14 +47,6 @@ export interface StackPlace {
   /** The innermost group around the stack, or the stack itself. `depth`: the length of its path. */
   readonly group: { readonly id: string; readonly name: string; readonly depth: number } | null;
 }
-
-const groupTypes: ReadonlySet<string> = new Set([
-  'OS::Heat::AutoScalingGroup',
-  'Anneal::Scaling::Group',
-  'OS::Heat::ResourceGroup',
-  'OS::Heat::InstanceGroup',
-  'AWS::AutoScaling::AutoScalingGroup',
-]);
 
 export class Places {
   readonly #ask: ServiceQuestion;
@@ -98,7 +91,7 @@ export class Places {
     if (!above) return undefined;
     const path = [...above.path, name];
     const resource = await this.#resource(project, parent, name);
-    const isGroup = groupTypes.has(resource?.type ?? '');
+    const isGroup = hasMembers(resource?.type ?? '');
     return { ...above, path, group: isGroup ? { id: stack.id, name: stack.name, depth: path.length } : above.group };
   }
 

@@ -5,6 +5,7 @@
 import { executionAct } from '@anneal/contracts/calls/workflow.ts';
 import { actionId, type ExecutionDocument } from '@anneal/convergence/workflow/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Shards } from '../shards/shards.ts';
 
@@ -56,17 +57,10 @@ export function createRetention(parts: {
     }
     return due.length;
   };
-  let running: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    running = running.then(sweep).catch((error: unknown) => {
-      context.log.warn({ err: error }, 'old executions of workflows not deleted; retrying in a minute');
-    });
-  }, sweepMs).unref();
-  return {
+  const sweeps = sweepEvery(sweepMs, {
     sweep,
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+    onError: (error) =>
+      context.log.warn({ err: error }, 'old executions of workflows not deleted; retrying in a minute'),
+  });
+  return { sweep, stop: () => sweeps.stop() };
 }
