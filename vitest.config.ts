@@ -1,8 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/** The machine may be busy. The default is a second. */
+const patient = { poll: { timeout: 20_000, interval: 20 } };
+
 const project = (name: string, include: string[], testTimeout: number, globalSetup: string[] = []) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout, globalSetup },
+  test: { name, include, testTimeout, hookTimeout: testTimeout, globalSetup, expect: patient },
 });
 /** Real brokers and databases. */
 const backends = ['test/backends/prepare.ts'];
@@ -17,7 +20,7 @@ export default defineConfig({
       project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),
       project('integration', ['test/integration/**/*.test.ts'], 300_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 300_000, ['test/e2e/console/prepare.ts']),
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
       // Programs that others wrote, from PyPI and Debian: `npm run test:programs`.
       project('programs', ['test/programs/**/*.test.ts'], 300_000, backends),
@@ -41,8 +44,17 @@ export default defineConfig({
           ['rabbitmq', 'nats'].map((broker) => ({
             test: {
               ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,
-              exclude: ['test/e2e/secrets.test.ts'],
+              exclude: ['test/e2e/{secrets,backup}.test.ts'],
               env: { ANNEAL_TEST_BROKER: broker },
+            },
+          }))
+        : []),
+      ...(soak === 'true'
+        ? // The listeners of other programs beside one process per service.
+          ['rabbitmq', 'nats'].map((broker) => ({
+            test: {
+              ...project(`listeners-${broker}`, ['test/e2e/{paas,foreign}-listener.test.ts'], 600_000, backends).test,
+              env: { ANNEAL_TEST_BROKER: broker, ANNEAL_TEST_SEPARATE: 'true' },
             },
           }))
         : []),

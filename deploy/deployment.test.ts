@@ -1,11 +1,12 @@
 /** Compares the files of deploy/ in other languages with the code that they deploy. */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { requestsQueue, serviceNames, shardQueue } from '@anneal/contracts/queues.ts';
 import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
 import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
+import { serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..');
@@ -72,6 +73,42 @@ describe('the deployment files', () => {
     });
     expect(copied.toSorted()).toEqual(packages.toSorted());
   });
+
+  it('let the build of the image read every page of the documentation, and what the pages link to', () => {
+    const allowed = matches(textOf('deploy/Containerfile.dockerignore'), /^!(\S+)$/gm);
+    const pages = globSync(
+      ['*.md', '{docs,examples}/**/*.md', 'deploy/{*,*/README}.md', '{libs,services,test}/**/README.md'],
+      {
+        cwd: root,
+        exclude: ['**/node_modules'],
+      },
+    );
+    const isAllowed = (path: string): boolean =>
+      allowed.some(
+        (each) => matchesGlob(path, each) || (path.startsWith(`${each}/`) && each !== 'deploy' && each !== 'test'),
+      );
+    const linked = pages.flatMap((page) =>
+      matches(textOf(page), /\]\(([^)#\s]+)/g)
+        .filter((link) => !/^[a-z]+:/.test(link))
+        .map((link) => join(dirname(page), link).replace(/\/$/, '')),
+    );
+    expect(pages.length).toBeGreaterThan(60);
+    const absent = [...new Set([...pages, ...linked])].filter((path) => !isAllowed(path));
+    expect(absent.filter((path) => !allowed.includes(path))).toEqual([]);
+    // Vite refuses to build the console without the file that the console's own one extends.
+    expect(textOf('services/console/tsconfig.json')).toContain('"extends": "../../tsconfig.json"');
+    expect(allowed).toContain('tsconfig.json');
+  });
+
+  it('leave the gateway of the image nothing to build', () => {
+    const last = textOf('deploy/Containerfile')
+      .split(/^FROM /m)
+      .at(-1);
+    for (const part of ['console', 'docs']) {
+      expect(last).toContain(`COPY --from=pages /opt/anneal/services/${part}/dist ./services/${part}/dist\n`);
+      expect(last).toMatch(new RegExp(`^RUN rm .*services/${part}/build.ts`, 'm'));
+    }
+  });
 });
 
 describe('the alerts and the dashboard', () => {
@@ -80,9 +117,9 @@ describe('the alerts and the dashboard', () => {
 
   it('use only metrics that exist', () => {
     const ours = new Set(
-      [...Object.values(busMetrics), ...Object.values(queueMetrics)].flatMap(({ name }) =>
-        ['', '_count', '_bucket', '_sum'].map((end) => name + end),
-      ),
+      [busMetrics, queueMetrics, serviceMetrics]
+        .flatMap(Object.values<{ name: string }>)
+        .flatMap(({ name }) => ['', '_count', '_bucket', '_sum'].map((end) => name + end)),
     );
     for (const text of [rules, dashboard]) {
       for (const name of matches(text, /\banneal_[a-z_]+\b/g)) expect(ours, name).toContain(name);

@@ -30,6 +30,12 @@ const steps: readonly Check[] = [
   { name: 'lint and import rules', command: 'oxlint', args: ['--type-aware'], remedy: 'fix the errors listed above' },
   { name: 'types', command: 'tsc', args: ['-p', '.'], remedy: 'fix the errors listed above' },
   {
+    name: 'types of the console',
+    command: 'tsc',
+    args: ['-p', 'services/console'],
+    remedy: 'fix the errors listed above',
+  },
+  {
     name: 'wire contracts',
     command: 'node',
     args: ['libs/contracts/generate.ts', '--check'],

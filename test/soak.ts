@@ -11,11 +11,19 @@ const selection = ['dead-letters', 'shard-growth', 'distributed-outage'];
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });
 const limitMs = (values.short ? 20 : 240) * minute;
+const projects = values.short ? ['soak'] : ['soak', 'listeners-*'];
 const files = positionals.length > 0 ? positionals : values.short ? selection : [];
 
 const runner = spawn(
   process.execPath,
-  ['node_modules/vitest/vitest.mjs', 'run', '--project', 'soak', '--maxWorkers=1', '--reporter=verbose', ...files],
+  [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    ...projects.map((project) => `--project=${project}`),
+    '--maxWorkers=1',
+    '--reporter=verbose',
+    ...files,
+  ],
   {
     stdio: 'inherit',
     env: { ...process.env, ANNEAL_TEST_SOAK: values.short ? 'short' : 'true' },

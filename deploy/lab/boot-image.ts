@@ -13,6 +13,9 @@ export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };
 const pause = (attempt: number): number => Math.min(5_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2);
 const json = { 'content-type': 'application/json' };
 
+/** The address without the form in which firmware boots it: a simulated machine needs no ramdisk. */
+export const addressOf = (url: string): string => url.replace(/\/boot\.(iso|efi)$/, '');
+
 /** Fetches the boot document, which every client that knows the address may read, including a BMC. */
 export function fetchDocument(url: string, signal: AbortSignal): Promise<Fetched<BootDocument>> {
   return persist({ url, method: 'GET' }, { schema: bootDocumentSchema, what: 'a boot document', signal });
@@ -28,7 +31,7 @@ export function exchange(url: string, key: string, signal: AbortSignal): Promise
 /** Resolves when the report was accepted, or refused for good. */
 export async function report(
   seed: BootSeed,
-  body: { status: 'cleaned' | 'failed'; message: string },
+  body: { status: 'cleaned' | 'ready' | 'failed'; message: string },
   signal: AbortSignal,
 ): Promise<void> {
   const url = `${seed.gateway_url.replace(/\/$/, '')}/boot/v1/report`;

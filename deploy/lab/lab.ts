@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { fingerprintOf, selfSigned, type Certificate } from './certificate.ts';
 import { canBind, loopbackAddress } from './loopback.ts';
 import { inventMachine, loadMachine, saveMachine, writeWhole } from './machine-state.ts';
-import { LabMachine, type StartAgent, type Timing } from './machine.ts';
+import { LabMachine, type Isolation, type StartAgent, type Timing } from './machine.ts';
 import { killProcesses } from './processes.ts';
 import { createRedfish } from './redfish/app.ts';
 import { systemPath } from './redfish/representation.ts';
@@ -27,6 +27,8 @@ export interface LabOptions {
   readonly sessionLimit?: number;
   /** Serves HTTPS with a self-signed certificate, which the lab keeps. */
   readonly tls?: boolean;
+  /** Kind of the machines. Default: directory. */
+  readonly isolation?: Isolation;
 }
 
 export interface Lab {
@@ -106,7 +108,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 
 /** The machines of the folder. A machine that has no state yet gets one, with an address of its own if possible. */
 async function machinesIn(directory: string, options: LabOptions): Promise<LabMachine[]> {
-  const { bootSeconds, environment, startAgent, log } = options;
+  const { bootSeconds, environment, startAgent, log, isolation = 'directory' } = options;
   const separate = await canBind('127.77.0.2');
   const timing: Timing = {
     bootMs: bootSeconds * 1000,
@@ -121,7 +123,7 @@ async function machinesIn(directory: string, options: LabOptions): Promise<LabMa
       state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
       saveMachine(folder, state);
     }
-    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log });
+    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log, isolation });
   });
 }
 

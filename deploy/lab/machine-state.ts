@@ -11,6 +11,30 @@ export const bootTargets = ['None', 'Pxe', 'Cd', 'Hdd', 'UefiHttp', 'BiosSetup']
 export const bootEnabled = ['Disabled', 'Once', 'Continuous'] as const;
 export const bootModes = ['UEFI', 'Legacy'] as const;
 
+/** The settings of the firmware that the lab knows, with the values that each may have. */
+export const biosSettings = {
+  BootMode: ['Uefi', 'Legacy'],
+  ProcVirtualization: ['Enabled', 'Disabled'],
+  ProcHyperthreading: ['Enabled', 'Disabled'],
+  WorkloadProfile: ['General', 'Performance', 'PowerSaving'],
+} as const;
+export type BiosAttributes = Readonly<Record<string, string>>;
+export const factoryBios: BiosAttributes = Object.fromEntries(
+  Object.entries(biosSettings).map(([name, [first]]) => [name, first]),
+);
+
+export const volumeSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  raidType: z.string(),
+  bytes: z.number(),
+  drives: z.array(z.string()),
+});
+export type LabVolume = z.infer<typeof volumeSchema>;
+
+/** The version of each firmware. */
+const factoryFirmware = { BIOS: '1.0.0', BMC: '1.0.0' } as const;
+
 /** The light at the front of the machine. */
 export const indicators = ['Lit', 'Blinking', 'Off'] as const;
 export type Indicator = (typeof indicators)[number];
@@ -38,6 +62,14 @@ export const machineStateSchema = z.object({
   media: z.string().nullable(),
   assetTag: z.string(),
   indicator: z.enum(indicators).default('Off'),
+  bios: z.record(z.string(), z.string()).default(factoryBios),
+  /** Written, and taken over at the next power-on. */
+  pendingBios: z.record(z.string(), z.string()).nullable().default(null),
+  secureBoot: z.object({ enabled: z.boolean(), current: z.boolean() }).default({ enabled: false, current: false }),
+  volumes: z.array(volumeSchema).default([]),
+  firmware: z.record(z.string(), z.string()).default(factoryFirmware),
+  /** A version that starts to run at the next power-on. */
+  pendingFirmware: z.record(z.string(), z.string()).default({}),
   /** The key of the exchange at a boot address. It stays the same after a power cut. */
   bootKey: z.object({ url: z.string(), key: z.string() }).nullable().default(null),
   /** False for older firmware, which has no HTTP boot and offers the virtual drive only under the manager. */
@@ -72,6 +104,12 @@ export function inventMachine({
     media: null,
     assetTag: '',
     indicator: 'Off',
+    bios: factoryBios,
+    pendingBios: null,
+    secureBoot: { enabled: false, current: false },
+    volumes: [],
+    firmware: factoryFirmware,
+    pendingFirmware: {},
     bootKey: null,
     httpBoot: index % 4 !== 3,
   };

@@ -12,9 +12,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
-import { exchange, fetchDocument, report, type Fetched } from './boot-image.ts';
+import { addressOf, exchange, fetchDocument, report, type Fetched } from './boot-image.ts';
 import { erase, install, installedSeed, machineEnvironment, installationRoot, writePrograms } from './installation.ts';
-import { noOverride, saveMachine, type BootOverride, type Indicator, type MachineState } from './machine-state.ts';
+import {
+  noOverride,
+  saveMachine,
+  type BiosAttributes,
+  type BootOverride,
+  type Indicator,
+  type LabVolume,
+  type MachineState,
+} from './machine-state.ts';
+import { runInQemu } from './qemu/run.ts';
 import { killProcesses, terminateProcesses } from './processes.ts';
 
 export const resetTypes = [
@@ -68,7 +77,12 @@ export interface LabMachineOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly startAgent: StartAgent;
   readonly log: Logger;
+  /** `directory`: its agent runs in a folder of this computer. `qemu`: a real firmware boots a real kernel. */
+  readonly isolation?: Isolation;
 }
+
+export const isolations = ['directory', 'qemu'] as const;
+export type Isolation = (typeof isolations)[number];
 
 export class LabMachine {
   readonly directory: string;
@@ -156,6 +170,22 @@ export class LabMachine {
   setIndicator(indicator: Indicator): void {
     this.#remember({ indicator });
   }
+  /** The settings wait for the next power-on. */
+  setBios(pendingBios: BiosAttributes): void {
+    this.#remember({ pendingBios: { ...this.#state.pendingBios, ...pendingBios } });
+  }
+  setSecureBoot(enabled: boolean): void {
+    this.#remember({ secureBoot: { ...this.#state.secureBoot, enabled } });
+  }
+  setVolumes(volumes: readonly LabVolume[]): void {
+    this.#remember({ volumes: [...volumes] });
+  }
+  /** New firmware of a controller runs at once; that of the machine from the next power-on. */
+  setFirmware(component: string, version: string): void {
+    const { firmware, pendingFirmware } = this.#state;
+    if (component === 'BMC') this.#remember({ firmware: { ...firmware, [component]: version } });
+    else this.#remember({ pendingFirmware: { ...pendingFirmware, [component]: version } });
+  }
 
   #enqueue(change: () => Promise<void>): Promise<void> {
     this.#changes = this.#changes.then(change).catch((error: unknown) => {
@@ -170,7 +200,15 @@ export class LabMachine {
   }
 
   #powerOn(): void {
-    this.#remember({ power: 'On' });
+    const { bios, pendingBios, secureBoot, firmware, pendingFirmware } = this.#state;
+    this.#remember({
+      power: 'On',
+      bios: { ...bios, ...pendingBios },
+      pendingBios: null,
+      secureBoot: { enabled: secureBoot.enabled, current: secureBoot.enabled },
+      firmware: { ...firmware, ...pendingFirmware },
+      pendingFirmware: {},
+    });
     this.#power = 'On';
     const run: Run = { ended: new AbortController(), agent: undefined };
     this.#run = run;
@@ -236,6 +274,7 @@ export class LabMachine {
     const { signal } = run.ended;
     await sleep(this.#options.timing.bootMs * (0.75 + Math.random() / 2), undefined, { signal });
     this.#show('SystemHardwareInitializationComplete', 'Looking for something to boot');
+    if (this.#options.isolation === 'qemu') return this.#runInQemu(run);
 
     const source = this.#source();
     if (source !== undefined) {
@@ -245,12 +284,18 @@ export class LabMachine {
         await this.#clean(loaded.value, run);
         return;
       }
+      if ('value' in loaded && loaded.value.purpose === 'rescue') {
+        await this.#rescue(loaded.value, run);
+        return;
+      }
       if ('value' in loaded) install(this.directory, loaded.value);
       else this.#options.log.warn({ machine: this.#state.name }, `boot source has no boot document: ${loaded.gaveUp}`);
     }
+    const { boot } = this.#state;
+    const inSetup = boot.enabled !== 'Disabled' && boot.target === 'BiosSetup';
     this.#useUpOverride();
 
-    const seed = this.#state.boot.target === 'BiosSetup' ? undefined : installedSeed(this.directory);
+    const seed = inSetup ? undefined : installedSeed(this.directory);
     if (!seed) {
       this.#show('OEM', 'No bootable device');
       return;
@@ -272,13 +317,27 @@ export class LabMachine {
   #source(): string | undefined {
     const { boot, media } = this.#state;
     if (boot.enabled === 'Disabled') return undefined;
-    if (boot.target === 'UefiHttp') return boot.httpBootUri ?? undefined;
-    if (boot.target === 'Cd') return media ?? undefined;
-    return undefined;
+    const url = boot.target === 'UefiHttp' ? boot.httpBootUri : boot.target === 'Cd' ? media : null;
+    return url === null ? undefined : addressOf(url);
   }
 
   #useUpOverride(): void {
     if (this.#state.boot.enabled === 'Once') this.#remember({ boot: { ...noOverride, mode: this.#state.boot.mode } });
+  }
+
+  async #runInQemu(run: Run): Promise<void> {
+    await runInQemu({
+      directory: this.directory,
+      environment: this.#options.environment,
+      signal: run.ended.signal,
+      state: () => this.#state,
+      booted: () => this.#useUpOverride(),
+      show: (detail) => this.#show('OSBootStarted', detail),
+      holds: (process) => (run.agent = process),
+    });
+    void this.#enqueue(async () => {
+      if (this.#run === run) await this.#powerOff({ graceful: false });
+    });
   }
 
   async #startSystem(seed: BootSeed, run: Run): Promise<void> {
@@ -304,6 +363,16 @@ export class LabMachine {
       return;
     }
     this.#show('OSRunning', seed.hostname);
+  }
+
+  /** Runs a system that changes no disk, until the power goes. */
+  async #rescue(seed: BootSeed, run: Run): Promise<void> {
+    this.#show('OSBootStarted', 'Starting the rescue system');
+    this.#useUpOverride();
+    const message =
+      seed.rescue_password === undefined ? 'The rescue system runs' : 'The rescue system runs; log in as rescue';
+    await report(seed, { status: 'ready', message }, run.ended.signal);
+    this.#show('OSRunning', 'rescue');
   }
 
   async #clean(seed: BootSeed, run: Run): Promise<void> {

@@ -4,16 +4,19 @@ import { parseArgs } from 'node:util';
 import { startAgent } from '@anneal/agent/start.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 import { startLab } from './lab.ts';
+import { isolations, type Isolation } from './machine.ts';
+import { missingForQemu } from './qemu/qemu.ts';
 
 const help = `Simulated bare-metal machines behind a Redfish endpoint.
 
-  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls]
+  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls] [--isolation qemu]
 
   --data DIR          Folder with the state of the machines; the same folder has the same machines.
-  --machines N        Number of machines (1 to 1000).
+  --machines N        Number of machines (1 to 10000).
   --port P            Port of the endpoint; 0 uses the port of the last run, or a free one.
   --host ADDRESS      Address on which the endpoint listens.
   --tls               HTTPS with a self-signed certificate; DIR/lab.json has its fingerprint.
+  --isolation LEVEL   directory (default) or qemu: real firmware and disks; needs qemu-system-x86 and ovmf.
   --boot-seconds S    Duration of the power-on self-test.
   --log-level LEVEL   debug, info, warn, error or silent.
 
@@ -30,6 +33,14 @@ function number(
   throw new Error(`--${name} must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, got ${text}`);
 }
 
+function isolationIn(text: string): Isolation {
+  const level = isolations.find((each) => each === text);
+  if (level === undefined) throw new Error(`--isolation must be ${isolations.join(' or ')}, got ${text}`);
+  const missing = level === 'qemu' ? missingForQemu(process.env['PATH'] ?? '') : undefined;
+  if (missing !== undefined) throw new Error(`--isolation qemu: ${missing}. Install qemu-system-x86 and ovmf.`);
+  return level;
+}
+
 function readFlags() {
   const { values } = parseArgs({
     options: {
@@ -38,6 +49,7 @@ function readFlags() {
       port: { type: 'string', default: '0' },
       host: { type: 'string', default: '127.0.0.1' },
       tls: { type: 'boolean', default: false },
+      isolation: { type: 'string', default: 'directory' },
       'boot-seconds': { type: 'string', default: '1' },
       'log-level': { type: 'string', default: 'info' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -50,8 +62,9 @@ function readFlags() {
     directory: resolve(values.data),
     host: values.host,
     level: values['log-level'],
+    isolation: isolationIn(values.isolation),
     tls: values.tls,
-    machines: number(values.machines, { name: 'machines', min: 1, max: 1000, whole: true }),
+    machines: number(values.machines, { name: 'machines', min: 1, max: 10_000, whole: true }),
     port: number(values.port, { name: 'port', min: 0, max: 65_535, whole: true }),
     bootSeconds: number(values['boot-seconds'], { name: 'boot-seconds', min: 0, max: 3600, whole: false }),
   };

@@ -2,14 +2,16 @@
 
     anneal host credentials web1 -o json > access.json
     python3 host_nats.py --access access.json --journal journal
+
+It ends for good, with status 0, when Anneal deletes the host.
 """
 
 import asyncio
 import json
+import threading
 
 import nats
 from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NoMessage
 
 from run_config import read_arguments
 
@@ -47,19 +49,31 @@ async def main():
     # The host is idle: Anneal sends the first request, also when it sent it before.
     await send({"hello": True, "facts": {}})
     print("listening", flush=True)
+    stop = threading.Event()
+    arrival = asyncio.create_task(subscription.next_msg(timeout=None))
+    work, waiting = None, []
     while True:
-        try:
-            message = await subscription.next_msg(timeout=heartbeat)
-        except NoMessage:
-            await send({"hello": True})
-            continue
-        request = json.loads(message.data)
-        await send({"id": request["id"], "progress": "started"})
-        work = asyncio.create_task(asyncio.to_thread(journal.answer, request))
-        while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
-            # Without it Anneal takes the host for dead after 90 s.
+        done, _ = await asyncio.wait({arrival, *([work[1]] if work else [])}, timeout=heartbeat, return_when=asyncio.FIRST_COMPLETED)
+        if arrival in done:
+            message = json.loads(arrival.result().data)
+            if message.get("deleted"):
+                stop.set()
+                if work:
+                    await work[1]
+                print("deleted", flush=True)
+                return
+            waiting.append(message)
+            arrival = asyncio.create_task(subscription.next_msg(timeout=None))
+        if work and work[1].done():
+            await send(work[1].result())
+            work = None
+        if not work and waiting:
+            request = waiting.pop(0)
             await send({"id": request["id"], "progress": "started"})
-        await send(work.result())
+            work = (request["id"], asyncio.create_task(asyncio.to_thread(journal.answer, request, stop)))
+        elif not done:
+            # Without it Anneal takes the host for dead after 90 s.
+            await send({"id": work[0], "progress": "started"} if work else {"hello": True})
 
 
 if __name__ == "__main__":

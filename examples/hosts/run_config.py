@@ -7,8 +7,11 @@ starts again repeats the answer of a request that has ended, and does not run on
 import argparse
 import json
 import os
+import signal
 import subprocess
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 # The server keeps the end of longer streams, and refuses messages above 256 KiB.
@@ -30,8 +33,8 @@ class Journal:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def answer(self, request):
-        """Runs the request unless the journal knows it, and returns its answer."""
+    def answer(self, request, stop=None):
+        """Runs the request unless the journal knows it, and returns its answer. Setting the event `stop` ends the config."""
         # The id is a UUID, which is safe as the name of a file.
         done = self.folder / f"{request['id']}.json"
         started = self.folder / f"{request['id']}.started"
@@ -41,7 +44,7 @@ class Journal:
             answer = failed("interrupted: the program of the host ended while the config ran")
         else:
             started.touch()
-            answer = run(request)
+            answer = run(request, stop or threading.Event())
         answer["id"] = request["id"]
         whole = done.with_suffix(".new")
         whole.write_text(json.dumps(answer))
@@ -53,7 +56,7 @@ def failed(error, status=1):
     return {"status_code": status, "error": error, "outputs": {}}
 
 
-def run(request):
+def run(request, stop):
     """Runs a config of the group `script`, as the agents of Anneal do."""
     if request["group"] not in ("script", "Heat::Ungrouped"):
         return failed(f"this host runs scripts only, not {request['group']}")
@@ -67,15 +70,27 @@ def run(request):
             environment[given["name"]] = value if isinstance(value, str) else json.dumps(value)
         command = [str(script)] if request["config"].startswith("#!") else ["/bin/sh", str(script)]
         try:
-            ended = subprocess.run(
-                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=request.get("timeout")
+            # A session of its own, so that a signal reaches the children of the config too.
+            config = subprocess.Popen(
+                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
-        except subprocess.TimeoutExpired:
-            return failed(f"it ran longer than its limit of {request['timeout']} s", status=124)
         except OSError as error:
             return failed(f"cannot start it: {error}")
+        end = time.monotonic() + request["timeout"] if "timeout" in request else None
+        while True:
+            try:
+                stdout, stderr = config.communicate(timeout=0.2)
+                break
+            except subprocess.TimeoutExpired:
+                is_late = end is not None and time.monotonic() > end
+                if is_late or stop.is_set():
+                    os.killpg(config.pid, signal.SIGKILL)
+                    config.communicate()
+                    if is_late:
+                        return failed(f"it ran longer than its limit of {request['timeout']} s", status=124)
+                    return failed("stopped: the server withdrew it", status=143)
         outputs = {path.name.removeprefix("output."): path.read_text() for path in Path(work).glob("output.*")}
-        return {"status_code": ended.returncode, "stdout": tail(ended.stdout), "stderr": tail(ended.stderr), "outputs": outputs}
+        return {"status_code": config.returncode, "stdout": tail(stdout), "stderr": tail(stderr), "outputs": outputs}
 
 
 def tail(stream):

@@ -7,6 +7,7 @@ published while it does not run.
 import argparse
 import asyncio
 import json
+from urllib.parse import unquote
 
 import nats
 from nats.errors import TimeoutError as NoMessage
@@ -17,7 +18,11 @@ SEVEN_DAYS = 7 * 24 * 3600
 
 def show(message):
     assert message.headers["content-type"] == "application/cloudevents+json", message.headers
-    print(json.dumps(json.loads(message.data)), flush=True)
+    event = json.loads(message.data)
+    # The attributes are headers too, percent-encoded, so that a program can choose messages before it reads their bodies.
+    assert unquote(message.headers["ce-type"]) == event["type"], message.headers
+    assert message.headers.get("ce-subject") is None or unquote(message.headers["ce-subject"]) == event["subject"]
+    print(json.dumps(event), flush=True)
 
 
 async def main():

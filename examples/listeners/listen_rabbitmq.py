@@ -36,6 +36,9 @@ def main():
     for method, properties, body in channel.consume(queue):
         assert properties.content_type == "application/cloudevents+json", properties
         event = json.loads(body)
+        # The attributes are headers too, so that a program can choose messages before it reads their bodies.
+        assert properties.headers["cloudEvents_type"] == event["type"], properties
+        assert properties.headers.get("cloudEvents_subject") == event.get("subject"), properties
         print(json.dumps(event), flush=True)
         # Acknowledge last, so that no event is lost. An event that arrives twice has the same id.
         channel.basic_ack(method.delivery_tag)

@@ -1,11 +1,12 @@
 /**
  * Keeps the configuration file of a load balancer correct while a group grows and shrinks. Uses only `libs/client`.
  *
- * B1 The program reads the members of the group after each event, and writes those that are in service. An event is only
- *    the reason to read, so that a repeated or late event does no harm.
+ * B1 The program reads the members of the group after events, and writes those that are in service. An event is only the
+ *    reason to read, so that a repeated or late event does no harm. One read serves all events that wait, so that the
+ *    program keeps up while a group changes many members.
  * B2 A member that is about to be deleted waits at the lifecycle hook `terminating`. The program takes it out of the file
  *    first, and completes the hook then. So no deleted member is ever in the file.
- * B3 The program stores the id of an event after it has handled it. After a restart it continues there, so that it
+ * B3 The program stores the id of the last event that it has handled. After a restart it continues there, so that it
  *    completes a hook that it had not completed.
  */
 import { execFile } from 'node:child_process';
@@ -43,19 +44,13 @@ const inService = (member: Resource): boolean =>
   member.resource_status.endsWith('_COMPLETE') && !/^(DELETE|INIT)_/.test(member.resource_status) && !isAtEnd(member);
 
 async function membersOf(client: Client): Promise<BalancerMember[]> {
-  const rows = await client.stacks.resources({ stack: wanted.stack, depth: 1 });
-  const members = rows.filter((row) => row.parent_resource === wanted.group && inService(row));
-  const { physical_resource_id: group } = rows.find((row) => row.resource_name === wanted.group) ?? {};
-  if (!group) return [];
-  const found = await Promise.all(
-    members.map(async ({ resource_name: name }): Promise<BalancerMember[]> => {
-      // A member may be deleted between the two reads.
-      const member = await client.stacks.resource({ stack: group, resource: name }).catch(absent);
-      const address = member?.attributes?.[values.attribute];
-      return member && inService(member) && typeof address === 'string' ? [{ name, address }] : [];
-    }),
-  );
-  return found.flat();
+  const rows = await client.stacks.resources({ stack: wanted.stack, depth: 1, detail: true });
+  return rows
+    .filter((row) => row.parent_resource === wanted.group && inService(row))
+    .flatMap(({ resource_name: name, attributes }): BalancerMember[] => {
+      const address = attributes?.[values.attribute];
+      return typeof address === 'string' ? [{ name, address }] : [];
+    });
 }
 
 /** The value of a call for something that no longer exists. */
@@ -78,8 +73,13 @@ async function refresh(client: Client): Promise<void> {
 }
 
 /** B2 */
-async function handle(client: Client, event: AnnealEvent): Promise<void> {
+async function handle(client: Client, events: readonly AnnealEvent[]): Promise<void> {
   await refresh(client);
+  for (const event of events) await letGo(client, event);
+}
+
+/** Completes the hook at which a member waits for its deletion. */
+async function letGo(client: Client, event: AnnealEvent): Promise<void> {
   if (event.type !== 'resource.lifecycle.waiting' || event.data.transition !== 'terminating') return;
   const { stack_id: stack, resource_name: resource, hook, token } = event.data;
   try {
@@ -120,9 +120,10 @@ async function main(): Promise<void> {
   const after = await readFile(cursorFile, 'utf8').catch(() => 'beginning');
   const onGap = (): void => void process.stderr.write('events were lost; the members are read again\n');
   const scope = { stack: wanted.stack, group: `${wanted.stack}/${wanted.group}`, types: ['resource.#', 'group.#'] };
-  for await (const event of connected.events({ ...scope, after, onGap, signal })) {
-    await untilDone(() => handle(connected, event), signal);
-    if (!signal.aborted) await replaceFile(cursorFile, event.id);
+  for await (const events of connected.events.batches({ ...scope, after, onGap, signal })) {
+    await untilDone(() => handle(connected, events), signal);
+    const last = events.at(-1)?.id;
+    if (!signal.aborted && last !== undefined) await replaceFile(cursorFile, last);
   }
 }
 

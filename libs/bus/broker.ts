@@ -27,13 +27,22 @@ export interface Packet {
   readonly type: string;
   /** Events of one subject are delivered in order. */
   readonly subject?: string | undefined;
+  /** The attributes of an event, which its message has as headers too, for listeners outside Anneal. */
+  readonly attributes?: Readonly<Record<string, string>>;
   readonly bytes: string | Uint8Array;
+  /**
+   * This process has validated the bytes. An adapter may pass this on with the same bytes while they are in memory, and
+   * never with bytes that were stored or were outside this process.
+   */
+  readonly valid?: boolean;
 }
 
 /** A message that a consumer holds until it is settled. */
 export interface BrokerOffer {
   readonly queue: string;
   readonly bytes: string | Uint8Array;
+  /** See `Packet`. */
+  readonly valid?: boolean;
   /** Counts this attempt too. May exceed the consumer's limit: then the process died in the last attempt. */
   readonly attempt: number;
   /** The reason why the server itself gave the message up. It dies without another attempt. */
@@ -81,6 +90,12 @@ export type BrokerQueues = Omit<Queues, 'peek'> & {
   peek(queue: string, limit: number): Promise<(string | Uint8Array)[]>;
 };
 
+/** The dead letters as the broker keeps them. */
+export interface BrokerDeadLetters extends Omit<DeadLetters, 'replay'> {
+  /** @param bytes sends these in place of its own */
+  replay(id: string, bytes?: string): Promise<boolean>;
+}
+
 /**
  * A broker as the bus uses it. A call rejects with BrokerAway when the broker was away for too long; the caller may
  * repeat it, because duplicates are allowed.
@@ -103,13 +118,15 @@ export interface Broker {
   /** The address for answers to this process: the `replyto` of its questions. */
   readonly inbox: string;
   readonly isInbox: (address: string) => boolean;
-  onAnswer(take: (bytes: string | Uint8Array) => void): void;
+  onAnswer(take: (bytes: string | Uint8Array, valid?: boolean) => void): void;
   /** Neither is durable: a question or an answer may be lost, and the requester recovers by its deadline. */
   ask(parameters: { queue: string; packet: Packet; ttlMs: number }): Promise<void>;
   answer(parameters: { inbox: string; packet: Packet }): Promise<void>;
 
   readonly queues: BrokerQueues;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: BrokerDeadLetters;
   check(): Promise<void>;
+  /** See `Bus`. */
+  readonly copyTo?: (file: string) => void;
   close(): Promise<void>;
 }

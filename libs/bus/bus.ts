@@ -1,12 +1,14 @@
 /** The bus over any broker: everything that is the same on all brokers. Start reading at `port.ts`. */
 import type { Definition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { mergePatch } from '@anneal/contracts/merge-patch.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BrokerIntake, type Packet } from './broker.ts';
 import type { BusLog } from './bus-log.ts';
 import { createClaimChecks, type ClaimChecks, type Destination } from './send/claim-checks.ts';
-import { createCodec, type Codec } from './codec.ts';
+import { claimCheckBytes, createCodec, type Codec } from './codec.ts';
 import { createDeaths } from './consume/death.ts';
 import { BusConsumer } from './consume/consumer.ts';
 import { BusConsumers } from './consume/consumers.ts';
@@ -61,6 +63,7 @@ export function createBus(options: {
         onActive: onHeld,
       }),
     ...createOperatorView(parts),
+    ...(broker.copyTo && { copyTo: broker.copyTo }),
     check: async () => {
       if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
       await broker.check();
@@ -82,9 +85,9 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
   const questions = new Questions();
   const order = new SendingOrder();
 
-  broker.onAnswer((bytes) => {
+  broker.onAnswer((bytes, valid) => {
     // When an answer cannot be read, its question ends at the deadline, and that error names the queue.
-    void (async () => codec.decode(bytes))().then(
+    void (async () => codec.decode(bytes, valid))().then(
       (message) => questions.answer(message),
       (error: unknown) => log.error({ err: error }, 'answer not readable; the requester waits until its deadline'),
     );
@@ -169,6 +172,32 @@ function createReceiver(parts: BusParts, consumers: BusConsumers): Pick<Bus, 'co
   };
 }
 
+/**
+ * The bytes of a message with changed data.
+ * @throws AnnealError InvalidRequest when the letter is no message, its data is in the store, or the result is not valid
+ */
+function patched(
+  codec: Codec,
+  { id, message, patch }: { id: string; message: Envelope | undefined; patch: JsonObject },
+): string {
+  const refuse = (why: string, cause?: unknown): AnnealError =>
+    new AnnealError('InvalidRequest', `Cannot change the dead letter ${id}: ${why}`, {
+      cause,
+      ...(cause instanceof AnnealError && cause.mistakes && { mistakes: cause.mistakes }),
+    });
+  if (!message) throw refuse('it is no message of Anneal. Replay it unchanged, or purge it.');
+  const tooLarge = 'its data is over 256 KiB. Replay it unchanged, or purge it.';
+  if (message.dataref !== undefined) throw refuse(tooLarge);
+  const bytes = JSON.stringify({ ...message, data: mergePatch(message.data as Json, patch) });
+  if (Buffer.byteLength(bytes) > claimCheckBytes) throw refuse(tooLarge);
+  try {
+    void codec.decode(bytes);
+  } catch (error) {
+    throw refuse(toFailure(error).message, error);
+  }
+  return bytes;
+}
+
 /** Queues and dead letters, as operators read and change them. */
 function createOperatorView({ broker, codec, claimChecks }: BusParts): Pick<Bus, 'queues' | 'deadLetters'> {
   return {
@@ -185,10 +214,11 @@ function createOperatorView({ broker, codec, claimChecks }: BusParts): Pick<Bus,
       list: (parameters) => broker.deadLetters.list(parameters),
       show: (id) => broker.deadLetters.show(id),
       purge: (parameters) => broker.deadLetters.purge(parameters),
-      async replay(id) {
+      async replay(id, patch) {
         const letter = await broker.deadLetters.show(id);
         if (!letter) return false;
         const message = codec.glance(letter.bytes);
+        if (patch) return broker.deadLetters.replay(id, patched(codec, { id, message, patch }));
         if (message?.dataref !== undefined) await claimChecks.replaying(id, message, letter.queue);
         return broker.deadLetters.replay(id);
       },

@@ -2,10 +2,20 @@
  * Converts envelopes to bytes and back, and validates both ways. An outgoing message that is not valid is a defect of
  * ours. An incoming one is InvalidMessage, which the consumer turns into a dead letter (B5). Data over 256 KiB travels
  * as a claim check.
+ *
+ * The bytes contain the message after validation. So bytes that this process made, and that an adapter returns without
+ * their having left its memory, are read without a second validation. All other bytes are validated.
  */
 import type { Definition } from '@anneal/contracts/define.ts';
-import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
+import {
+  answerSchema,
+  answerType,
+  envelopeSchema,
+  createEnvelopeCheck,
+  type Envelope,
+} from '@anneal/contracts/envelope.ts';
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
+import { cloudEventAttributes } from '@anneal/contracts/event-headers.ts';
 import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { ClaimChecks, Destination } from './send/claim-checks.ts';
@@ -23,8 +33,11 @@ type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;
 export interface Codec {
   /** Synchronous where possible, so that nothing overtakes the message. @throws AnnealError Defect. */
   encode(message: Envelope, destination: Destination): Packet | Promise<Packet>;
-  /** @throws AnnealError InvalidMessage, or an error of the blob store. */
-  decode(bytes: string | Uint8Array): Envelope | Promise<Envelope>;
+  /**
+   * `valid`: the bytes are from a packet of this codec; see `Packet`. @throws AnnealError InvalidMessage, or an error of
+   * the blob store.
+   */
+  decode(bytes: string | Uint8Array, valid?: boolean): Envelope | Promise<Envelope>;
   /**
    * The readable part of the message, with data not validated; undefined for bytes that are no envelope. @throws errors
    * of the blob store.
@@ -43,6 +56,7 @@ export function createCodec(options: {
   claimChecks: Pick<ClaimChecks, 'keep'>;
 }): Codec {
   const { registry, blobs, claimChecks } = options;
+  const isPlainEnvelope = createEnvelopeCheck();
   const answered = new Map(
     [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
   );
@@ -60,25 +74,32 @@ export function createCodec(options: {
   /** The packet of a message with a long text of its data, in which the data travels as a claim check if it must. */
   const large = async (message: Envelope, text: string, destination: Destination): Promise<Packet> => {
     const { data: _data, ...rest } = message;
-    const { id, type, subject } = rest;
-    if (!isOver(text)) return { id, type, subject, bytes: `${JSON.stringify(rest).slice(0, -1)},"data":${text}}` };
+    if (!isOver(text)) {
+      return {
+        ...headOf(rest, destination),
+        bytes: `${JSON.stringify(rest).slice(0, -1)},"data":${text}}`,
+        valid: true,
+      };
+    }
     const dataref = await claimChecks.keep(message, text, destination);
-    return { id, type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
+    return { ...headOf({ ...rest, dataref }, destination), bytes: JSON.stringify({ ...rest, dataref }) };
   };
 
   return {
-    encode(message, destination) {
-      const parsed = envelopeSchema.safeParse(message);
-      if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error.issues);
-      validated(message, 'Defect');
-      if (isLargeJson(message.data)) return writeJson(message.data).then((data) => large(message, data, destination));
+    encode(given, destination) {
+      const envelope = isPlainEnvelope(given) ? given : sendable(given);
+      const data = validated(given, 'Defect');
+      const message = { ...envelope, data };
+      if (isLargeJson(data)) return writeJson(data).then((text) => large(message, text, destination));
       const bytes = JSON.stringify(message);
-      const { id, type, subject } = message;
-      if (!isOver(bytes)) return { id, type, subject, bytes };
-      return large(message, JSON.stringify(message.data), destination);
+      if (!isOver(bytes)) return { ...headOf(message, destination), bytes, valid: true };
+      return large(message, JSON.stringify(data), destination);
     },
 
-    decode(bytes) {
+    decode(bytes, valid = false) {
+      const known = valid && typeof bytes === 'string' ? (JSON.parse(bytes) as Envelope) : undefined;
+      // A claim check always refers to the store, which may have lost the data.
+      if (known && known.dataref === undefined) return known;
       const message = readEnvelope(bytes);
       const { dataref } = message;
       if (dataref === undefined) return { ...message, data: validated(message, 'InvalidMessage') };
@@ -114,6 +135,21 @@ export function createCodec(options: {
       }
     },
   };
+}
+
+/** The part of a packet that brokers read. */
+const headOf = (message: Omit<Envelope, 'data'>, { kind }: Destination): Omit<Packet, 'bytes'> => {
+  const { id, type, subject } = message;
+  return kind === 'event'
+    ? { id, type, subject, attributes: cloudEventAttributes({ ...message, data: undefined }) }
+    : { id, type, subject };
+};
+
+/** The envelope without unknown fields. @throws AnnealError Defect */
+function sendable(message: Envelope): Envelope {
+  const parsed = envelopeSchema.safeParse(message);
+  if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error.issues);
+  return { ...parsed.data, data: message.data };
 }
 
 const isOver = (text: string): boolean =>

@@ -4,13 +4,23 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 /** True for an event type that matches at least one of the patterns. */
 export type Matcher = (type: string) => boolean;
 
+/** Senders choose types, so a matcher remembers a bounded number. */
+const mostKnown = 200;
+
 /** @throws AnnealError InvalidRequest for a pattern that cannot be intended, such as `stack.*ed`. */
 export function matcherOf(patterns: readonly string[]): Matcher {
   const parsed = patterns.map(parse);
   if (parsed.length === 0) throw new AnnealError('InvalidRequest', 'A subscription needs at least one pattern.');
+  // Few types exist, and each comes often.
+  const known = new Map<string, boolean>();
   return (type) => {
+    const before = known.get(type);
+    if (before !== undefined) return before;
     const words = type.split('.');
-    return parsed.some((pattern) => matches(pattern, words));
+    const isMatch = parsed.some((pattern) => matches(pattern, words));
+    if (known.size >= mostKnown) known.clear();
+    known.set(type, isMatch);
+    return isMatch;
   };
 }
 

@@ -16,6 +16,7 @@
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 
 /** One attempt to handle a message. A message may be delivered again, also while an earlier attempt runs. */
 export interface Delivery<T = unknown> {
@@ -112,7 +113,7 @@ export interface Queues {
   measure(queue: string): Promise<QueueMeasure>;
   /** The first messages; they stay in the queue. */
   peek(queue: string, limit: number): Promise<Envelope[]>;
-  /** Drops all waiting messages; returns their number. */
+  /** Drops all waiting messages; returns their number. A message whose wait for a retry ends at this moment may stay. */
   purge(queue: string): Promise<number>;
   remove(queue: string): Promise<void>;
 }
@@ -123,8 +124,10 @@ export interface DeadLetters {
   show(id: string): Promise<DeadLetter | undefined>;
   /**
    * Sends it again, to the end of the queue in which it died, with attempts from zero. False when it does not exist.
+   * @param patch changes the data of the message first, as a JSON merge patch (RFC 7396)
+   * @throws AnnealError InvalidRequest, with every mistake, when the changed message would not be valid; nothing is sent
    */
-  replay(id: string): Promise<boolean>;
+  replay(id: string, patch?: JsonObject): Promise<boolean>;
   purge(parameters: { queue?: string; id?: string }): Promise<number>;
 }
 
@@ -172,5 +175,11 @@ export interface Bus {
 
   /** Rejects with the reason while the broker cannot take messages. */
   check(): Promise<void>;
+  /**
+   * Writes all stored messages to a new file, before it returns, so that a caller can copy something else of the same
+   * moment. Absent for a broker on a network.
+   * @throws Error when the file cannot be written; then the broker is as before
+   */
+  readonly copyTo?: (file: string) => void;
   close(): Promise<void>;
 }

@@ -5,7 +5,6 @@ import { scalingOutcomeSchema, type ScalingOutcome } from '@anneal/contracts/cal
 import {
   plannedChangeSchema,
   resourceAct,
-  stackWhy,
   type PlannedChange,
   type ResourceAct,
   type StackAct,
@@ -14,6 +13,7 @@ import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
+import { whyOf, type Why } from './why.ts';
 import {
   bundleBody,
   optionsBody,
@@ -47,8 +47,7 @@ export interface ShownPlan {
   readonly changes: readonly PlannedChange[];
 }
 
-/** The reasons for the state of a resource: its chain of causes. */
-export type Why = z.infer<typeof stackWhy.answer>;
+export type { Why } from './why.ts';
 
 /**
  * Actions on stacks and resources. Each resolves when the action is accepted; its end is an event. Errors are those of
@@ -118,13 +117,8 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
       return read(scalingOutcomeSchema.nullable(), answer, what) ?? undefined;
     },
     async why({ stack, resource }) {
-      const what = `explain why ${resource ?? stack} makes no progress`;
       const { id } = await stacks.find({ stack });
-      return read(
-        stackWhy.answer,
-        await connection.json({ service: 'api', path: `/stacks/${id}/why`, query: { resource }, what }),
-        what,
-      );
+      return whyOf(connection).explain({ stack: id, resource });
     },
     async plan({ stack, bundle, existing, clearParameters, fresh, ...options }) {
       const what = `plan ${fresh ? 'the new stack' : 'an update of'} ${stack}`;

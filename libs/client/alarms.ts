@@ -3,6 +3,8 @@ import {
   alarmHistory,
   type alarmHistorySchema,
   alarmList,
+  alarmSeries,
+  type alarmSeriesSchema,
   alarmViewSchema,
   type AlarmView,
 } from '@anneal/contracts/calls/alarms.ts';
@@ -12,6 +14,9 @@ import { read } from './read.ts';
 
 /** A change or an action of an alarm. */
 export type AlarmHistoryEntry = z.infer<typeof alarmHistorySchema>;
+
+/** The values that a rule of an alarm compares, by period. */
+export type AlarmSeries = z.infer<typeof alarmSeriesSchema>;
 
 /** The alarms of the project. */
 export interface AlarmCalls {
@@ -24,6 +29,8 @@ export interface AlarmCalls {
   show(parameters: { alarm: string }): Promise<AlarmView>;
   /** Sets the state; the actions for that state run. */
   set(parameters: { alarm: string; state: AlarmView['state'] }): Promise<AlarmView>;
+  /** The latest values of each rule that compares measurements, oldest first; 60 periods without a number. */
+  series(parameters: { alarm: string; periods?: number | undefined }): Promise<AlarmSeries[]>;
   /** The newest first. */
   history(parameters: { alarm: string; limit?: number | undefined }): Promise<AlarmHistoryEntry[]>;
 }
@@ -51,6 +58,11 @@ export function alarmsOf(connection: GatewayConnection): AlarmCalls {
         await connection.json({ service, method: 'POST', path, body: { state }, what }),
         what,
       );
+    },
+    async series({ alarm, periods }) {
+      const what = `read the values of the alarm ${alarm}`;
+      const path = `${pathOf(alarm)}/series`;
+      return read(alarmSeries.answer, await connection.json({ service, path, query: { periods }, what }), what).series;
     },
     async history({ alarm, limit }) {
       const what = `list the history of the alarm ${alarm}`;

@@ -1,4 +1,5 @@
 /** The client: all of the gateway's APIs behind one login. */
+import { overviewSchema, type Overview } from '@anneal/contracts/calls/overview.ts';
 import { actionsOf, type Actions } from './actions.ts';
 import { alarmsOf, type AlarmCalls } from './alarms.ts';
 import { credentialsOf, type CredentialCalls } from './credentials.ts';
@@ -8,21 +9,35 @@ import { eventsOf, subscriptionsOf, type Events, type SubscriptionCalls } from '
 import { failureOf } from './failure.ts';
 import { groupsOf, type GroupCalls } from './groups.ts';
 import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
+import { identityOf, type IdentityCalls } from './identity.ts';
+import { imagesOf, type ImageCalls } from './images.ts';
 import { metricsOf, type MetricCalls } from './metrics.ts';
 import { nodesOf, type NodeCalls } from './nodes.ts';
 import { deadLettersOf, queuesOf, type DeadLetterCalls, type QueueCalls } from './queues.ts';
 import { read, readList } from './read.ts';
 import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
 import { stacksOf, type Stacks } from './stacks.ts';
-import { executionsOf, workflowsOf, type ExecutionCalls, type WorkflowCalls } from './workflows.ts';
+import { whyOf, type WhyCalls } from './why.ts';
+import { typesOf, type TypeCalls } from './types.ts';
+import { templatesOf, type TemplateCalls } from './templates.ts';
+import {
+  cronTriggersOf,
+  executionsOf,
+  workflowsOf,
+  type CronTriggerCalls,
+  type ExecutionCalls,
+  type WorkflowCalls,
+} from './workflows.ts';
 
 /** All calls of the gateway with one login. Calls may overlap; the token is renewed once for all of them. */
 export interface Client {
   readonly connection: GatewayConnection;
   readonly stacks: Stacks;
   readonly actions: Actions;
+  readonly templates: TemplateCalls;
   readonly groups: GroupCalls;
   readonly nodes: NodeCalls;
+  readonly images: ImageCalls;
   readonly hosts: HostCalls;
   readonly deployments: Deployments;
   readonly contexts: ContextCalls;
@@ -32,10 +47,16 @@ export interface Client {
   readonly subscriptions: SubscriptionCalls;
   readonly metrics: MetricCalls;
   readonly workflows: WorkflowCalls;
+  readonly cronTriggers: CronTriggerCalls;
   readonly executions: ExecutionCalls;
   readonly alarms: AlarmCalls;
   readonly credentials: CredentialCalls;
+  readonly types: TypeCalls;
+  readonly identity: IdentityCalls;
+  readonly why: WhyCalls;
   services(): Promise<ServiceRow[]>;
+  /** Reads what works, what failed, and what needs a person. */
+  overview(parameters?: { signal?: AbortSignal }): Promise<Overview>;
 }
 
 /** @throws AnnealError Unauthorized, or Unavailable when no gateway answers. */
@@ -46,8 +67,10 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     connection,
     stacks,
     actions: actionsOf(connection, stacks),
+    templates: templatesOf(connection),
     groups: groupsOf(connection, stacks),
     nodes: nodesOf(connection),
+    images: imagesOf(connection),
     hosts: hostsOf(connection),
     deployments: deploymentsOf(connection),
     contexts: contextsOf(connection),
@@ -57,13 +80,21 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     subscriptions: subscriptionsOf(connection),
     metrics: metricsOf(connection),
     workflows: workflowsOf(connection),
+    cronTriggers: cronTriggersOf(connection),
     executions: executionsOf(connection),
     alarms: alarmsOf(connection),
     credentials: credentialsOf(connection),
+    types: typesOf(connection),
+    identity: identityOf(connection),
+    why: whyOf(connection),
     async services() {
       const what = 'list the services';
       const body = await connection.json({ service: 'api', path: '/services', what });
       return readList({ services: serviceRowSchema }, body, what);
+    },
+    async overview({ signal } = {}) {
+      const what = 'read the overview';
+      return read(overviewSchema, await connection.json({ service: 'api', path: '/overview', what, signal }), what);
     },
   };
 }

@@ -31,7 +31,9 @@ async function gateway(
       valid = `token-${seen.logins}`;
       response.writeHead(201, { 'x-subject-token': valid, 'content-type': 'application/json' });
       const catalog = [{ type: 'orchestration', endpoints: [{ interface: 'public', url: `${base}/heat/` }] }];
-      response.end(JSON.stringify({ token: { project: { id: 'p1', name: 'admin' }, catalog } }));
+      response.end(
+        JSON.stringify({ token: { user: { id: 'u1', name: 'admin' }, project: { id: 'p1', name: 'admin' }, catalog } }),
+      );
       return;
     }
     const token = String(request.headers['x-auth-token']);
@@ -76,6 +78,24 @@ describe('openConnection', () => {
     expect(seen.logins).toBe(2);
     expect(seen.requests.map(({ path, token }) => `${path} ${token}`)).toEqual(Array(3).fill('/heat/stacks token-2'));
   });
+
+  it.each(['', '.', '..'])(
+    'sends no call for the name "%s", because its address is that of something else',
+    async (name) => {
+      const { authUrl, seen } = await gateway(() => ({}));
+      const connection = await openConnection({ authUrl, ...user });
+      for (const path of [`/hosts/${encodeURIComponent(name)}`, `/hosts/${encodeURIComponent(name)}/join`]) {
+        const call = { service: 'orchestration', path, method: 'DELETE', what: `delete the host ${name}` } as const;
+        const why =
+          name === '' ? 'the host: its name or id is empty.' : `the host ${name}: "${name}" is no name or id.`;
+        await expect(connection.json(call)).rejects.toMatchObject({
+          code: 'InvalidRequest',
+          message: `Could not delete ${why}`,
+        });
+      }
+      expect(seen.requests).toEqual([]);
+    },
+  );
 
   it('C2: sends a call again only when its token was refused', async () => {
     const { authUrl, seen } = await gateway(() => ({

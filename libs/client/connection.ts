@@ -5,9 +5,11 @@
  * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { holdsCredentials } from '@anneal/contracts/calls/provisioning.ts';
+import { holdsCredentials } from '@anneal/contracts/address.ts';
+import type { SessionView } from '@anneal/contracts/calls/session.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
+import { reach, type WholeAnswer, type SendOver } from './reach.ts';
 
 /** The APIs of the gateway, by their type in the catalog. */
 export type GatewayService = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
@@ -23,13 +25,23 @@ export interface PasswordLogin {
   userDomain?: string | undefined;
   projectDomain?: string | undefined;
 }
+/** A login of a program by an application credential, which has its project and its roles. */
+export interface ProgramLogin {
+  authUrl: string;
+  applicationCredential: { id: string; secret: string };
+}
 /** A login with a token that exists already. It is not renewed. */
 export interface TokenLogin {
   authUrl: string;
   token: string;
 }
+/** In a browser: the cookie of the session, which is found or started by `session.ts`. */
+export interface SessionLogin {
+  authUrl: string;
+  session: SessionView;
+}
 /** A means to log in at the identity API. */
-export type Login = PasswordLogin | TokenLogin;
+export type Login = PasswordLogin | ProgramLogin | TokenLogin | SessionLogin;
 
 /** One request to the gateway. */
 export interface CallParameters {
@@ -50,6 +62,8 @@ export interface CallParameters {
  * the gateway.
  */
 export interface GatewayConnection {
+  /** The user who logged in. */
+  readonly user: { readonly id: string; readonly name: string };
   readonly projectId: string;
   /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */
   readonly url: string;
@@ -61,6 +75,7 @@ export interface GatewayConnection {
 
 const tokenSchema = z.object({
   token: z.object({
+    user: z.object({ id: z.string(), name: z.string() }),
     project: z.object({ id: z.string(), name: z.string() }),
     catalog: z
       .array(
@@ -74,7 +89,11 @@ const tokenSchema = z.object({
 });
 
 interface Session {
-  token: string;
+  /** Absent for the session of a browser, whose cookie holds it. */
+  token?: string;
+  /** The proof that changing requests of a browser's session need. */
+  proof?: string;
+  user: { id: string; name: string };
   projectId: string;
   endpoints: ReadonlyMap<string, string>;
 }
@@ -84,24 +103,32 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 /** The gateway's root, from the address of its identity API. */
 export const gatewayRoot = (authUrl: string): string => withoutSlash(authUrl).replace(/\/identity(\/v3)?$/, '');
 
+/** How to log in. */
+interface Opening {
+  signal?: AbortSignal | undefined;
+  /** Sends the login and the requests for JSON, instead of `fetch`. */
+  send?: SendOver<WholeAnswer> | undefined;
+}
+
 /**
  * Logs in. The connection renews its token by itself.
  * @throws AnnealError Unauthorized for wrong credentials, Unavailable when the gateway does not answer
  */
-export async function openConnection(login: Login, options: { signal?: AbortSignal } = {}): Promise<GatewayConnection> {
+export async function openConnection(login: Login, options: Opening = {}): Promise<GatewayConnection> {
   if (holdsCredentials(login.authUrl)) {
     const message = 'The address of the server must not contain a user or password: use OS_USERNAME and OS_PASSWORD.';
     throw new AnnealError('InvalidRequest', message);
   }
   const url = gatewayRoot(login.authUrl);
   const identity = `${url}/identity/v3`;
-  let session = await authenticate({ login, identity, signal: options.signal });
+  const sender = options.send ?? fetch;
+  let session = await authenticate({ login, identity, sender, signal: options.signal });
   let renewal: Promise<Session> | undefined;
 
   // C1: calls that were refused at the same time share one login.
-  const renew = (refused: string): Promise<Session> => {
+  const renew = (refused: string | undefined): Promise<Session> => {
     if (session.token !== refused) return Promise.resolve(session);
-    renewal ??= authenticate({ login, identity, signal: undefined }).finally(() => {
+    renewal ??= authenticate({ login, identity, sender, signal: undefined }).finally(() => {
       renewal = undefined;
     });
     return renewal.then((renewed) => (session = renewed));
@@ -115,88 +142,147 @@ export async function openConnection(login: Login, options: { signal?: AbortSign
     throw new AnnealError('NotFound', `The service catalog of ${url} does not list a ${service} service.`);
   };
 
-  const send = ({ service, path, method, query, body, headers, signal, what }: CallParameters): Promise<Response> => {
+  const send = <A extends WholeAnswer>(
+    over: SendOver<A>,
+    { service, path, method, query, body, headers, signal, what }: CallParameters,
+  ): Promise<A> => {
+    checkSegments(path, what);
     const target = new URL(endpoint(service) + path);
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value === undefined) continue;
       if (typeof value === 'object') for (const item of value) target.searchParams.append(name, item);
       else target.searchParams.set(name, String(value));
     }
-    return reach({ what, root: url }, target, {
-      method: method ?? 'GET',
-      headers: {
-        accept: 'application/json',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-        'x-auth-token': session.token,
+    return reach(
+      over,
+      { what, root: url, url: target },
+      {
+        method: method ?? 'GET',
+        headers: {
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+          ...(session.token !== undefined && { 'x-auth-token': session.token }),
+          ...(session.proof !== undefined && { 'x-anneal-proof': session.proof }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-    });
+    );
   };
 
-  const call = async (parameters: CallParameters): Promise<Response> => {
+  const succeed = async <A extends WholeAnswer>(over: SendOver<A>, parameters: CallParameters): Promise<A> => {
     const { token } = session;
-    let response = await send(parameters);
-    if (response.status === 401 && 'password' in login) {
-      await response.body?.cancel();
+    let response = await send(over, parameters);
+    if (response.status === 401 && ('password' in login || 'applicationCredential' in login)) {
+      await response.text();
       await renew(token);
-      response = await send(parameters); // C2
+      response = await send(over, parameters); // C2
     }
     if (response.ok || response.status === 304) return response;
     throw await failureOf(response, parameters.what);
   };
 
   return {
+    get user() {
+      return session.user;
+    },
     get projectId() {
       return session.projectId;
     },
     url,
-    call,
+    call: (parameters) => succeed(fetch, parameters),
     async json(parameters) {
-      const response = await call(parameters);
+      const response = await succeed(sender, parameters);
       const text = await response.text();
       return text === '' ? null : (JSON.parse(text) as unknown);
     },
   };
 }
 
+/**
+ * Refuses an empty name, as of an unset variable of a script, and the names `.` and `..`: such an address is that of
+ * something else. @throws AnnealError InvalidRequest
+ */
+function checkSegments(path: string, what: string): void {
+  const wrong = path
+    .split('/')
+    .slice(1)
+    .find((segment) => ['', '.', '..'].includes(segment));
+  if (wrong === undefined) return;
+  const why = wrong === '' ? 'its name or id is empty' : `"${wrong}" is no name or id`;
+  throw new AnnealError('InvalidRequest', `Could not ${what.trimEnd()}: ${why}.`);
+}
+
 async function authenticate(input: {
   login: Login;
   identity: string;
+  sender: SendOver<WholeAnswer>;
   signal: AbortSignal | undefined;
 }): Promise<Session> {
-  const { login, identity, signal } = input;
+  const { login, identity, sender, signal } = input;
   const root = gatewayRoot(identity);
   const what = `log in at ${root}`;
+  if ('session' in login) return sessionOf(login.session, root);
   const response =
     'token' in login
-      ? await reach({ what, root }, new URL(`${identity}/auth/tokens`), {
-          headers: { 'x-auth-token': login.token, 'x-subject-token': login.token },
-          ...(signal && { signal }),
-        })
-      : await reach({ what, root }, new URL(`${identity}/auth/tokens`), {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(passwordRequest(login)),
-          ...(signal && { signal }),
-        });
+      ? await reach(
+          sender,
+          { what, root, url: new URL(`${identity}/auth/tokens`) },
+          {
+            headers: { 'x-auth-token': login.token, 'x-subject-token': login.token },
+            ...(signal && { signal }),
+          },
+        )
+      : await reach(
+          sender,
+          { what, root, url: new URL(`${identity}/auth/tokens`) },
+          {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify('password' in login ? passwordRequest(login) : programRequest(login)),
+            ...(signal && { signal }),
+          },
+        );
   if (!response.ok) throw await failureOf(response, what);
-  const parsed = tokenSchema.safeParse(await response.json().catch(() => null));
+  const parsed = tokenSchema.safeParse(jsonOf(await response.text()));
   if (!parsed.success) {
     throw new AnnealError('Unavailable', `Could not ${what}: the server at that address is not an identity service.`);
   }
-  const { project, catalog } = parsed.data.token;
+  const { user, project, catalog } = parsed.data.token;
   const token = 'token' in login ? login.token : (response.headers.get('x-subject-token') ?? '');
   const endpoints = new Map<string, string>();
   for (const { type, endpoints: known } of catalog) {
     const chosen = known.find((one) => one.interface === 'public') ?? known[0];
     if (chosen) endpoints.set(type, withoutSlash(chosen.url));
   }
-  return { token, projectId: project.id, endpoints };
+  return { token, user, projectId: project.id, endpoints };
 }
 
-const passwordRequest = ({ username, password, project, userDomain, projectDomain }: PasswordLogin): object => ({
+/** Null for a text of another form. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const sessionOf = ({ proof, user, project, paths }: SessionView, root: string): Session => ({
+  proof,
+  user,
+  projectId: project.id,
+  endpoints: new Map(Object.entries(paths).map(([type, path]) => [type, withoutSlash(root + path)])),
+});
+
+/** The body of a login by password at Keystone. */
+export const passwordRequest = ({
+  username,
+  password,
+  project,
+  userDomain,
+  projectDomain,
+}: Omit<PasswordLogin, 'authUrl'>): object => ({
   auth: {
     identity: {
       methods: ['password'],
@@ -206,21 +292,8 @@ const passwordRequest = ({ username, password, project, userDomain, projectDomai
   },
 });
 
-/** `fetch` with an error that says that the gateway was not reached, instead of `fetch failed`. */
-async function reach({ what, root }: { what: string; root: string }, url: URL, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init);
-  } catch (error) {
-    if (init.signal?.aborted) throw error;
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
-    throw new AnnealError('Unavailable', `Could not ${what}: no server answers at ${root} (${reason}).`, {
-      cause: error,
-      details: {
-        url: root,
-        reason,
-        remedy: 'Check that the server is running (start it with `npm start`), or correct OS_AUTH_URL.',
-      },
-    });
-  }
-}
+const programRequest = ({ applicationCredential }: ProgramLogin): object => ({
+  auth: {
+    identity: { methods: ['application_credential'], application_credential: applicationCredential },
+  },
+});

@@ -13,6 +13,7 @@ import {
 } from '@anneal/contracts/calls/notification.ts';
 import type { EventOf } from '@anneal/contracts/known-event.ts';
 import { z } from 'zod';
+import { inBatches } from './batches.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
@@ -30,6 +31,8 @@ export interface EventQuery {
   subjectPrefix?: string | undefined;
   /** Stacks with everything nested in them: a name or an id, and a path below it, as in `web/workers`. */
   stack?: string | readonly string[] | undefined;
+  /** Another project by id or name, for operators. Default: the own one. */
+  project?: string | undefined;
   /** Tags of the root stack. */
   tag?: string | readonly string[] | undefined;
   /** Groups with their members: the path from the root, as in `web/workers`, or the name. */
@@ -55,12 +58,19 @@ export interface Events {
   list(parameters?: EventQuery & { limit?: number | undefined }): Promise<AnnealEvent[]>;
   /** The same as a call of this object. */
   follow(parameters?: EventQuery & FollowOptions): AsyncGenerator<AnnealEvent, void, undefined>;
+  /**
+   * Yields the events in groups, in order: those that arrived while the group before was handled. For a program that reads
+   * the state of the system after an event: one read serves the whole group. Ends as the call of this object does.
+   */
+  batches(parameters?: EventQuery & FollowOptions): AsyncGenerator<readonly AnnealEvent[], void, undefined>;
 }
 
 interface FollowOptions {
   signal?: AbortSignal | undefined;
   /** Called when the stream is open, also after each reconnect: every later event is seen. */
   onOpen?: (() => void) | undefined;
+  /** Called when the connection is lost; it is opened again. */
+  onBreak?: (() => void) | undefined;
 }
 
 /** The answer of a listener to a test event, and the subscription after it. */
@@ -74,6 +84,8 @@ export interface SubscriptionCalls {
     url: string;
     types: readonly string[];
     subjectPrefix?: string | undefined;
+    /** Another project by id or name, whose events it gets; for operators. Default: the own one. */
+    project?: string | undefined;
     /** The scope, as in `EventQuery`. */
     stack?: readonly string[] | undefined;
     tag?: readonly string[] | undefined;
@@ -83,6 +95,10 @@ export interface SubscriptionCalls {
     filters?: readonly JsonObject[] | undefined;
     /** The most events of one request. Above 1, the body is an array. Default 1. */
     batchSize?: number | undefined;
+    /** `latest`: of each subject only the latest event of a window. `digest`: one message about a window. */
+    condense?: NonNullable<SubscriptionView['condense']> | undefined;
+    /** Length of the window. Default 60. */
+    windowSeconds?: number | undefined;
     /** `user:password` for a broker, encoded as in a URL. */
     credentials?: string | undefined;
     /** `heat`: the messages of the event sinks of Heat. Default `cloudevents`. */
@@ -138,6 +154,7 @@ export function eventsOf(connection: GatewayConnection): Events {
   async function* follow({
     signal = new AbortController().signal,
     onOpen,
+    onBreak,
     onGap,
     after,
     ...wanted
@@ -152,22 +169,29 @@ export function eventsOf(connection: GatewayConnection): Events {
       what,
       signal,
       onOpen,
+      onBreak,
     });
     for await (const { name, data } of stream) {
       if (name === 'gap') onGap?.(read(eventGapSchema, data, what));
-      else yield typed(read(envelopeSchema, data, what));
+      else if (name === 'message') yield typed(read(envelopeSchema, data, what));
     }
   }
-  return Object.assign(follow.bind(undefined), { list, follow });
+  function batches({ signal, ...wanted }: EventQuery & FollowOptions = {}): ReturnType<Events['batches']> {
+    const leaving = new AbortController();
+    const stop = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+    return inBatches(follow({ ...wanted, signal: stop }), () => leaving.abort());
+  }
+  return Object.assign(follow.bind(undefined), { list, follow, batches });
 }
 
 /** The server publishes the data of each type as the catalogue describes. */
 const typed = (event: z.infer<typeof envelopeSchema>): AnnealEvent => event as AnnealEvent;
 
-const queryOf = ({ types, subjectPrefix, filters, stack, tag, group, host }: EventQuery) => ({
+const queryOf = ({ types, subjectPrefix, filters, project, stack, tag, group, host }: EventQuery) => ({
   types: types?.join(','),
   subject_prefix: subjectPrefix,
   filters: filters && JSON.stringify(filters),
+  project,
   stack,
   tag,
   group,
@@ -187,7 +211,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   const act = actOn(connection);
   return {
-    async create({ subjectPrefix, batchSize, onRefusal, deadLetter, ...wanted }) {
+    async create({ subjectPrefix, batchSize, windowSeconds, onRefusal, deadLetter, ...wanted }) {
       const what = `create a subscription for ${wanted.url}`;
       const body = await connection.json({
         service,
@@ -198,6 +222,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
           ...wanted,
           subject_prefix: subjectPrefix,
           batch_size: batchSize,
+          window_seconds: windowSeconds,
           on_refusal: onRefusal,
           dead_letter: deadLetter,
         },
@@ -228,10 +253,7 @@ export function subscriptionsOf(connection: GatewayConnection): SubscriptionCall
     retry: ({ id }) => act(id, 'retry'),
     async rotateSecret({ id, secret, keepSeconds }) {
       const what = `rotate the secret of ${id}`;
-      const body = {
-        ...(secret !== undefined && { secret }),
-        ...(keepSeconds !== undefined && { keep_seconds: keepSeconds }),
-      };
+      const body = { secret, keep_seconds: keepSeconds };
       const answer = await connection.json({
         service,
         path: `${pathOf(id)}/rotate-secret`,

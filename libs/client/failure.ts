@@ -1,6 +1,7 @@
 /** Reads a refusal in the form of any of the APIs: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
 import { AnnealError, fromFailure, isErrorCode, mistakeSchema, type ErrorCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
+import type { WholeAnswer } from './reach.ts';
 
 const text = z.string().min(1);
 const own = z.object({
@@ -42,7 +43,7 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Total: a body of any other form still becomes an error that names the attempted action. */
-export async function failureOf(response: Response, what: string): Promise<AnnealError> {
+export async function failureOf(response: Pick<WholeAnswer, 'status' | 'text'>, what: string): Promise<AnnealError> {
   const body = await response.text().catch(() => '');
   let parsed: unknown;
   try {

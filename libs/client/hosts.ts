@@ -129,7 +129,7 @@ async function* logsOf(
   for await (const { name, data } of followStream({ connection, path, query: { follow }, what, signal })) {
     if (name === 'output') {
       const { stream, data: text } = read(outputSchema, data, what);
-      yield { kind: 'output', stream, bytes: Buffer.from(text, 'base64') };
+      yield { kind: 'output', stream, bytes: Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) };
     }
     if (name !== 'state' && name !== 'end') continue;
     yield { kind: name, ...read(stateSchema, data, what) };

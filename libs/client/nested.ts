@@ -1,19 +1,32 @@
 /** The place of a resource in a tree of stacks: `group/0/server` is the server in the stack that is `0` in `group`. */
 import type { Resource } from './representation.ts';
 
-/** Adds to each resource of a listing with nested stacks its path from the stack that was listed. */
+/**
+ * Adds to each resource of a listing with nested stacks its path from the stack that was listed.
+ *
+ * @returns the resources in the order of the tree: after each nested stack come the resources in it. The resources of
+ * one stack stay in the order of the listing
+ */
 export function withPaths<T extends Resource>(resources: readonly T[]): (T & { readonly path: string })[] {
-  const around = new Map<string, Resource>();
-  for (const resource of resources) {
-    const nested = idIn(resource, 'nested');
-    if (nested !== undefined) around.set(nested, resource);
-  }
-  const pathOf = (resource: Resource): string => {
-    const stack = stackIdOf(resource);
-    const above = stack === undefined ? undefined : around.get(stack);
-    return above && above !== resource ? `${pathOf(above)}/${resource.resource_name}` : resource.resource_name;
+  const inside = Map.groupBy(resources, stackIdOf);
+  const below = new Set(resources.map(stackInside));
+  const placed: (T & { readonly path: string })[] = [];
+  const place = (list: readonly T[], above: string): void => {
+    for (const resource of list) {
+      const path = `${above}${resource.resource_name}`;
+      placed.push({ ...resource, path });
+      const nested = stackInside(resource);
+      if (nested !== undefined) place(inside.get(nested) ?? [], `${path}/`);
+    }
   };
-  return resources.map((resource) => ({ ...resource, path: pathOf(resource) }));
+  for (const [stack, list] of inside) if (stack === undefined || !below.has(stack)) place(list, '');
+  return placed;
+}
+
+/** The nested stack that the resource is. Undefined when it is none, or when the link leads to its own stack. */
+function stackInside(resource: Resource): string | undefined {
+  const nested = nestedIdOf(resource);
+  return nested === stackIdOf(resource) ? undefined : nested;
 }
 
 /** Looks up stacks and their resources. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
-import { nodeSchema, type NodeRepresentation } from './representation.ts';
+import { nodeHistoryRowSchema, nodeSchema, type NodeHistoryRow, type NodeRepresentation } from './representation.ts';
 
 /** Nodes. An action resolves when it is accepted; the state of the node shows its end. */
 export interface NodeCalls {
@@ -28,7 +28,16 @@ export interface NodeCalls {
     fields: Readonly<Record<string, boolean | string | null>>;
   }): Promise<NodeRepresentation>;
   power(parameters: { node: string; target: string }): Promise<void>;
-  provision(parameters: { node: string; target: string }): Promise<void>;
+  /** `steps`: for clean, rebuild and service. `runbook`: for clean and service. */
+  provision(parameters: {
+    node: string;
+    target: string;
+    steps?: readonly JsonObject[] | undefined;
+    runbook?: string | undefined;
+    rescuePassword?: string | undefined;
+  }): Promise<void>;
+  /** The last changes of its state, newest first. */
+  history(parameters: { node: string }): Promise<NodeHistoryRow[]>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
   remove(parameters: { node: string }): Promise<void>;
 }
@@ -60,31 +69,14 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
       const what = `show the node ${node}`;
       return read(nodeSchema, await connection.json({ service, path: pathOf(node), headers, what }), what);
     },
-    async enrol({ name, address, systemId, username, password, verifyCa, resourceClass, traits, properties, provide }) {
-      const what = `enrol the node ${name}`;
-      const body = await connection.json({
-        service,
-        path: '/v1/nodes',
-        method: 'POST',
-        headers,
-        body: {
-          name,
-          driver: 'redfish',
-          driver_info: {
-            redfish_address: address,
-            ...(systemId !== undefined && { redfish_system_id: systemId }),
-            ...(username !== undefined && { redfish_username: username }),
-            ...(password !== undefined && { redfish_password: password }),
-            ...(verifyCa !== undefined && { redfish_verify_ca: verifyCa }),
-          },
-          ...(resourceClass !== undefined && { resource_class: resourceClass }),
-          ...(traits && { traits }),
-          ...(properties && { properties }),
-          ...(provide && { provide }),
-        },
+    async enrol(parameters) {
+      const what = `enrol the node ${parameters.name}`;
+      const body = enrolBody(parameters);
+      return read(
+        nodeSchema,
+        await connection.json({ service, path: '/v1/nodes', method: 'POST', headers, body, what }),
         what,
-      });
-      return read(nodeSchema, body, what);
+      );
     },
     async set({ node, fields }) {
       const what = `change the node ${node}`;
@@ -95,7 +87,14 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
       return read(nodeSchema, body, what);
     },
     power: ({ node, target }) => put(`${pathOf(node)}/states/power`, { target }, `turn the node ${node} to ${target}`),
-    provision: ({ node, target }) => put(`${pathOf(node)}/states/provision`, { target }, `${target} the node ${node}`),
+    provision: ({ node, ...verb }) =>
+      put(`${pathOf(node)}/states/provision`, provisionBody(verb), `${verb.target} the node ${node}`),
+    async history({ node }) {
+      const what = `read the history of the node ${node}`;
+      const query = { detail: 'true' };
+      const body = await connection.json({ service, path: `${pathOf(node)}/history`, query, headers, what });
+      return readList({ history: nodeHistoryRowSchema }, body, what);
+    },
     async maintenance({ node, on, reason }) {
       const path = `${pathOf(node)}/maintenance`;
       const what = `${on ? 'set' : 'clear'} maintenance of the node ${node}`;
@@ -111,5 +110,49 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
         what: `remove the node ${node}`,
       });
     },
+  };
+}
+
+function provisionBody({
+  target,
+  steps,
+  runbook,
+  rescuePassword,
+}: Omit<Parameters<NodeCalls['provision']>[0], 'node'>): object {
+  const field = target === 'clean' ? 'clean_steps' : target === 'service' ? 'service_steps' : 'deploy_steps';
+  return {
+    target,
+    ...(steps && { [field]: steps }),
+    ...(runbook !== undefined && { runbook }),
+    ...(rescuePassword !== undefined && { rescue_password: rescuePassword }),
+  };
+}
+
+function enrolBody({
+  name,
+  address,
+  systemId,
+  username,
+  password,
+  verifyCa,
+  resourceClass,
+  traits,
+  properties,
+  provide,
+}: Parameters<NodeCalls['enrol']>[0]): object {
+  return {
+    name,
+    driver: 'redfish',
+    driver_info: {
+      redfish_address: address,
+      ...(systemId !== undefined && { redfish_system_id: systemId }),
+      ...(username !== undefined && { redfish_username: username }),
+      ...(password !== undefined && { redfish_password: password }),
+      ...(verifyCa !== undefined && { redfish_verify_ca: verifyCa }),
+    },
+    ...(resourceClass !== undefined && { resource_class: resourceClass }),
+    ...(traits && { traits }),
+    ...(properties && { properties }),
+    ...(provide && { provide }),
   };
 }

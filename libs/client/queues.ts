@@ -1,5 +1,5 @@
 /** Queues of every kind, and the dead letters. */
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
@@ -33,7 +33,8 @@ export interface QueueCalls {
 export interface DeadLetterCalls {
   list(parameters?: { queue?: string | undefined; limit?: number | undefined }): Promise<DeadLetterRow[]>;
   show(parameters: { id: string }): Promise<DeadLetterRow>;
-  replay(parameters: { id: string }): Promise<void>;
+  /** `data` changes the data of the message first, as a JSON merge patch (RFC 7396). */
+  replay(parameters: { id: string; data?: JsonObject | undefined }): Promise<void>;
   purge(parameters: { id: string }): Promise<void>;
 }
 
@@ -97,9 +98,10 @@ export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
       const what = `show the dead letter ${id}`;
       return read(deadLetterSchema, await connection.json({ service, path: pathOf(id), what }), what);
     },
-    async replay({ id }) {
+    async replay({ id, data }) {
       const what = `replay the dead letter ${id}`;
-      await connection.call({ service, path: `${pathOf(id)}/replay`, method: 'POST', what });
+      const body = data && { data };
+      await connection.call({ service, path: `${pathOf(id)}/replay`, method: 'POST', what, ...(body && { body }) });
     },
     async purge({ id }) {
       await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `purge the dead letter ${id}` });

@@ -32,6 +32,8 @@ export const stackRowSchema = z.looseObject({
   creation_time: time,
   updated_time: time,
   tags: z.array(z.string()).nullable().default(null),
+  /** The id of its project, in a list over all projects. */
+  project: z.string().optional(),
 });
 /** A stack in a list. */
 export type StackRow = z.infer<typeof stackRowSchema>;
@@ -111,6 +113,17 @@ export const nodeSchema = z.looseObject({
 });
 /** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;
+
+/** A change of the state of a node in Ironic's form. */
+export const nodeHistoryRowSchema = z.looseObject({
+  uuid: z.string(),
+  created_at: z.string(),
+  severity: z.string(),
+  event: z.string(),
+  user: z.string().nullable().default(null),
+});
+/** A change of the state of a node. */
+export type NodeHistoryRow = z.infer<typeof nodeHistoryRowSchema>;
 
 /** A queue in a list, with its measures. */
 export const queueRowSchema = z.looseObject({

@@ -1,7 +1,12 @@
 /** Stacks over Heat's API. */
 import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
-import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
+import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import {
+  stackRevisionList,
+  stackRevisionShow,
+  type FailurePolicy,
+  type StackRevision,
+} from '@anneal/contracts/calls/scheduling.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
@@ -37,6 +42,8 @@ export interface StackOptions {
   planHash?: string | undefined;
   /** Check the real objects first. */
   converge?: boolean | undefined;
+  /** Begin from this stored revision of the stack instead of its current state. Only with `existing`. */
+  revision?: string | undefined;
 }
 
 /** The id of a stack, and its name, which a new stack may use after its deletion. */
@@ -77,6 +84,8 @@ export interface Stacks {
     deleted?: boolean;
     nested?: boolean;
     status?: string;
+    /** The stacks of every project, each with its `project`. Only operators may. */
+    allProjects?: boolean;
     signal?: AbortSignal;
   }): Promise<StackRow[]>;
   resources(parameters: {
@@ -97,6 +106,11 @@ export interface Stacks {
   }): Promise<StackEventRow[]>;
   outputs(parameters: { stack: string }): Promise<OutputRepresentation[]>;
   output(parameters: { stack: string; key: string }): Promise<OutputRepresentation>;
+  /** The template as it was parsed. */
+  template(parameters: { stack: string }): Promise<JsonObject>;
+  /** The states that the stack was sent towards, the newest first. */
+  revisions(parameters: { stack: string }): Promise<StackRevision[]>;
+  revision(parameters: { stack: string; revision: string }): Promise<z.infer<typeof stackRevisionShow.answer>>;
   /** Heat's description of the template; refused with every mistake. */
   validate(parameters: { bundle: TemplateBundle } & Pick<StackOptions, 'parameters'>): Promise<Record<string, unknown>>;
 }
@@ -115,12 +129,14 @@ export const optionsBody = ({
   tags,
   planHash,
   converge,
+  revision,
 }: StackOptions): Record<string, unknown> => ({
   ...(parameters && { parameters }),
   ...(timeoutMinutes !== undefined && { timeout_mins: timeoutMinutes }),
   ...(onFailure !== undefined && { on_failure: onFailure }),
   ...(planHash !== undefined && { plan_hash: planHash }),
   ...(converge && { converge }),
+  ...(revision !== undefined && { revision }),
   ...(tags && { tags: tags.join(',') }),
 });
 
@@ -174,6 +190,12 @@ export function stacksOf(connection: GatewayConnection): Stacks {
       const path = `${stackUrlPath(ref)}/outputs/${encodeURIComponent(key)}`;
       return read(z.object({ output: outputSchema }), await connection.json({ service, path, what }), what).output;
     },
+    async template({ stack }) {
+      const what = `read the template of ${stack}`;
+      const path = `${stackUrlPath(await find({ stack }))}/template`;
+      return read(jsonObject, await connection.json({ service, path, what }), what);
+    },
+    ...revisionsOf(connection, find),
     async validate({ bundle, parameters }) {
       const what = 'validate the template';
       const body = await connection.json({
@@ -184,6 +206,23 @@ export function stacksOf(connection: GatewayConnection): Stacks {
         what,
       });
       return read(z.record(z.string(), z.unknown()), body, what);
+    },
+  };
+}
+
+function revisionsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'revisions' | 'revision'> {
+  return {
+    async revisions({ stack }) {
+      const what = `list the revisions of ${stack}`;
+      const { id } = await find({ stack });
+      const path = `/stacks/${id}/revisions`;
+      return read(stackRevisionList.answer, await connection.json({ service: 'api', path, what }), what).revisions;
+    },
+    async revision({ stack, revision }) {
+      const what = `show the revision ${revision} of ${stack}`;
+      const { id } = await find({ stack });
+      const path = `/stacks/${id}/revisions/${encodeURIComponent(revision)}`;
+      return read(stackRevisionShow.answer, await connection.json({ service: 'api', path, what }), what);
     },
   };
 }
@@ -235,7 +274,7 @@ function changesOf(connection: GatewayConnection, find: Stacks['find']): Pick<St
 
 function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'list' | 'resources' | 'events'> {
   return {
-    async list({ limit, marker, deleted, nested, status, signal } = {}) {
+    async list({ limit, marker, deleted, nested, status, allProjects, signal } = {}) {
       const what = 'list the stacks';
       const body = await connection.json({
         service,
@@ -246,6 +285,7 @@ function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stac
           status,
           show_deleted: deleted ? true : undefined,
           show_nested: nested ? true : undefined,
+          global_tenant: allProjects ? true : undefined,
         },
         what,
         signal,

@@ -7,7 +7,6 @@
  * T3. A refusal that a retry cannot fix (forbidden, not found) ends it with the error. The signal ends it without an
  *     error.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { CallParameters, GatewayConnection } from './connection.ts';
@@ -31,6 +30,8 @@ export interface StreamParameters {
   after?: string | undefined;
   /** Called when the stream is open: every later event is seen. */
   onOpen?: (() => void) | undefined;
+  /** Called when the connection is lost; it is opened again. */
+  onBreak?: (() => void) | undefined;
 }
 
 const shortestWait = 100;
@@ -38,7 +39,7 @@ const longestWait = 5000;
 
 /** Yields the events of a stream in order, each once. It reconnects after the last event until `signal` aborts. */
 export async function* followStream(parameters: StreamParameters): AsyncGenerator<StreamedEvent, void, undefined> {
-  const { connection, path, query, what, signal, onOpen } = parameters;
+  const { connection, path, query, what, signal, onOpen, onBreak } = parameters;
   let last = parameters.after;
   let wait = shortestWait;
   while (!signal.aborted) {
@@ -61,10 +62,24 @@ export async function* followStream(parameters: StreamParameters): AsyncGenerato
       if (signal.aborted) return;
       if (error instanceof AnnealError && error.kind !== 'retry') throw error; // T3
     }
-    await delay(wait, undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) onBreak?.();
+    await pause(wait, signal);
     wait = Math.min(wait * 2, longestWait); // T2
   }
 }
+
+/** Ends early when the signal aborts. Without Node's timers, because browsers run this file too. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
 
 async function* messagesOf(response: Response): AsyncGenerator<{ id?: string; event?: string; data: string }> {
   if (!response.body) return;

@@ -1,9 +1,11 @@
 /** Workflows and their executions. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
+  cronTriggerViewSchema,
   executionTaskSchema,
   executionViewSchema,
   workflowViewSchema,
+  type CronTriggerView,
   type executionActSchema,
   type ExecutionTaskView,
   type ExecutionView,
@@ -35,6 +37,20 @@ export interface ExecutionCalls {
   list(parameters: { workflow?: string | undefined; limit: number }): Promise<ExecutionView[]>;
   show(parameters: { id: string }): Promise<{ execution: ExecutionView; tasks: ExecutionTaskView[] }>;
   act(parameters: { id: string; action: z.infer<typeof executionActSchema> }): Promise<ExecutionView>;
+}
+
+/** Cron triggers of the project. */
+export interface CronTriggerCalls {
+  create(parameters: {
+    name: string;
+    workflow: string;
+    input?: JsonObject;
+    pattern?: string | undefined;
+    first_time?: string | undefined;
+    count?: number | undefined;
+  }): Promise<CronTriggerView>;
+  list(): Promise<CronTriggerView[]>;
+  delete(parameters: { name: string }): Promise<void>;
 }
 
 const service = 'api';
@@ -102,6 +118,26 @@ export function executionsOf(connection: GatewayConnection): ExecutionCalls {
         await connection.json({ service, path, method: 'POST', body: action, what }),
         what,
       );
+    },
+  };
+}
+
+/** The calls for cron triggers. Each throws the gateway's AnnealError. */
+export function cronTriggersOf(connection: GatewayConnection): CronTriggerCalls {
+  const path = '/cron_triggers';
+  return {
+    async create(parameters) {
+      const what = `create the cron trigger ${parameters.name}`;
+      const body = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined));
+      return read(cronTriggerViewSchema, await connection.json({ service, path, method: 'POST', body, what }), what);
+    },
+    async list() {
+      const what = 'list the cron triggers';
+      return readList({ cron_triggers: cronTriggerViewSchema }, await connection.json({ service, path, what }), what);
+    },
+    async delete({ name }) {
+      const what = `delete the cron trigger ${name}`;
+      await connection.call({ service, path: `${path}/${encodeURIComponent(name)}`, method: 'DELETE', what });
     },
   };
 }

@@ -43,6 +43,52 @@ export const envelopeSchema = z.object({
 
 export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };
 
+const required = ['specversion', 'id', 'type', 'source', 'time', 'correlationid'] as const;
+
+/**
+ * Creates a quick check of envelopes, for messages that typed code has just made. True: the schema accepts the envelope
+ * without a change. False says nothing: the schema decides. The check does not look at the data.
+ */
+export function createEnvelopeCheck(): (message: Envelope) => boolean {
+  // Thousands of messages have the same time.
+  let validTime = '';
+  const isTime = (value: unknown): boolean => {
+    if (value === validTime) return true;
+    const parsed = envelopeSchema.shape.time.safeParse(value);
+    if (parsed.success) validTime = parsed.data;
+    return parsed.success;
+  };
+  const holds = (field: string, value: unknown): boolean => {
+    switch (field) {
+      case 'data':
+        return true;
+      case 'specversion':
+        return value === '1.0';
+      case 'datacontenttype':
+        return value === 'application/json';
+      case 'id':
+      case 'type':
+      case 'source':
+        return typeof value === 'string' && value !== '';
+      case 'subject':
+      case 'correlationid':
+      case 'causationid':
+      case 'traceparent':
+      case 'project':
+      case 'replyto':
+        return typeof value === 'string';
+      case 'time':
+        return isTime(value);
+      default:
+        return false;
+    }
+  };
+  return (message) => {
+    for (const field in message) if (!holds(field, message[field as keyof Envelope])) return false;
+    return required.every((field) => message[field] !== undefined);
+  };
+}
+
 /** The answer to a call: its value, or the failure. */
 export const answerSchema = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), value: json }),
@@ -68,6 +114,8 @@ export type Mint = <T>(
   parameters: MintParameters<T>,
 ) => Envelope<T>;
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Creates the function that a service uses to write its envelopes. */
 export function createMint(options: { source: string; newId: () => string; now: () => Date }): Mint {
   const time = clockText(options.now);
@@ -75,21 +123,19 @@ export function createMint(options: { source: string; newId: () => string; now: 
     const messageId = id ?? options.newId();
     const owner = project ?? cause?.project;
     const trace = traceparent ?? cause?.traceparent;
-    return {
-      specversion: '1.0',
-      id: messageId,
-      type: definition.type,
-      source: options.source,
-      ...(subject !== undefined && { subject }),
-      time: time(),
-      datacontenttype: 'application/json',
-      data,
-      correlationid: cause?.correlationid ?? messageId,
-      ...(cause && { causationid: cause.id }),
-      ...(trace !== undefined && { traceparent: trace }),
-      ...(owner !== undefined && { project: owner }),
-      ...(replyto !== undefined && { replyto }),
-    };
+    const { type } = definition;
+    // Assignments instead of spreads: every event of every resource passes here.
+    const made = { specversion: '1.0', id: messageId, type, source: options.source } as Writable<Envelope<typeof data>>;
+    if (subject !== undefined) made.subject = subject;
+    made.time = time();
+    made.datacontenttype = 'application/json';
+    made.data = data;
+    made.correlationid = cause?.correlationid ?? messageId;
+    if (cause) made.causationid = cause.id;
+    if (trace !== undefined) made.traceparent = trace;
+    if (owner !== undefined) made.project = owner;
+    if (replyto !== undefined) made.replyto = replyto;
+    return made;
   };
 }
 

@@ -35,6 +35,12 @@ export const errorTable = table({
     kind: 'final',
     remedy: 'Check the name and project. List commands, e.g. `anneal stack list`, show what exists.',
   },
+  Gone: {
+    status: 410,
+    kind: 'final',
+    remedy:
+      'Join the machine again (`anneal host join NAME`), or remove its agent: /usr/local/bin/anneal-agent uninstall.',
+  },
   AlreadyExists: { status: 409, kind: 'final', remedy: 'Choose another name, or update the existing object.' },
   Conflict: { status: 409, kind: 'final', remedy: 'Read the current state of the object, then repeat the request.' },
   TooLarge: { status: 413, kind: 'final', remedy: 'Send less data; the message states the limit.' },

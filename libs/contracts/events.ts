@@ -13,6 +13,7 @@ import { executionStates } from './workflow.ts';
 import { droppedSchema } from './calls/notification.ts';
 import { nodeStates, powerStates } from './calls/provisioning.ts';
 import { originSchema, unknownOrigin } from './origin.ts';
+import { stackSinkSchema } from './stack-sink.ts';
 
 /** Events of older versions have none. */
 const origin = originSchema.default(unknownOrigin);
@@ -27,8 +28,11 @@ const stackEventData = z.object({
   traversal: z.string(),
   version: z.number().int(),
   failure: failureSchema.optional().meta({ description: 'On a failure: the leaf that caused it.' }),
+  event_sinks: z.array(stackSinkSchema).optional().meta({
+    description: 'When a root stack begins to follow a plan: the event sinks of its environment. Absent: none.',
+  }),
 });
-const resourceEventData = stackEventData.omit({ traversal: true }).extend({
+const resourceEventData = stackEventData.omit({ traversal: true, event_sinks: true }).extend({
   resource_id: z.string(),
   resource_name: z.string(),
   resource_type: z.string(),
@@ -304,6 +308,20 @@ export const subscriptionEvent = {
     'A listener refused an event for good. Only published when the subscription has a dead-letter sink.',
     deadData,
   ),
+  digest: event(
+    'subscription.digest',
+    'The events of a window, for a subscription with `condense: digest`. Only its own listener receives it.',
+    z.object({
+      subscription_id: z.string(),
+      subscription_name: z.string(),
+      count: z.number().int().positive(),
+      since: z.iso.datetime().meta({ description: 'Time of the first event.' }),
+      last: z.iso.datetime().meta({ description: 'Time of the last event.' }),
+      types: z.record(z.string(), z.number().int()).meta({ description: 'The number of events of each type.' }),
+      events: z.array(jsonObject).meta({ description: 'All of them, in order per subject.' }),
+      version: z.number().int(),
+    }),
+  ),
   tested: event(
     'subscription.tested',
     'A test of a listener, sent to it alone and not stored.',
@@ -322,6 +340,7 @@ export const subscriptionEvent = {
 };
 
 const alarmData = z.object({
+  origin,
   alarm_id: z.string(),
   alarm_name: z.string(),
   stack_id: z.string(),

@@ -1,4 +1,4 @@
-/** The events of groups that scale. Their subject is the group's own stack; they are in order per group. */
+/** The events of groups. Their subject is the group's own stack; they are in order per group. */
 import { z } from 'zod';
 import { scalingOutcomeSchema, scalingReasons } from './calls/scaling.ts';
 import { event } from './define.ts';
@@ -74,9 +74,10 @@ const memberData = groupData.extend({
   ...sizes,
 });
 
-const scaling = <T>(stage: string, description: string, data: z.ZodType<T>) =>
-  event(`group.scaling.${stage}`, description, data);
-const refresh = (stage: string, description: string) => event(`group.refresh.${stage}`, description, refreshData);
+const scaling = <S extends string, T>(stage: S, description: string, data: z.ZodType<T>) =>
+  event(`group.scaling.${stage}` as const, description, data);
+const refresh = <S extends string>(stage: S, description: string) =>
+  event(`group.refresh.${stage}` as const, description, refreshData);
 
 /** Events of scalings and refreshes. */
 export const groupEvent = {

@@ -2,8 +2,9 @@
 import type { EventDefinition } from './define.ts';
 import type { Envelope } from './envelope.ts';
 import type * as events from './events.ts';
+import type * as groupEvents from './group-events.ts';
 
-type Module = typeof events;
+type Module = typeof events & typeof groupEvents;
 type Definitions<T> =
   T extends EventDefinition<unknown>
     ? T

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { json, type Json, jsonObject } from './json.ts';
+import { stackSinkSchema } from './stack-sink.ts';
 
 export const sourceSchema = z.object({
   file: z.string().optional(),
@@ -161,5 +162,9 @@ export const planSchema = z.object({
   resources: z.record(z.string(), planResourceSchema),
   outputs: z.record(z.string(), planOutputSchema),
   rolling: planRollingSchema.optional(),
+  event_sinks: z
+    .array(stackSinkSchema)
+    .optional()
+    .meta({ description: 'Of the root stack: the queues that receive the events of the whole tree.' }),
 });
 export type Plan = z.infer<typeof planSchema>;

@@ -61,8 +61,8 @@ describe('the AsyncAPI document', () => {
     components: { messages: Record<string, object> };
   };
 
-  it('contains the address of events and queues on each broker', () => {
-    expect(Object.values(document.servers).map(({ protocol }) => protocol)).toEqual(['amqp', 'nats']);
+  it('contains the address of events and queues on each broker, and of the WebSocket', () => {
+    expect(Object.values(document.servers).map(({ protocol }) => protocol)).toEqual(['amqp', 'nats', 'wss']);
     expect(document.channels['stack_create_completed']).toMatchObject({
       address: 'stack.create.completed',
       bindings: { amqp: { is: 'routingKey', exchange: { name: 'anneal.events', type: 'topic', durable: true } } },
@@ -72,7 +72,13 @@ describe('the AsyncAPI document', () => {
       bindings: { amqp: { is: 'queue', queue: { name: 'anneal.templating.requests', durable: true } } },
       'x-nats': { stream: 'anneal-requests', subject: 'anneal.q.anneal.templating.requests' },
     });
-    for (const channel of Object.values(document.channels)) expect(channel).toHaveProperty('bindings.amqp');
+    const { _api_v1_events_ws: socket, ...brokers } = document.channels;
+    expect(socket).toMatchObject({
+      bindings: { ws: { method: 'GET', query: { properties: { after: {}, types: {} } } } },
+      servers: [{ $ref: '#/servers/gateway' }],
+      messages: { stack_create_completed: {}, events_gap: {}, events_position: {} },
+    });
+    for (const channel of Object.values(brokers)) expect(channel).toHaveProperty('bindings.amqp');
   });
 
   it('describes each message as a CloudEvent', () => {

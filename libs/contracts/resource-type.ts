@@ -109,6 +109,20 @@ export const resourceTypeSchema = z.object({
     description:
       'A newer request for a resource replaces the one in flight: the provider stops the older work and answers only the newer request. A newer `create` may follow a `create`. Absent: the engine waits for the answer before it sends the next request.',
   }),
+  cancels: z.literal(true).optional().meta({
+    description:
+      'The provider takes `resource.cancel`: it stops the work on the request with that fence and answers the request, as `failed` when the work was not complete. Absent: the engine never sends it.',
+  }),
+  queue: z
+    .object({
+      kind: z.string().min(1).meta({ description: 'Types with the same kind share their queues, and their provider.' }),
+      property: z.string().meta({ description: 'The property whose value names the queue.' }),
+    })
+    .optional()
+    .meta({
+      description:
+        'The provider works on the requests of a queue in the order of arrival. A request may come before those that its `after` lists are answered: the provider begins it when they have completed, and fails it when one fails. The physical id of such a resource is its id. Absent: the engine sends a request when all requirements are complete.',
+    }),
   name_limit: z
     .int()
     .min(16)

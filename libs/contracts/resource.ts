@@ -91,6 +91,13 @@ const request = z.object({
   }),
   adopt: jsonObject.optional(),
   nested: nestedRequestSchema.optional(),
+  after: z
+    .array(z.object({ id: z.string(), fence: z.number().int().positive() }))
+    .optional()
+    .meta({
+      description:
+        'Only for types that announce `queue`: requests for other resources that must complete first. They were sent before this one.',
+    }),
   origin: originSchema
     .optional()
     .meta({ description: 'Where the resource is, who asked and why. Absent in requests of older versions.' }),
@@ -126,7 +133,10 @@ export const resourceSnapshot = message(
   'Save a copy of the current state of the physical object.',
   request,
 );
-/** Sent only to nested stacks; the fence is that of the request to cancel. The answer to that request follows. */
+/**
+ * Sent to nested stacks, and to providers of types that announce `cancels`; the fence is that of the request to cancel.
+ * The answer to that request follows.
+ */
 export const resourceCancel = message(
   'resource.cancel',
   'Stop the action in progress and keep its partial result.',

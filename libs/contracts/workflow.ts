@@ -16,12 +16,31 @@ export type WorkflowLink = z.infer<typeof workflowLinkSchema>;
 export const workflowClauseSchema = z.object({ publish: publishSchema, next: z.array(workflowLinkSchema) });
 export type WorkflowClause = z.infer<typeof workflowClauseSchema>;
 
+const inputSchema = z.array(z.object({ name: z.string(), required: z.boolean(), default: json }));
+
+/** An action that calls another one with given inputs. A workflow holds a copy of each that its tasks call. */
+export const adHocActionSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()),
+  base: z.string().meta({ description: 'An action of the catalogue, or another ad hoc action.' }),
+  base_input: json.meta({ description: 'The input of the base; `$` in expressions is the input of this action.' }),
+  input: inputSchema,
+  output: json.meta({ description: 'The result; `$` in expressions is the result of the base.' }),
+  has_output: z.boolean().meta({ description: 'False: the result is that of the base.' }),
+});
+export type AdHocAction = z.infer<typeof adHocActionSchema>;
+
 /** Values whose type is Json may hold expressions. */
 export const workflowTaskSchema = z.object({
   name: z.string(),
   description: z.string(),
   action: z.string().nullable(),
   workflow: z.string().nullable(),
+  through: z
+    .array(adHocActionSchema)
+    .optional()
+    .meta({ description: 'The ad hoc actions, from that of the task to that which calls `action`.' }),
   input: json,
   publish: jsonObject,
   publish_on_error: jsonObject,
@@ -51,7 +70,7 @@ export const workflowSpecSchema = z.object({
   description: z.string(),
   tags: z.array(z.string()),
   type: z.enum(['direct', 'reverse']),
-  input: z.array(z.object({ name: z.string(), required: z.boolean(), default: json })),
+  input: inputSchema,
   vars: jsonObject,
   output: jsonObject.nullable().meta({ description: 'Null: all published values.' }),
   output_on_error: jsonObject.nullable(),

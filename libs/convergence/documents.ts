@@ -166,6 +166,10 @@ export interface PendingRequest {
   /** Number of earlier attempts, and when the request is sent again after a conflict. */
   readonly attempts: number;
   readonly not_before: string | null;
+  /** Requests in flight that this one was sent ahead of: its provider begins it after them. Absent: none. */
+  readonly after?: readonly { readonly id: string; readonly fence: number }[];
+  /** Its provider was asked to end it, because it may not begin any more. */
+  readonly recalled?: boolean;
 }
 
 /** A resource's wait for an external client. */

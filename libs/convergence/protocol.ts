@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { StackSink } from '@anneal/contracts/stack-sink.ts';
 import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/calls/scheduling.ts';
 import type {
   ParentLink,
@@ -105,7 +106,7 @@ export interface DelegatedQuestion {
 export type Effect =
   /** Send the pending request of this resource to its provider; the resource's document has its content. */
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
-  /** Ask the nested stack to end the pending request as it stands. */
+  /** Ask the nested stack, or the provider, to end the pending request as it stands. */
   | { readonly kind: 'cancel'; readonly resource: string; readonly fence: number }
   | {
       readonly kind: 'signal';
@@ -148,6 +149,8 @@ interface EventFacts extends Pick<
   /** The incarnation that a resource replaces, or that replaces it. */
   readonly replacement?: string;
   readonly seconds?: number;
+  /** Set when a root stack begins to follow a plan that has event sinks, or follows one that had some. */
+  readonly event_sinks?: readonly StackSink[];
   /** Set when the scaling of a group starts or ends: the event reports this, too. */
   readonly scaling?: readonly ScalingReport[];
   /** Set for a decision about a group. */
@@ -196,6 +199,15 @@ export type Resolution =
     }
   | { readonly ok: false; readonly failure: Failure };
 
+/** The queue in which the provider of a plan entry works on its requests, in order. */
+export interface QueuePlace {
+  readonly kind: string;
+  /** The property whose value names the queue. */
+  readonly property: string;
+  /** The resources whose attributes the entry reads. */
+  readonly reads: ReadonlySet<string>;
+}
+
 /** Functions and facts that the shell provides to the core; deterministic for one input. */
 export interface Tools {
   /** Milliseconds since the epoch. */
@@ -229,6 +241,10 @@ export interface Tools {
   readonly follows?: (resource: Typed) => readonly string[];
   /** Whether the provider of this resource lets a newer request replace the pending one. */
   readonly supersedes: (resource: Typed) => boolean;
+  /** Whether the provider of this resource stops the work on a request that the engine cancels. */
+  readonly cancels: (resource: Typed) => boolean;
+  /** Undefined for an entry whose provider has no such queues; absent: none has. */
+  readonly queuePlace?: (planned: PlanResource) => QueuePlace | undefined;
   /** The mistake in such a signal to such a type, if it is known before the provider is asked. */
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The immediate response to a pending request, if the shell can give one: then nothing is sent. */

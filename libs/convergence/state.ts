@@ -23,6 +23,8 @@ export interface Graph {
   readonly temporary: ReadonlySet<string>;
   /** Incarnations that are deleted before their replacement is made, though others use them. */
   readonly first: Set<string>;
+  /** Nodes whose request is in flight as the plan wants it, and the incarnation of each: see `graph/ahead.ts`. */
+  readonly ahead: Map<string, string>;
 }
 
 /** Nodes that may be ready, taken from the front. A node may be in it twice: a second look does no harm. */
@@ -43,7 +45,7 @@ export interface State {
   bytes: number;
   /** Undefined until the next step builds it. */
   graph: Graph | undefined;
-  readonly ready: { readonly updates: Queue; readonly cleanups: Queue };
+  readonly ready: { readonly updates: Queue; readonly cleanups: Queue; readonly ahead: Queue };
   /** The hash of the plan that all resources are known to match; null after any change. Not stored: a shortcut. */
   settled: string | null;
   readonly byName: Map<string, Set<string>>;
@@ -78,7 +80,7 @@ export function loadState(documents: {
     resources: new Map(),
     bytes: 0,
     graph: undefined,
-    ready: { updates: { items: [], head: 0 }, cleanups: { items: [], head: 0 } },
+    ready: { updates: { items: [], head: 0 }, cleanups: { items: [], head: 0 }, ahead: { items: [], head: 0 } },
     settled: null,
     byName: new Map(),
     requiredBy: new Map(),

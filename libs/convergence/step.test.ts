@@ -239,6 +239,42 @@ describe('the graph', () => {
   });
 });
 
+describe('event sinks', () => {
+  const sinksOf = (state: State, input: Input): unknown[] =>
+    step(state, [input], toolsAt(0)).changes.events.flatMap(({ event_sinks: sinks }) => (sinks ? [sinks] : []));
+  const event_sinks = [{ type: 'zaqar-queue' as const, target: 'q', ttl: 60 }];
+  const wishes = { a: wish() };
+  const plan = { ...simulatedPlan(wishes), event_sinks };
+  const updated = (state: State, next: typeof plan | ReturnType<typeof simulatedPlan>, name: string): unknown[] =>
+    sinksOf(state, { kind: 'update', id: name, plan: next, target: { ...state.stack.target, plan: name } });
+
+  it('are in the event that begins to follow their plan, and an empty list is in the event that leaves it', () => {
+    const state = fresh();
+    expect(sinksOf(state, { kind: 'create', id: 'create', plan })).toEqual([event_sinks]);
+    answer(state, 'a');
+    expect(sinksOf(state, { kind: 'visit', id: 'check', action: 'CHECK' })).toEqual([]);
+    answer(state, 'a');
+    expect(updated(state, simulatedPlan(wishes), 'without')).toEqual([[]]);
+    expect(updated(state, simulatedPlan(wishes), 'without again')).toEqual([]);
+    expect(updated(state, plan, 'with')).toEqual([event_sinks]);
+    // The events of the deletion go to the same sinks.
+    expect(sinksOf(state, { kind: 'delete', id: 'delete' })).toEqual([]);
+  });
+
+  it('are those of the last complete plan after a rollback, and stay when there is none', () => {
+    const state = fresh();
+    expect(sinksOf(state, { kind: 'create', id: 'create', plan })).toEqual([event_sinks]);
+    expect(sinksOf(state, { kind: 'rollback', id: 'to nothing', cancel: false })).toEqual([]);
+    const other = fresh();
+    expect(sinksOf(other, { kind: 'create', id: 'create', plan: simulatedPlan(wishes) })).toEqual([]);
+    answer(other, 'a');
+    expect(updated(other, { ...plan, ...simulatedPlan({ a: wish({ value: 2 }) }), event_sinks }, 'with')).toHaveLength(
+      1,
+    );
+    expect(sinksOf(other, { kind: 'rollback', id: 'rollback', cancel: false })).toEqual([[]]);
+  });
+});
+
 describe('a failure', () => {
   it('starts no further request, awaits running ones, and names all failed resources', () => {
     const state = fresh();

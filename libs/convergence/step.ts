@@ -28,7 +28,8 @@
  * `update-node.ts`, `cleanup-node.ts`, `visit.ts`, `wait.ts` (hooks), `nested.ts`, `rolling.ts` (batches).
  *
  * Invariants, held after every step:
- * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal.
+ * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal, or in flight before it in
+ *    the same queue of a provider (`graph/ahead.ts`).
  * C2 An incarnation is only deleted when no incarnation that exists uses it, unless its replacement waits for its place.
  * C3 At most one traversal of a stack is live; an older one only changes resources by the responses to its own
  *    requests.

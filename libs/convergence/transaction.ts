@@ -5,6 +5,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
+import type { StackSink } from '@anneal/contracts/stack-sink.ts';
 import type { Changes, Effect, EventRecord, GroupReport, ScalingReport, Tools } from './protocol.ts';
 import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
@@ -161,7 +162,15 @@ function occasionPart(transaction: Transaction): Pick<EventRecord, 'occasion'> {
 /** Adds an event with the current state of the stack. */
 export function announceStack(
   transaction: Transaction,
-  { failure, scaling = [] }: { failure?: Failure | undefined; scaling?: readonly ScalingReport[] } = {},
+  {
+    failure,
+    scaling = [],
+    sinks,
+  }: {
+    failure?: Failure | undefined;
+    scaling?: readonly ScalingReport[];
+    sinks?: readonly StackSink[] | undefined;
+  } = {},
 ): void {
   const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   transaction.changes.events.push({
@@ -176,6 +185,7 @@ export function announceStack(
     ...occasionPart(transaction),
     ...(failure && { failure }),
     ...(scaling.length > 0 && { scaling }),
+    ...(sinks && { event_sinks: sinks }),
   });
 }
 

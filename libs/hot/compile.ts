@@ -43,8 +43,9 @@ export function compile({ work = new EvaluationWork(), ...options }: CompilePara
     if (!front || !body) return undefined;
     const template = toJson(front.read.source) as JsonObject;
     const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters(work) : new Set<string>();
+    const { eventSinks } = front.environment;
     return {
-      plan: body.plan,
+      plan: eventSinks.length > 0 ? { ...body.plan, event_sinks: [...eventSinks] } : body.plan,
       environment: front.environment.merged,
       template,
       hiddenInside,

@@ -1,7 +1,7 @@
 /** The answer of Heat's validate: the parameters that a template declares. Parameters may lack values. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import { compileBody } from './compile.ts';
 import type { CompileParameters } from './compile/parameters.ts';
 import type { Body } from './compile/tree.ts';
@@ -18,7 +18,7 @@ export function validate({
   showNested = false,
   ...options
 }: CompileParameters & { readonly showNested?: boolean }):
-  | { readonly answer: JsonObject; readonly warnings: Mistake[] }
+  | { readonly answer: JsonObject; readonly warnings: Mistake[]; readonly plan: Plan }
   | { readonly mistakes: Mistake[] } {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
@@ -43,6 +43,7 @@ export function validate({
       Environment: withEverySection(maskHidden(front.environment.merged, front.schemas)),
     },
     warnings: mistakes.warnings(),
+    plan: body.plan,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   providerAnnounced,
+  resourceCancel,
   resourceCheck,
   resourceCreate,
   resourceDelete,
@@ -29,20 +30,23 @@ const asked = {
 type AskedAction = keyof typeof asked;
 
 /**
- * The routes of all actions. `take` gets requests and `signal` gets signals; the bus delivers again what they
- * throw.
+ * The routes of all actions. `take` gets requests, `signal` gets signals, and `cancel` gets cancellations, which the
+ * engine sends for types that announce `cancels`; the bus delivers again what they throw.
  */
 export const providerRoutes = ({
   take,
   signal,
+  cancel,
 }: {
   take: (action: AskedAction, message: Envelope<ResourceRequest>) => Promise<void>;
   signal: (message: Envelope<z.infer<typeof resourceSignalSchema>>) => Promise<void>;
+  cancel?: (message: Envelope<ResourceRequest>) => Promise<void>;
 }): Route[] => [
   ...Object.entries(asked).map(([action, definition]) =>
     on<ResourceRequest>(definition, (message) => take(action as AskedAction, message)),
   ),
   on(resourceSignal, signal),
+  ...(cancel ? [on<ResourceRequest>(resourceCancel, cancel)] : []),
 ];
 
 /**

@@ -62,6 +62,29 @@ describe('a script', () => {
     expect(Date.parse(response.started_at ?? '')).toBeLessThanOrEqual(Date.parse(response.finished_at ?? ''));
   });
 
+  it('reads an input that no variable can hold from a file, or fails with what to do', async () => {
+    const inputs = [
+      { name: 'context', type: 'Json', value: ['x'.repeat(200_000)] },
+      { name: 'short', type: 'String', value: 'y' },
+    ];
+    const reads = scriptRequest(
+      'echo "${context-unset} $short $(cat $heat_inputs_path.short) $(wc -c <$heat_inputs_path.context)"',
+      { inputs },
+    );
+    const [ignores, expects] = ['echo "$short ${contexts-}"', 'echo "$context"'].map((text) =>
+      scriptRequest(text, { inputs }),
+    );
+    if (!ignores || !expects) throw new Error('The requests are missing.');
+    for (const request of [reads, ignores, expects]) server.offer(request as never);
+    await start();
+    expect(await responseTo(reads.id)).toMatchObject({ status_code: 0, stdout: 'unset y y 200004\n' });
+    expect(await responseTo(ignores.id)).toMatchObject({ status_code: 0, stdout: 'y \n' });
+    expect(await responseTo(expects.id)).toMatchObject({
+      status_code: 126,
+      error: expect.stringContaining('Read the file $heat_inputs_path.context in the script instead') as string,
+    });
+  });
+
   it('reports its start when it runs longer than a moment', async () => {
     const go = join(directory, 'go');
     const request = scriptRequest(`while [ ! -e ${go} ]; do sleep 0.05; done`);
@@ -107,10 +130,11 @@ describe('a script', () => {
   });
 
   it('X3: is ended with its children at its deadline, and its output is still sent', async () => {
-    const deadline = new Date(Date.now() + 700).toISOString();
+    await start();
+    // On a busy machine a second may pass before the script begins.
+    const deadline = new Date(Date.now() + 4_000).toISOString();
     const request = scriptRequest('echo before; sleep 60; echo after', { deadline });
     server.offer(request as never);
-    await start();
     const response = await responseTo(request.id);
     expect(response).toMatchObject({ status_code: 124, stdout: 'before\n' });
     expect(response.error).toMatch(/^deadline/);

@@ -65,6 +65,27 @@ it('A5: after a failed config the agent claims the others again, so that the ser
   expect(traced()).toEqual(['a', 'b', 'd']);
 });
 
+it('A5: a config that reports an error by an output ends the batch, too', async () => {
+  const failing = {
+    ...step('a', 'printf broken >$heat_outputs_path.problem'),
+    outputs: [{ name: 'problem', type: 'String', error_output: true }],
+  };
+  const next = step('b');
+  for (const request of [failing, next]) server.offer(request as never);
+  const withdrawing = until(() => {
+    if (server.responses.length === 0) return false;
+    server.withdraw(next.id);
+    return true;
+  });
+  server.holdAfterAnswers = withdrawing;
+  await start();
+  await withdrawing;
+  const last = step('c');
+  server.offer(last as never);
+  await until(() => server.responses.some(({ id }) => id === last.id), 'the answer of the last config');
+  expect(traced()).toEqual(['a', 'c']);
+});
+
 it('A2: a restart within a batch loses nothing and runs nothing twice', async () => {
   const go = join(directory, 'go');
   const requests = [step('a'), step('b', `while [ ! -e ${go} ]; do sleep 0.05; done`), step('c')];

@@ -74,7 +74,13 @@ export interface AgentConnection {
     signal: AbortSignal;
   }): Promise<ReportAnswer>;
   /** Fetches the config of a request that only refers to it. */
-  config(options: { id: string; reference: ConfigReference; signal: AbortSignal }): Promise<Uint8Array>;
+  config(options: {
+    id: string;
+    /** The name of an input, to fetch the JSON text of its value. */
+    input?: string;
+    reference: ConfigReference;
+    signal: AbortSignal;
+  }): Promise<Uint8Array>;
   /** Removing an absent message succeeds. */
   remove(options: { message_id: string; claim_id: string | null; signal: AbortSignal }): Promise<void>;
 }
@@ -161,9 +167,10 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
         await (await call({ method: 'POST', url, body, signal, timeoutMs, accept: [200] })).text(),
       );
     },
-    async config({ id, reference, signal }) {
+    async config({ id, input, reference, signal }) {
       const url = new URL(reference.url, seed.gateway_url).href;
       const body = reportForm(id, []);
+      if (input !== undefined) body.append('input', input);
       const response = await call({ method: 'POST', url, body, signal, timeoutMs: fetchMs, accept: [200] });
       return response.bytes();
     },
@@ -182,6 +189,7 @@ const claimBody = ({ ttl, batch, answers }: { ttl: number; batch: number; answer
   grace: 60,
   batch,
   by_reference: true,
+  inputs_by_reference: true,
   ...(answers.length > 0 && { answers: answers.map(message) }),
 });
 

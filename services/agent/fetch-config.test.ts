@@ -59,6 +59,30 @@ it('F2: never runs a config with another checksum, and reports the difference', 
   expect(fetches()).toBe(3);
 });
 
+it('F3: fetches a value that two requests refer to once, and none with another checksum', async () => {
+  const text = JSON.stringify({ members: ['ü'.repeat(20_000)] });
+  const value_ref = {
+    sha256: createHash('sha256').update(text).digest('hex'),
+    size: Buffer.byteLength(text),
+    url: '/agent/v1/config',
+  };
+  const refer = (sent: string, more: Partial<typeof value_ref> = {}) => {
+    const input = { name: 'context', type: 'Json', value: '', value_ref: { ...value_ref, ...more } };
+    const request = scriptRequest(`printf %s "$context" | wc -c >>${ran()}`, { inputs: [input] });
+    server.configs.set(`${request.id} context`, sent);
+    server.offer(request as never);
+    return request.id;
+  };
+  const [first, second] = [refer(text), refer('another')];
+  const wrong = refer(text, { sha256: '0'.repeat(64) });
+  await start();
+  for (const id of [first, second]) expect((await answerOf(id)).status_code).toBe(0);
+  const error = expect.stringContaining('input context has') as string;
+  expect(await answerOf(wrong)).toMatchObject({ status_code: 126, error });
+  expect(readFileSync(ran(), 'utf8')).toBe(`${value_ref.size}\n`.repeat(2));
+  expect(fetches()).toBe(4);
+});
+
 it('F1: a death during the fetch loses nothing and runs nothing twice', async () => {
   server.faults = [];
   const { id } = offer();

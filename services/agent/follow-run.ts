@@ -45,6 +45,9 @@ export interface FollowOptions {
 const isFinal = (error: unknown): boolean =>
   error instanceof RefusedError && (error.status === 404 || !mayYetSucceed(error));
 
+/** The server deleted this host, so nothing waits for what it runs. */
+const isGone = (error: unknown): boolean => error instanceof RefusedError && error.status === 410;
+
 export class FollowedRun {
   readonly #options: FollowOptions;
   readonly #stop = new AbortController();
@@ -214,6 +217,7 @@ export class FollowedRun {
       return await this.#options.connection.report({ id: this.#options.id, pieces, wait, signal });
     } catch (error) {
       if (isFinal(error)) this.#isRefused = true; // L2
+      if (isGone(error)) this.#stop.abort();
       throw error;
     }
   }

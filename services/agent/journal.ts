@@ -34,6 +34,8 @@ export interface Journal {
   put(entry: JournalEntry): void;
   /** The unanswered requests, oldest first. */
   open(): JournalEntry[];
+  /** All requests, oldest first. */
+  all(): JournalEntry[];
   /** Removes all answered requests except the newest `keep`, and returns the removed ids. */
   trim(keep: number): string[];
   close(): void;
@@ -89,6 +91,7 @@ export function openJournal(file: string): Journal {
     VALUES (?, (SELECT coalesce(max(ordinal), 0) + 1 FROM requests), ?, ?)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, entry = excluded.entry`);
   const unanswered = database.prepare(`SELECT id, entry FROM requests WHERE state <> 'answered' ORDER BY ordinal`);
+  const every = database.prepare('SELECT id, entry FROM requests ORDER BY ordinal');
   const old = database.prepare(`
     SELECT id FROM requests WHERE state = 'answered' ORDER BY ordinal DESC LIMIT -1 OFFSET ?`);
   const forget = database.prepare('DELETE FROM requests WHERE id = ?');
@@ -127,6 +130,7 @@ export function openJournal(file: string): Journal {
         .all()
         .map((row) => inMemory.get(String(row.id)) ?? read(row))
         .filter(({ state }) => state !== 'answered'),
+    all: () => every.all().map((row) => inMemory.get(String(row.id)) ?? read(row)),
     trim(keep) {
       const ids = old.all(keep).map((row) => String(row.id));
       for (const id of ids) forget.run(id);

@@ -95,6 +95,8 @@ function joinedSeed(text: string): Record<string, unknown> {
     token: settings.get('token'),
     requests_queue: settings.get('requests_queue'),
     responses_queue: settings.get('responses_queue'),
+    // A request that the sh agent has claimed is handed to this agent at once.
+    client_id: settings.get('client') || undefined,
     user_data: '',
     metadata: {},
   };

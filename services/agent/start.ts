@@ -27,6 +27,8 @@ import { FollowedRun } from './follow-run.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
 import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
+import { noteForShell, shellStateOf } from './shell-journal.ts';
 import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
 
 export interface AgentOptions {
@@ -42,17 +44,25 @@ export interface AgentOptions {
   readonly now: () => Date;
   /** Seconds that a claim is held without a heartbeat. Default 60. */
   readonly claimSeconds?: number;
-  /** Seconds that one claim call may wait at the server for a request. Default 45. */
+  /** The journal of the sh agent of this host: `shell-journal.ts`. */
+  readonly shellJournal?: string | undefined;
+  /** Answers what it has begun, notes it in the journal of the sh agent, and takes nothing else. */
+  readonly finishes?: boolean;
+  /** Seconds that one claim call may wait at the server for a request; the server may answer earlier. Default 240. */
   readonly waitSeconds?: number;
 }
 
 export interface Agent {
+  /** Resolves when an agent that only finishes has done so; rejects when it could not. */
+  readonly finished: Promise<void>;
   stop(): Promise<void>;
   kill(): void;
 }
 
 /** The most requests to take at once. */
-const batch = 10;
+/** Values of inputs that later requests may refer to again. */
+const valuesInMemory = 4;
+const mostAtOnce = 10;
 const startWithinMs = 2_000;
 /** A config that runs longer reports its start. The answer of a shorter one does. */
 const reportStartAfterMs = 250;
@@ -69,14 +79,17 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   await freeSpace(directory);
   const journal = openJournal(join(directory, 'journal.db'));
   const stopping = new AbortController();
-  const connection = connectAgent({ seed, reread, client_id: clientIdOf(directory, options.newId) });
+  const client_id = seed.client_id ?? clientIdOf(directory, options.newId);
+  const connection = connectAgent({ seed, reread, client_id });
   const loop = new Loop({ options, journal, connection, signal: stopping.signal });
-  const done = Promise.all([loop.run(), loop.watchStreams()]).catch((error: unknown) => {
+  const finished = loop.run();
+  const done = Promise.all([finished, loop.watchStreams()]).catch((error: unknown) => {
     if (!stopping.signal.aborted) {
       log.fatal({ err: error }, 'agent stopped by an error; fix the cause and start it again');
     }
   });
   return {
+    finished,
     async stop() {
       stopping.abort();
       await done;
@@ -117,6 +130,16 @@ const notRun = (id: string, at: Date, error: string): HostResponse => ({
   finished_at: at.toISOString(),
 });
 
+/** A config fails by its exit status, an error of its tool, or an output that its config declares as an error. */
+function hasFailed({ result, request }: JournalEntry): boolean {
+  if (result?.status_code !== 0 || result.error !== undefined) return true;
+  const sent = new Set(result.stored);
+  const isPresent = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
+  return request.outputs.some(
+    ({ name, error_output }) => error_output === true && (sent.has(name) || isPresent(result.outputs[name])),
+  );
+}
+
 const answersOf = (entries: readonly JournalEntry[]): Json[] =>
   entries.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
 
@@ -129,6 +152,7 @@ class Loop {
   /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
   #running: { run: string; attempt: () => number } | undefined;
+  readonly #values = new Recent<Json>(valuesInMemory);
   /** Finished requests whose answers go with the next claim, in their order. */
   #finished: JournalEntry[] = [];
   /** Whether the server takes answers with a claim. */
@@ -143,20 +167,43 @@ class Loop {
   }
 
   async run(): Promise<void> {
+    if (this.#options.finishes) return this.#finishBegun();
     await this.#say({ hello: true, facts: hostFacts(this.#options.environment, this.#options.seed.hostname) });
     for (const entry of this.#journal.open()) await this.#surviving(() => this.#resume(entry));
     for (;;) {
       this.#signal.throwIfAborted();
-      await this.#surviving(async () => this.#takeAll(await this.#nextOffers()));
+      await this.#surviving(async () =>
+        this.#takeAll(await this.#nextOffers({ wait: this.#options.waitSeconds ?? 240, batch: mostAtOnce })),
+      );
     }
+  }
+
+  /** Runs an interrupted request again only when the server still offers it, as always. */
+  async #finishBegun(): Promise<void> {
+    for (const entry of this.#journal.open()) await this.#resume(entry);
+    for (;;) {
+      await this.#answerAll();
+      const left = this.#journal.open().filter(({ state }) => state === 'started');
+      const [offer] = left.length > 0 ? await this.#nextOffers({ wait: 0, batch: 1 }) : [];
+      if (!offer) break;
+      if (left.some(({ id }) => id === offer.request?.id)) await this.#take(offer);
+      else {
+        const { claim_id } = offer;
+        await this.#withRetries('releasing a claim', () =>
+          this.#connection.release({ claim_id, signal: this.#signal }),
+        );
+        break;
+      }
+    }
+    const { shellJournal } = this.#options;
+    if (shellJournal !== undefined) for (const entry of this.#journal.all()) noteForShell(shellJournal, entry);
   }
 
   /** A5: runs a batch in its order, as long as it may. */
   async #takeAll(offers: readonly OfferedRequest[]): Promise<void> {
     const received = performance.now();
     for (const [index, offer] of offers.entries()) {
-      const hasFailed = this.#finished.some(({ result }) => result?.status_code !== 0);
-      if (index > 0 && (hasFailed || performance.now() - received > startWithinMs)) return;
+      if (index > 0 && (this.#finished.some(hasFailed) || performance.now() - received > startWithinMs)) return;
       await this.#take(offer);
     }
   }
@@ -212,8 +259,7 @@ class Loop {
     }
   }
 
-  async #nextOffers(): Promise<readonly OfferedRequest[]> {
-    const wait = this.#options.waitSeconds ?? 45;
+  async #nextOffers({ wait, batch }: { wait: number; batch: number }): Promise<readonly OfferedRequest[]> {
     const asked = performance.now();
     const sent = [...this.#finished];
     const answers = answersOf(sent);
@@ -302,6 +348,7 @@ class Loop {
     }
     const { request } = fetched;
     const known = this.#journal.get(request.id);
+    if (!known && (await this.#isOfShell(request.id, offer))) return;
     const entry: JournalEntry = known
       ? { ...known, message_id, claim_id }
       : {
@@ -325,11 +372,29 @@ class Loop {
     await this.#finish(entry);
   }
 
+  /** Ends a request that the sh agent of this host began. False for any other. */
+  async #isOfShell(id: string, { message_id, claim_id }: OfferedRequest): Promise<boolean> {
+    const state = shellStateOf(this.#options.shellJournal, id);
+    if (state === 'unknown') return false;
+    const error = 'interrupted: the sh agent of this host began it and did not answer; no agent starts a config twice';
+    if (state === 'begun')
+      await this.#say({ ...notRun(id, this.#options.now(), error), status_code: 125 } as unknown as Json);
+    await this.#withRetries('removing a request', () =>
+      this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
+    );
+    return true;
+  }
+
   /** The request with its config. The journal has the config of a request that it knows. */
   async #whole(request: HostRequest): Promise<FetchedRequest> {
     const known = this.#journal.get(request.id);
     if (known) return { request: known.request };
-    return fetchConfig(request, { connection: this.#connection, signal: this.#signal, log: this.#options.log });
+    return fetchConfig(request, {
+      connection: this.#connection,
+      signal: this.#signal,
+      log: this.#options.log,
+      values: this.#values,
+    });
   }
 
   /** Resumes a request that was open when the agent last stopped. */

@@ -1,5 +1,9 @@
-#!/usr/bin/env node
-/** The `anneal` command: runs main.ts on the Node that Anneal includes. */
+#!/bin/sh
+//usr/bin/env true; . "$(dirname -- "$(readlink -f -- "$0")")/launch.sh"; exit
+/**
+ * The `anneal` command: a shell runs the line above and reads launch.sh, which starts main.ts on the Node that Anneal
+ * includes. Node reads the line as a comment and runs the code below, which also installs the dependencies.
+ */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launch } from './launch.mjs';

@@ -1,5 +1,6 @@
 /** The context of every command, built once in main.ts. */
 import type { Client } from '@anneal/client/connect.ts';
+import type { PartName } from '@anneal/client/parts.ts';
 import type { TerminalOutput } from './output.ts';
 
 export interface CliContext {
@@ -10,7 +11,13 @@ export interface CliContext {
   readonly interrupt: AbortSignal;
   /** The terminal for live views. */
   readonly terminal: NodeJS.WriteStream;
+  /** Asks the user for a line; undefined when there is none, as after Ctrl-D. Absent without a terminal on both sides. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
+  /** The same for a secret, which the terminal does not show. */
+  readonly askSecret?: ((question: string) => Promise<string | undefined>) | undefined;
   readonly now: () => number;
   /** Logs in at the first call. */
   client(options?: { signal?: AbortSignal }): Promise<Client>;
+  /** Logs in, and loads only these parts of the client: for commands that have to be quick. */
+  part<Name extends PartName>(names: readonly Name[], options?: { signal?: AbortSignal }): Promise<Pick<Client, Name>>;
 }

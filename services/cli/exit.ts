@@ -1,6 +1,5 @@
 /** Exit statuses: 0 done, 1 failed, 2 refused (usage or input), 130 interrupted by the user. */
 import type { Stack } from '@anneal/client/representation.ts';
-import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
 
 export const exitCodes = { done: 0, failed: 1, refused: 2, interrupted: 130 } as const;
 
@@ -8,24 +7,28 @@ export const exitCodes = { done: 0, failed: 1, refused: 2, interrupted: 130 } as
 export class StackFailed extends Error {
   override readonly name = 'StackFailed';
   readonly failed: Stack;
+  /** The action that the command waited for, when it is known. */
+  readonly wanted: string | undefined;
 
-  constructor(stack: Stack) {
+  constructor(stack: Stack, wanted?: string) {
     super(`Stack ${stack.stack_name} failed: ${stack.stack_status}`);
     this.failed = stack;
+    this.wanted = wanted;
   }
 }
 
-const refusals: ReadonlySet<ErrorCode> = new Set([
-  'InvalidTemplate',
-  'InvalidRequest',
-  'NotSupported',
-  'TooLarge',
-  'QuotaExceeded',
-]);
+/** The user answered no. Nothing was changed. */
+export class Declined extends Error {
+  override readonly name = 'Declined';
+}
 
-export function exitCodeOf(error: unknown): number {
-  if (error instanceof AnnealError) {
-    return refusals.has(error.code) && errorTable[error.code].status < 500 ? exitCodes.refused : exitCodes.failed;
+/** The errors are printed already; only the exit status is left. */
+export class Reported extends Error {
+  override readonly name = 'Reported';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`Failed with the exit status ${status}`);
+    this.status = status;
   }
-  return exitCodes.failed;
 }

@@ -3,29 +3,43 @@
  * later. Plain JavaScript without dependencies, because it also installs the dependencies:
  *
  *     node services/cli/launch.mjs <program> [arguments]
+ *
+ * It is also in the npm package, where npm has installed the dependencies in the folder of the package or beside it.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const modules = join(root, 'node_modules');
-const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+/** npm puts no lock file into a package. */
+const isPackage = !existsSync(join(root, 'package-lock.json'));
+const nodeIn = (folder) => join(folder, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+const within = join(root, 'node_modules');
+const modules = isPackage && !existsSync(nodeIn(within)) ? dirname(root) : within;
+const node = nodeIn(modules);
 const stamp = join(modules, '.anneal-installed');
+/** A copy of the lock file of the installation. The shell part of anneal.mjs compares it, because that needs no Node. */
+const copy = join(modules, '.anneal-lock');
 /** Node's compile cache, which halves the start time of a program. Node ignores a folder that it cannot write to. */
 const compiled = join(modules, '.cache', 'anneal', 'compiled');
+/** Anneal uses `node:sqlite`, and what later versions of it offer. */
+const leastMajor = 24;
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
 
 /**
  * Installs the dependencies when the lock file has changed since the last installation. Reports it on standard error.
  */
 function install() {
+  if (isPackage) return;
   const lock = readFileSync(join(root, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return;
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) {
+    keepCopy(lock);
+    return;
+  }
   process.stderr.write('Installing the dependencies of Anneal (npm install; once, about half a minute) …\n');
   // `npm install --no-save` follows the lock file like `npm ci`, but changes files in place. `npm ci` would remove the
   // files of a running server.
@@ -44,6 +58,31 @@ function install() {
   }
   mkdirSync(modules, { recursive: true });
   writeFileSync(stamp, wanted);
+  keepCopy(lock);
+}
+
+/** Node in the package: the one that npm has installed with it, or this one when that is new enough. */
+function nodeOfPackage() {
+  if (existsSync(node)) return node;
+  if (Number.parseInt(process.versions.node, 10) >= leastMajor) return process.execPath;
+  process.stderr.write(
+    `Node ${process.versions.node} is too old for Anneal, and ${node} is not there: npm did not run the install script of ` +
+      `the package "node". Run: npm rebuild node (or start with Node ${leastMajor} or later)\n`,
+  );
+  process.exit(1);
+}
+
+/** Without the copy, for example in a folder that this user cannot write to, commands only start more slowly. */
+function keepCopy(lock) {
+  try {
+    if (existsSync(copy) && readFileSync(copy).equals(lock)) return;
+    // Rename, because another process may read the file.
+    const written = `${copy}.${process.pid}`;
+    writeFileSync(written, lock);
+    renameSync(written, copy);
+  } catch {
+    // The slow start also works.
+  }
 }
 
 /**
@@ -52,10 +91,11 @@ function install() {
  */
 export function launch(program, programArguments) {
   install();
-  const path = [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
+  const runtime = isPackage ? nodeOfPackage() : node;
+  const path = [dirname(runtime), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
   const watched = program.endsWith('.ts');
   const child = spawn(
-    node,
+    runtime,
     ['--disable-warning=ExperimentalWarning', ...(watched ? ['--import', orphan] : []), program, ...programArguments],
     {
       stdio: ['inherit', 'inherit', 'inherit', ...(watched ? ['pipe'] : [])],
@@ -75,7 +115,7 @@ export function launch(program, programArguments) {
   }
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
   child.on('error', (error) => {
-    process.stderr.write(`${node} could not be started: ${error.message}\n`);
+    process.stderr.write(`${runtime} could not be started: ${error.message}\n`);
     process.exit(1);
   });
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -33,5 +33,82 @@ describe('the anneal command', { timeout: 120_000 }, () => {
   it('runs in several processes at the same time', async () => {
     const all = await Promise.all(Array.from({ length: 3 }, () => version({ NODE_COMPILE_CACHE: folder })));
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(1);
+  });
+
+  it('is one process behind a link, in a path with spaces, while the installation is that of the lock file', async () => {
+    const root = join(folder, 'a tree');
+    const cli = join(root, 'services', 'cli');
+    const bin = join(root, 'node_modules', 'node', 'bin');
+    for (const path of [cli, bin, join(folder, 'bin')]) await mkdir(path, { recursive: true });
+    for (const file of ['anneal.mjs', 'launch.sh']) {
+      await copyFile(new URL(`./${file}`, import.meta.url), join(cli, file));
+    }
+    await chmod(join(cli, 'anneal.mjs'), 0o755);
+    // In the place of Node, a program that prints its process and its arguments.
+    await writeFile(join(bin, 'node'), '#!/bin/sh\nprintf "%s\\n" $$ "$@"\n', { mode: 0o755 });
+    await writeFile(join(root, 'package-lock.json'), 'lock');
+    await writeFile(join(root, 'node_modules', '.anneal-lock'), 'lock');
+    await symlink('../a tree/services/cli/anneal.mjs', join(folder, 'bin', 'anneal'));
+
+    const run = promisify(execFile)('anneal', ['stack', 'show', 'a b'], {
+      cwd: '/',
+      env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` },
+    });
+    const [process, ...words] = (await run).stdout.trimEnd().split('\n');
+    expect(Number(process)).toBe(run.child.pid);
+    expect(words.slice(1)).toEqual([join(cli, 'main.ts'), 'stack', 'show', 'a b']);
+
+    // Node on the PATH installs the dependencies of another lock file: see launch.mjs.
+    await writeFile(join(root, 'package-lock.json'), 'another');
+    await symlink(join(bin, 'node'), join(folder, 'bin', 'node'));
+    const other = await promisify(execFile)(join(folder, 'bin', 'anneal'), ['x'], {
+      env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` },
+    });
+    expect(other.stdout.trimEnd().split('\n').slice(1)).toEqual([join(cli, 'anneal.mjs'), 'x']);
+  });
+
+  it('starts the Node beside or in its package, where npm has no lock file', async () => {
+    const modules = join(folder, 'node_modules');
+    const cli = join(modules, 'anneal', 'services', 'cli');
+    await mkdir(cli, { recursive: true });
+    for (const file of ['anneal.mjs', 'launch.sh', 'launch.mjs', 'orphan.mjs']) {
+      await copyFile(new URL(`./${file}`, import.meta.url), join(cli, file));
+    }
+    const installNode = async (at: string): Promise<void> => {
+      await mkdir(join(at, 'node', 'bin'), { recursive: true });
+      const program = `#!/bin/sh\nprintf "%s\\n" "$NODE_COMPILE_CACHE" "$0" "$@"\n`;
+      await writeFile(join(at, 'node', 'bin', 'node'), program, { mode: 0o755 });
+    };
+    const start = async (program: string, ...words: string[]): Promise<string[]> => {
+      const { stdout } = await promisify(execFile)(program, words, {
+        env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` },
+      });
+      return stdout.trimEnd().split('\n');
+    };
+    const runBoth = async (): Promise<string[][]> => {
+      // A shell, and the launcher of a server, which watches its parent.
+      const shell = await start('/bin/sh', join(cli, 'anneal.mjs'), 'stack', 'list');
+      const server = await start(process.execPath, join(cli, 'anneal.mjs'), 'stack', 'list');
+      return [shell, server].map(([cache, node, ...words]) => [cache!, node!, ...words.slice(-3)]);
+    };
+    await installNode(modules);
+    const called = [join(cli, 'main.ts'), 'stack', 'list'];
+    const beside = [join(modules, '.cache/anneal/compiled'), join(modules, 'node/bin/node'), ...called];
+    expect(await runBoth()).toEqual([beside, beside]);
+    const own = join(modules, 'anneal', 'node_modules');
+    await installNode(own);
+    const within = [join(own, '.cache/anneal/compiled'), join(own, 'node/bin/node'), ...called];
+    expect(await runBoth()).toEqual([within, within]);
+  });
+
+  it('runs on the Node that started it when npm installed no other', async () => {
+    const cli = join(folder, 'packages', 'anneal', 'services', 'cli');
+    await mkdir(cli, { recursive: true });
+    for (const file of ['anneal.mjs', 'launch.sh', 'launch.mjs', 'orphan.mjs']) {
+      await copyFile(new URL(`./${file}`, import.meta.url), join(cli, file));
+    }
+    await writeFile(join(cli, 'main.ts'), 'console.log(process.execPath, process.argv.slice(2).join());');
+    const found = await promisify(execFile)(process.execPath, [join(cli, 'anneal.mjs'), 'a', 'b']);
+    expect(found.stdout).toBe(`${process.execPath} a,b\n`);
   });
 });

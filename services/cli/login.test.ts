@@ -1,8 +1,10 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findLogin } from './login.ts';
+import { readServers, serversFile, writeServers } from './servers.ts';
+import { takeServer } from './start.ts';
 import { prepareCredentials } from './serve/credentials.ts';
 
 let folder: string;
@@ -61,5 +63,50 @@ describe('prepareCredentials', () => {
     const second = await prepareCredentials({ dataDirectory: folder, url: 'http://127.0.0.1:10', password: undefined });
     expect(first.password.length).toBeGreaterThanOrEqual(24);
     expect(second).toEqual({ ...first, auth_url: 'http://127.0.0.1:10/identity/v3' });
+  });
+});
+
+describe('the servers that a user has logged in to', () => {
+  const known = (name: string) => ({
+    auth_url: `http://${name}/identity/v3`,
+    user: 'ann',
+    project: 'web',
+    application_credential: { id: `id of ${name}`, secret: 's' },
+  });
+  const environment = () => ({ XDG_CONFIG_HOME: folder });
+  const file = (): string => serversFile(environment()) ?? '';
+  beforeEach(() => writeServers(file(), { current: 'a', servers: { a: known('a'), b: known('b') } }));
+
+  it('are in a file that only the owner can read', async () => {
+    expect((await stat(file())).mode & 0o777).toBe(0o600);
+    expect(await readServers(file())).toMatchObject({ current: 'a', servers: { b: { project: 'web' } } });
+    await writeFile(file(), '{"servers":');
+    await expect(readServers(file())).rejects.toThrow(/is not a list of servers/);
+  });
+
+  it('are used when nothing nearer names a server, the current one first', async () => {
+    const login = await findLogin({ environment: environment(), cwd: folder });
+    expect(login).toEqual({ authUrl: 'http://a/identity/v3', applicationCredential: { id: 'id of a', secret: 's' } });
+    const variables = { ...environment(), OS_AUTH_URL: 'http://x', OS_TOKEN: 't' };
+    expect(await findLogin({ environment: variables, cwd: folder })).toEqual({ authUrl: 'http://x', token: 't' });
+    await mkdir(join(folder, '.anneal'));
+    await prepareCredentials({ ...own, dataDirectory: join(folder, '.anneal') });
+    expect(await findLogin({ environment: environment(), cwd: folder })).toMatchObject({ username: 'admin' });
+  });
+
+  it('are chosen by --server before anything else; an unknown one is refused with the known ones', async () => {
+    const variables = { ...environment(), OS_AUTH_URL: 'http://x', OS_TOKEN: 't' };
+    expect(await findLogin({ environment: variables, cwd: folder, server: 'b' })).toMatchObject({
+      authUrl: 'http://b/identity/v3',
+    });
+    const unknown = findLogin({ environment: environment(), cwd: folder, server: 'c' });
+    await expect(unknown).rejects.toThrow('There is no server c. The known servers: a, b.');
+  });
+
+  it('are named anywhere in a command line', () => {
+    expect(takeServer(['--server', 'b', 'stack', 'list'])).toEqual({ words: ['stack', 'list'], server: 'b' });
+    expect(takeServer(['stack', 'list', '--server=b'])).toEqual({ words: ['stack', 'list'], server: 'b' });
+    expect(takeServer(['stack', 'list'])).toEqual({ words: ['stack', 'list'], server: undefined });
+    expect(takeServer(['stack', '--server'])).toEqual({ words: ['stack'], server: '' });
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Finds the server and the credentials: the OS_* variables that OpenStack's own clients read, else the
- * `credentials.json` that `anneal serve` wrote in `$ANNEAL_DATA`, or in `.anneal` in the working folder or a folder
- * above it.
+ * Finds the server and the credentials: the one that `--server` names, else the OS_* variables that OpenStack's own
+ * clients read, else the `credentials.json` that `anneal serve` wrote in `$ANNEAL_DATA`, or in `.anneal` in the working
+ * folder or a folder above it, else the server of the last `anneal login` or `anneal server use`.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -22,8 +22,14 @@ export const credentialsFile = (dataDirectory: string): string => join(dataDirec
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws AnnealError that names the searched places, and what is missing there. */
-export async function findLogin(parameters: { environment: Environment; cwd: string }): Promise<Login> {
-  const { environment, cwd } = parameters;
+export async function findLogin(parameters: {
+  environment: Environment;
+  cwd: string;
+  /** The name of a server that the user has logged in to. */
+  server?: string | undefined;
+}): Promise<Login> {
+  const { environment, cwd, server } = parameters;
+  if (server !== undefined) return knownLogin(environment, server);
   if (environment['OS_AUTH_URL']) return loginOf(environment, environment['OS_AUTH_URL']);
   const folders = environment['ANNEAL_DATA'] ? [resolve(cwd, environment['ANNEAL_DATA'])] : dataFoldersAbove(cwd);
   for (const folder of folders) {
@@ -33,17 +39,44 @@ export async function findLogin(parameters: { environment: Environment; cwd: str
       return { authUrl, username, password, project };
     }
   }
+  const current = environment['ANNEAL_DATA'] ? undefined : await knownLogin(environment);
+  if (current) return current;
   const place = environment['ANNEAL_DATA'] ? folders[0] : `.anneal in ${cwd} or in a parent folder`;
   throw new AnnealError(
     'InvalidRequest',
     `No server to connect to: OS_AUTH_URL is not set, and there is no credentials.json in ${place}. ` +
-      'Start a server here with `npm start`, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME.',
+      'Start a server here with `npm start`, log in to one with `anneal login <url>`, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME.',
+  );
+}
+
+/** The login to a known server; without a name, to the current one, if any. */
+async function knownLogin(environment: Environment, name: string): Promise<Login>;
+async function knownLogin(environment: Environment): Promise<Login | undefined>;
+async function knownLogin(environment: Environment, name?: string): Promise<Login | undefined> {
+  const { readServers, serverNamed, serversFile } = await import('./servers.ts');
+  const known = await readServers(serversFile(environment));
+  const chosen = name ?? known.current;
+  if (chosen === null) return undefined;
+  const { auth_url: authUrl, application_credential: applicationCredential } = serverNamed(known, chosen);
+  return { authUrl, applicationCredential };
+}
+
+/** The data folder of the server on this machine. @throws AnnealError that names the searched places */
+export async function findDataFolder({ environment, cwd }: { environment: Environment; cwd: string }): Promise<string> {
+  if (environment['ANNEAL_DATA']) return resolve(cwd, environment['ANNEAL_DATA']);
+  for (const folder of dataFoldersAbove(cwd)) if (await readCredentials(folder)) return folder;
+  throw new AnnealError(
+    'InvalidRequest',
+    `No data folder: ANNEAL_DATA is not set, and there is no .anneal in ${cwd} or in a parent folder.`,
+    { details: { remedy: 'Name the data folder of the server with --data, on the machine of the server.' } },
   );
 }
 
 function loginOf(environment: Environment, authUrl: string): Login {
   const token = environment['OS_TOKEN'] ?? environment['OS_AUTH_TOKEN'];
   if (token) return { authUrl, token };
+  const [id, secret] = [environment['OS_APPLICATION_CREDENTIAL_ID'], environment['OS_APPLICATION_CREDENTIAL_SECRET']];
+  if (id && secret) return { authUrl, applicationCredential: { id, secret } };
   const wanted = { username: 'OS_USERNAME', password: 'OS_PASSWORD' } as const;
   const mistakes: Mistake[] = Object.values(wanted)
     .filter((name) => !environment[name])

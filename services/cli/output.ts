@@ -1,14 +1,32 @@
 /** The only place where a command writes: answers to standard output, all other text to standard error. */
+import { createRequire } from 'node:module';
 import pc from 'picocolors';
-import { stringify } from 'yaml';
-import { createProgramOutput, type OutputStream } from './print/program-output.ts';
+import type { stringify } from 'yaml';
+import { createProgramOutput, withoutControls, type OutputStream } from './print/program-output.ts';
+import { wrapWords } from './print/fit.ts';
 import { renderTable, type Cell } from './print/table.ts';
+
+const load = createRequire(import.meta.url);
 
 export type Format = 'table' | 'json' | 'yaml';
 export type Colors = ReturnType<typeof pc.createColors>;
 
+/** How `-o` and `--jq` change what a command prints; see `command/format.ts`. */
+export interface PrintedView {
+  /** Every column and every value in full. */
+  readonly wide?: boolean;
+  /** Clear the terminal before a list. */
+  readonly redraw?: boolean;
+  /** Print only the names of a list, one a line. */
+  readonly names?: boolean;
+  /** Changes the text of a value in JSON before it is printed. */
+  readonly select?: (value: unknown) => string;
+}
+
 export interface Rows<T> {
   readonly rows: readonly T[];
+  /** The column by which other commands name a row. It is always shown in full. Without it, the first column. */
+  readonly key?: string;
   readonly columns: Readonly<Record<string, (row: T, colors: Colors) => Cell>>;
   /** Printed instead of an empty table. */
   readonly none: string;
@@ -28,6 +46,8 @@ export interface TerminalOutput {
   /** Prints one object: one line per field for people, the value for programs. */
   one(format: Format, value: unknown, fields: () => readonly (readonly [string, Cell])[]): void;
   value(format: 'json' | 'yaml', value: unknown): void;
+  /** Chooses the view, before the command runs. */
+  use(view: PrintedView): void;
 }
 
 export function createOutput(options: {
@@ -40,39 +60,67 @@ export function createOutput(options: {
   // https://no-color.org and its counterpart decide. Otherwise use colors on a terminal.
   const forced = environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0';
   const colors = pc.createColors(!environment['NO_COLOR'] && (forced || isTerminal));
-  const width = stdout.columns ?? 120;
-  const line = (text = ''): void => void stdout.write(`${text}\n`);
+  let view: PrintedView = {};
+  const line = (text = ''): void => writeLine(stdout, text);
   const value: TerminalOutput['value'] = (format, content) => {
-    const text = format === 'json' ? `${JSON.stringify(content, null, 2)}\n` : stringify(content, { lineWidth: 0 });
-    stdout.write(text);
+    if (format === 'json') {
+      stdout.write(view.select ? view.select(content) : `${JSON.stringify(content, null, 2)}\n`);
+      return;
+    }
+    // Only this output needs the package.
+    const yaml = load('yaml') as { stringify: typeof stringify };
+    stdout.write(yaml.stringify(content, { lineWidth: 0 }));
   };
   return {
     colors,
     isTerminal,
-    width,
+    // Read at each use, because a user may change the size of the window.
+    get width() {
+      return stdout.columns ?? 120;
+    },
     line,
     program: createProgramOutput({ stdout, stderr }),
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => writeLine(stderr, text),
     value,
-    list(format, { rows, columns, none }) {
+    use(chosen) {
+      view = chosen;
+    },
+    list(format, { rows, columns, none, key }) {
       if (format !== 'table') {
         value(format, rows);
         return;
       }
+      const titles = Object.keys(columns);
+      if (view.names) {
+        const plain = pc.createColors(false);
+        for (const row of rows) line(String(columns[key ?? titles[0] ?? '']?.(row, plain) ?? ''));
+        return;
+      }
+      if (view.redraw) stdout.write('\u001b[2J\u001b[H');
       if (rows.length === 0) {
         line(none);
         return;
       }
-      const names = Object.keys(columns);
-      const cells = rows.map((row) => names.map((name) => columns[name]?.(row, colors) ?? ''));
-      line(renderTable({ head: names.map((name) => colors.bold(name.toUpperCase())), rows: cells }));
+      const cells = rows.map((row) => titles.map((title) => columns[title]?.(row, colors) ?? ''));
+      const width = isTerminal && !view.wide ? this.width : undefined;
+      const head = titles.map((title) => colors.bold(title.toUpperCase()));
+      line(renderTable({ head, rows: cells, width, key: key === undefined ? undefined : titles.indexOf(key) }));
     },
     one(format, content, fields) {
       if (format !== 'table') {
         value(format, content);
         return;
       }
-      line(renderTable({ rows: fields().map(([name, cell]) => [colors.bold(name), cell]) }));
+      const rows = fields();
+      const room = this.width - 2 - Math.max(0, ...rows.map(([name]) => name.length));
+      const fit = (cell: Cell): Cell =>
+        typeof cell === 'string' && isTerminal && !view.wide && room >= 20 ? wrapWords(cell, room) : cell;
+      line(renderTable({ rows: rows.map(([name, cell]) => [colors.bold(name), fit(cell)]) }));
     },
   };
+}
+
+/** Names, facts and errors may come from a host, so no line controls a terminal. */
+function writeLine(stream: OutputStream, text: string): void {
+  stream.write(`${stream.isTTY === true ? withoutControls(text) : text}\n`);
 }

@@ -1,40 +1,58 @@
-/** Builds the whole command line from `command/`, which has one file per noun. */
+/**
+ * Builds the command line. `nouns.ts` has the nouns, and `command/` a file for each. A command line loads only the file
+ * of its noun; the help shows the others from `completion/commands.jsonl`, which `npm run docs` writes.
+ */
 import { Command, Help, type Option } from '@commander-js/extra-typings';
-import { addAlarmCommands } from './command/alarm.ts';
-import { addCompletionCommands } from './command/completion.ts';
-import { addCredentialCommands } from './command/credential.ts';
-import { addDeadLetterCommands } from './command/dead-letter.ts';
-import { addDeploymentCommands } from './command/deployment.ts';
-import { addEventCommands } from './command/event.ts';
-import { addGroupCommands } from './command/group.ts';
-import { addHookCommands } from './command/hook.ts';
-import { addContextCommands } from './command/context.ts';
-import { addHostCommands } from './command/host.ts';
-import { addInfoCommands } from './command/info.ts';
-import { addMetricCommands } from './command/metric.ts';
-import { addNodeCommands } from './command/node.ts';
-import { exampleText } from './command/options.ts';
-import { addOutputCommands } from './command/output.ts';
-import { addProviderCommands } from './command/provider.ts';
-import { addQueueCommands } from './command/queue.ts';
-import { addResourceCommands } from './command/resource.ts';
-import { addRunCommand } from './command/run.ts';
-import { addServeCommand } from './command/serve.ts';
-import { addSnapshotCommands } from './command/snapshot.ts';
-import { addStackCommands } from './command/stack.ts';
-import { addSubscriptionCommands } from './command/subscription.ts';
-import { addTemplateCommands } from './command/template.ts';
-import { addWhyCommand } from './command/why.ts';
-import { addWorkflowCommands } from './command/workflow.ts';
+import { exampleText } from './command/example.ts';
+import { describedCommands } from './completion/described.ts';
+import type { CommandTree } from './completion/tree.ts';
 import type { CliContext } from './context.ts';
+import { nounFiles } from './nouns.ts';
+import { version } from './version.ts';
 
-export function buildProgram(
+/**
+ * The program with all commands, or, for a command line, with the commands of its noun and the names of the other nouns.
+ */
+export async function buildProgram(
   context: CliContext,
   streams: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream },
-): Command {
-  const program = new Command('anneal')
+  words?: readonly string[],
+): Promise<Command> {
+  const program = emptyProgram(streams);
+  const described = words && describedCommands();
+  const [first, second] = (words ?? []).filter((word) => !word.startsWith('-'));
+  const noun = first === 'help' ? second : first;
+  let isLoaded = false;
+  for (const { names, load } of nounFiles) {
+    const known = described && names.map((name) => described.find((one) => one.name === name));
+    if (!known || names.some((name) => name === noun) || known.includes(undefined)) {
+      (await load())(program, context);
+      isLoaded = true;
+    } else for (const one of known) if (one) addName(program, one);
+  }
+  if (isLoaded) await addFormats(program, context);
+  return program;
+}
+
+/** The options of every command with `--output`. */
+async function addFormats(program: Command, { output }: CliContext): Promise<void> {
+  const { addViews, applyView } = await import('./command/format.ts');
+  addViews(program);
+  program.hook('preAction', (_, command) => applyView(command, output));
+}
+
+/** A noun without its commands, for the help and for the nearest name of a wrong one. */
+function addName(program: Command, { name, description, arguments: taken, options }: CommandTree): void {
+  const command = program.command(name).description(description);
+  for (const { usage } of taken) command.argument(usage);
+  // The help writes [options] for a command that has any. Every command has --help.
+  if (options.length > 0) command.option('--options');
+}
+
+function emptyProgram(streams: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream }): Command {
+  return new Command('anneal')
     .description('Anneal: from templates to running bare-metal machines.')
-    .version('0.1.0', '-V, --version')
+    .version(version, '-V, --version')
     .showHelpAfterError('(add --help to see how to use the command)')
     .exitOverride()
     .configureHelp({
@@ -53,33 +71,8 @@ export function buildProgram(
     .addHelpText('after', exampleText('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
     .addHelpText(
       'after',
-      '\nConnects to OS_AUTH_URL if set, otherwise to the local server whose data folder (.anneal) is in this or a parent folder.' +
+      '\nConnects to OS_AUTH_URL if set, otherwise to the local server whose data folder (.anneal) is in this or a parent' +
+        '\nfolder, otherwise to the server of the last `login` or `server use`. --server <name> chooses another one.' +
         '\nExit status: 0 success, 1 failure, 2 invalid input, 130 interrupted.\n',
     );
-  addServeCommand(program, context);
-  addStackCommands(program, context);
-  addResourceCommands(program, context);
-  addWhyCommand(program, context);
-  addOutputCommands(program, context);
-  addSnapshotCommands(program, context);
-  addHookCommands(program, context);
-  addGroupCommands(program, context);
-  addTemplateCommands(program, context);
-  addDeploymentCommands(program, context);
-  addNodeCommands(program, context);
-  addHostCommands(program, context);
-  addContextCommands(program, context);
-  addRunCommand(program, context);
-  addQueueCommands(program, context);
-  addProviderCommands(program, context);
-  addDeadLetterCommands(program, context);
-  addEventCommands(program, context);
-  addSubscriptionCommands(program, context);
-  addMetricCommands(program, context);
-  addWorkflowCommands(program, context);
-  addAlarmCommands(program, context);
-  addCredentialCommands(program, context);
-  addInfoCommands(program, context);
-  addCompletionCommands(program, context);
-  return program;
 }

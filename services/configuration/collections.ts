@@ -9,7 +9,7 @@ import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resourc
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { StoredContents, type WithContents } from './contents/stored-contents.ts';
-import { wholeDocuments } from './contents/with-contents.ts';
+import { every, wholeDocuments } from './contents/with-contents.ts';
 import type { StoredConfig } from './deployments/derive.ts';
 
 export interface QueueDocument extends Document {
@@ -47,8 +47,18 @@ export interface MessageDocument extends WithContents {
   readonly claim_count: number;
   /** When a client first took it: by a claim, a pop or the host's own read. Milliseconds. Absent until then. */
   readonly taken_at?: number;
+  /** When it became the first of its host, in milliseconds. Its limit for being taken counts from then. */
+  readonly first_at?: number;
   /** In a responses queue: true when it was processed. Null in other queues. */
   readonly handled: boolean | null;
+  /** The deployments that must complete before it is handed out. They were queued before it. Absent: none. */
+  readonly after?: readonly DeploymentBefore[];
+}
+
+/** A deployment that must complete before another one begins, by the request for it. */
+export interface DeploymentBefore {
+  readonly id: string;
+  readonly fence: number;
 }
 
 export interface HostDocument extends WithOutbox {
@@ -84,6 +94,13 @@ export interface HostDocument extends WithOutbox {
   readonly unexpected_total?: number;
 }
 
+/** A deleted host, by the hash of its last token: its agent may still run a config, and must stop it. */
+export interface DepartedHost extends Document {
+  readonly name: string;
+  /** Milliseconds. */
+  readonly deleted_at: number;
+}
+
 /** The part of a request's envelope that its answers are made from. */
 export type Requester = Envelope<null>;
 
@@ -106,8 +123,13 @@ export interface DeploymentState {
   readonly applied: string | null;
   readonly digest: string;
   readonly depends_on: readonly string[];
-  /** The unfinished deployments of `depends_on`. The request is not offered to the host before they are done. */
+  /** The unfinished deployments that it depends on. The request is not in the queue of the host before they are done. */
   readonly waiting_for: readonly string[];
+  /**
+   * The deployments that must complete first, of a request that came before they had. When `waiting_for` is empty, all of
+   * them were in the same queue before it. Absent: none.
+   */
+  readonly after?: readonly DeploymentBefore[];
   /** The request to the host. Null when there was nothing to do. */
   readonly request: HostRequest | null;
   readonly output_values: JsonObject;
@@ -141,6 +163,8 @@ export interface ConfigurationResource extends WithOutbox, WithContents {
   readonly asker: Requester;
   /** Where it is, and who asked for the request; absent in documents of older versions. */
   readonly origin?: Origin;
+  /** The highest fence of a request that the engine cancelled before it was taken here. Absent: none. */
+  readonly cancelled?: number;
   /** The final response to that request. Null while the request is in progress. */
   readonly response: ResourceResponse | null;
   readonly config: StoredConfig | null;
@@ -151,6 +175,8 @@ export interface ConfigurationResource extends WithOutbox, WithContents {
   readonly run_id: string | null;
   /** The deployments that it waits for, in one value: `awaitedKey`. Absent when it has never waited. */
   readonly awaits?: string | null;
+  /** `unwaitedKey`, while a run that the engine does not wait for has not ended. Absent in all other documents. */
+  readonly unwaited?: string | null;
   /** The stored config that a deployment made by the API runs. Absent for the deployments of stacks. */
   readonly config_id?: string;
   /** The context whose config it runs. Absent for a deployment of a stack. */
@@ -167,22 +193,24 @@ export interface ConfigurationCollections {
   readonly queues: Collection<QueueDocument>;
   readonly messages: Collection<MessageDocument>;
   readonly hosts: Collection<HostDocument>;
+  readonly departed: Collection<DepartedHost>;
   readonly resources: Collection<ConfigurationResource>;
   readonly contents: StoredContents;
   /** Removes the long texts that no document names any more. */
   readonly sweepContents: (now: number) => Promise<number>;
 }
 
-/** The paths under which documents have the texts of configs and inputs. */
+/** The paths under which documents have configs and the values of inputs. */
 const placesOfResource = [
   ['config'],
   ['deployment', 'config'],
-  ['deployment', 'request'],
-  ['deployment', 'input_values'],
+  ['deployment', 'request', 'config'],
+  ['deployment', 'request', 'inputs', every, 'value'],
+  ['deployment', 'input_values', every],
 ];
 const placesOfMessage = [
   ['body', 'config'],
-  ['body', 'inputs'],
+  ['body', 'inputs', every, 'value'],
 ];
 const withContents = { fields: ['has_contents'], only: { field: 'has_contents', is: true } } as const;
 
@@ -198,11 +226,15 @@ export function awaitedKey(stackId: string, waitingFor: readonly string[]): stri
 /** The keys of all deployments that may wait for this one. */
 export const keysAwaiting = ({ id, stack_id }: ConfigurationResource): string[] => [id, `several:${stack_id}`];
 
+/** The key by which a replacement finds the run that it replaces, of which the engine takes no notice. */
+export const unwaitedKey = ({ stack_id, name }: Pick<ConfigurationResource, 'stack_id' | 'name'>): string =>
+  `${stack_id}:${name}`;
+
 /** Deployments that wait for their host. */
 const unfinished = { field: 'status', is: 'IN_PROGRESS' } as const;
 
 export async function openConfigurationCollections(store: Store): Promise<ConfigurationCollections> {
-  const [queues, messages, hosts, resources, contents] = await Promise.all([
+  const [queues, messages, hosts, departed, resources, contents] = await Promise.all([
     store.collection<QueueDocument>({
       name: 'configuration_queues',
       indexes: [{ fields: ['project', 'name'], unique: true }, { fields: ['host_id', 'project'] }],
@@ -224,10 +256,11 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['join_hash'], only: { field: 'join_hash' } },
         { fields: ['taken_by'], only: { field: 'taken_by' } },
         { fields: ['project', 'name', 'created_at'] },
-        { fields: ['status'] },
+        { fields: ['status', 'last_seen_at'] },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],
     }),
+    store.collection<DepartedHost>({ name: 'configuration_departed', indexes: [{ fields: ['deleted_at'] }] }),
     store.collection<ConfigurationResource>({
       name: 'configuration_resources',
       indexes: [
@@ -235,7 +268,9 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['project', 'kind', 'stack_id'] },
         { fields: ['host_id', 'status'], only: unfinished },
         { fields: ['status'], only: unfinished },
+        { fields: ['status', 'removed_at'], only: { field: 'status', is: 'FAILED' } },
         { fields: ['awaits'], only: { field: 'awaits' } },
+        { fields: ['unwaited'], only: { field: 'unwaited' } },
         { fields: ['run_id'], only: { field: 'run_id' } },
         { fields: ['config_id', 'project'], only: { field: 'config_id' } },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },
@@ -251,6 +286,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
     queues,
     messages: wholeDocuments(messages, { contents, places: placesOfMessage }),
     hosts,
+    departed,
     contents,
     resources: wholeDocuments(resources, { contents, places: placesOfResource }),
     sweepContents: (now) => contents.sweep([resources, messages], now),

@@ -10,7 +10,8 @@ import { accept, reply } from '@anneal/provider/accept.ts';
 import type { Received } from '@anneal/provider/document.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
-import { digestOf, replacedBy } from './deployments/derive.ts';
+import { digestOf, hostIdOf, replacedBy } from './deployments/derive.ts';
+import { cancelledFailure, endReplaced } from './cancel.ts';
 import { configOf } from './configs/made-config.ts';
 import {
   afterThoseBefore,
@@ -50,11 +51,6 @@ const kindOf = (type: string): ConfigurationResource['kind'] => {
   throw new AnnealError('InvalidMessage', `This provider does not serve ${type}.`);
 };
 
-const hostIdOf = (properties: JsonObject): string | null => {
-  const value = properties.server ?? properties.hosted_on;
-  return typeof value === 'string' && value !== '' ? value : null;
-};
-
 export async function handleRequest(context: ProviderContext, action: Action, message: Request): Promise<void> {
   const { resource, properties } = message.data;
   kindOf(resource.type);
@@ -66,6 +62,7 @@ export async function handleRequest(context: ProviderContext, action: Action, me
         decide: ({ known }) => decide(context, action, message, known),
         carryOut: async (document, { known }) => {
           const { response } = document;
+          await endReplaced(context, document);
           // P2: the response was sent, and is still in the document.
           if (known === document && response && context.outbox.rest(document).length === 0) {
             return reply(context.service, message, { response });
@@ -132,6 +129,9 @@ async function decide(
     outbox: known?.outbox ?? [],
     unsent: known?.unsent ?? false,
   };
+  if (known?.cancelled === data.fence && action !== 'delete') {
+    return respond(context, base, { status: 'failed', error: cancelledFailure(base.name) });
+  }
   if (action === 'check') return checked(context, base, known);
   switch (base.kind) {
     case 'config':
@@ -239,7 +239,7 @@ async function decideDeployment(
   const absent = !host || host.status === 'deleting';
   if (action === 'delete') {
     const done = { ...base, removed_at: context.queues.now(), ...ended(base) };
-    if (absent || !before) return respond(context, done, { status: 'complete' });
+    if (absent || !before || hasNeverRun(before)) return respond(context, done, { status: 'complete' });
     const target = { config: before.config, values: before.input_values, actions: [...before.actions] };
     const run = startRun(context, {
       base,
@@ -311,6 +311,10 @@ const answerOf = ({ signal_transport: transport }: DeploymentState) => ({
   waits: true,
   ...(transport !== undefined && { transport }),
 });
+
+/** A config that was skipped when it was created has done nothing that its deletion could undo. */
+const hasNeverRun = ({ status, applied, started_at }: DeploymentState): boolean =>
+  status === 'SKIPPED' && applied === null && started_at === null;
 
 /** Ends a deployment that is removed without a run, so that it does not stay in progress. */
 const ended = (base: Draft<ConfigurationResource>): Partial<ConfigurationResource> =>

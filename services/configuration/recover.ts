@@ -18,9 +18,6 @@ export async function recover(context: HostMessageContext): Promise<void> {
   }
   const unsaid = await collections.hosts.find({ where: { unsent: true } });
   for (const host of unsaid) await flushOutbox(service, collections.hosts, host);
-  const up = await collections.hosts.find({ where: { status: 'up' } });
-  const dueAt = context.queues.now() + context.silentAfterMs;
-  await context.timers().set(up.map(({ id }) => ({ id: `silence:${id}`, dueAt, data: { host: id } })));
   await resumeRuns(context);
   const unsent = await collections.resources.find({ where: { unsent: true } });
   for (const document of unsent) await context.outbox.flush(document);
@@ -49,7 +46,8 @@ async function resumeRuns(context: HostMessageContext): Promise<void> {
   for (const document of inOrder) await keyAwaited(context, document);
   for (const document of inOrder) {
     await carryOut(context, document);
-    const before = await resources.getMany(document.deployment?.waiting_for ?? []);
+    const { waiting_for: waiting = [], after = [] } = document.deployment ?? {};
+    const before = await resources.getMany([...new Set([...waiting, ...after.map(({ id }) => id)])]);
     for (const other of before) await settleDependents(context, other);
   }
 }

@@ -16,6 +16,7 @@ import {
   hostKeys,
   hostList,
   hostMessageRefused,
+  hostsPresent,
   hostRemove,
   hostShow,
   hostTokenRenew,
@@ -36,6 +37,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { HostBridge } from './broker/bridge.ts';
 import { grantBroker, revokeBroker } from './broker/grant.ts';
 import { openBrokerOfHosts } from './broker/open.ts';
+import { serveHostCounts } from './counts.ts';
 import { openConfigurationCollections, type HostDocument } from './collections.ts';
 import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/collect.ts';
 import { Contexts } from './contexts/contexts.ts';
@@ -47,8 +49,10 @@ import {
   authenticateHost,
   createHost,
   deleteHost,
+  findSilent,
   forgetHost,
   hearOf,
+  hearOfPresent,
   livingHost,
   noteServer,
   openHostToken,
@@ -59,12 +63,16 @@ import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHos
 import { Contacts } from './hosts/contacts.ts';
 import { compileSelection } from './hosts/select.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
+import { handleCancel } from './cancel.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
+import { createPuts } from './queues/waiting-puts.ts';
 import { queueCallRoutes } from './queues/calls.ts';
 import { limitFirst } from './queues/hand-out.ts';
 import { findHost, type ResolvedQueue } from './queues/names.ts';
+import { hostsWithRequests } from './queues/forgotten.ts';
 import { keepSending } from '@anneal/runtime/work/outbox.ts';
+import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import { SharedOutbox } from '@anneal/runtime/work/shared-outbox.ts';
 import { openOutputs, type StoredOutputContext } from './output/stored-output.ts';
 import { recover } from './recover.ts';
@@ -73,6 +81,9 @@ import type { SetAsideContext } from './queues/set-aside.ts';
 import { configurationSettings } from './settings.ts';
 import { handleSignal } from './deployments/answers/signal.ts';
 
+/** How late the written contact of a waiting host may be: its gateway's report, the time that it covers, and the write. */
+const latestReportMs = 45_000;
+const findSilentEveryMs = 1_000;
 /** Each costs some hundred bytes of memory. */
 const hostQueuesKept = 20_000;
 
@@ -91,13 +102,14 @@ export const configurationService = defineService({
       collections,
       secrets: service.secrets,
       serial: new Serial(),
+      puts: createPuts(),
       hostQueues: new Recent(hostQueuesKept),
       now: () => service.now().getTime(),
       wake: async (queue) => {
         bridge.offer(queue);
         await wake(service, queue);
       },
-      onFirst: (message) => limitFirst(context, message),
+      onFirst: (queue, message) => limitFirst(context, queue, message),
       limits: {
         queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
         messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
@@ -110,9 +122,10 @@ export const configurationService = defineService({
       },
     };
     let timers: Timers | undefined;
-    const outbox = new SharedOutbox({ service, collection: collections.resources });
+    const outbox = new SharedOutbox({ service, collection: collections.resources, emptyAfterMs: 1_000 });
     const contacts = new Contacts({
       hosts: collections.hosts,
+      refreshAfterMs: Math.max(0, settings.silentAfter * 1000 - latestReportMs),
       onError: (error) =>
         service.log.warn({ err: error }, 'contacts of hosts not written; waiting for their next ones'),
     });
@@ -139,6 +152,7 @@ export const configurationService = defineService({
       runKeepMs: settings.runKeep * 1000,
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
       queueTimeoutMs: settings.queueTimeout * 1000,
+      processId: service.newId(),
       popLeaseSeconds: settings.popLease,
       hostLimit: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
       wakeContext: (id) => contexts.wake(id),
@@ -189,6 +203,7 @@ export const configurationService = defineService({
             message.data.resource.type === contextType.type
               ? contexts.take(action, message)
               : handleRequest(context, action, message),
+          cancel: (message) => handleCancel(context, message),
           signal: (message) =>
             message.data.resource.type === contextType.type ? contexts.follow(message) : handleSignal(context, message),
         }),
@@ -205,13 +220,20 @@ export const configurationService = defineService({
       types: configurationTypes,
     });
     outbox.keepSending();
+    const stopCounts = serveHostCounts(service, collections);
+    const searching = sweepEvery(findSilentEveryMs, {
+      sweep: () => findSilent(context),
+      onError: (error) => service.log.warn({ err: error }, 'silent hosts not searched; searching again in 1 s'),
+    });
     const sending = [
       keepSending({ service, collection: collections.hosts }),
       keepSending({ service, collection: stored.contexts }),
     ];
     return {
       async stop() {
+        stopCounts();
         await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
+        await searching.stop();
         await door?.close();
         await bridge.idle();
         await running.stop();
@@ -310,6 +332,12 @@ function hostRoutes(context: Context) {
       return { hosts: await Promise.all(wanted.map((host) => viewHost(context, host))) };
     }),
     answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
+    answer(service, hostsPresent, async ({ data, time }) => {
+      context.contacts.noteDelay(time, service.now().getTime());
+      await hearOfPresent(context, data.host_ids, new Date(service.now().getTime() - data.within_ms));
+      if (data.look_in === undefined) return {};
+      return { waiting: await hostsWithRequests(context.queues, { project: data.look_in, ids: data.host_ids }) };
+    }),
     answer(service, hostAuthenticate, async ({ data }) => {
       const host = await authenticateHost(context, data.token);
       return accessOf(host);

@@ -8,8 +8,8 @@ export const configurationSettings = defineSettings({
   silentAfter: {
     env: 'ANNEAL_CONFIGURATION_SILENT_SECONDS',
     schema: seconds(90),
-    meaning: 'Seconds without a request from a host until it is marked as silent.',
-    cost: 'A lower value finds dead hosts sooner; below 60 s (the long poll and a margin) healthy hosts are marked as silent.',
+    meaning: 'Seconds without a request or an open connection from a host until it is marked as silent.',
+    cost: 'A lower value finds dead hosts sooner; below 60 s (the report of waiting hosts, the long poll over a proxy, and a margin) healthy hosts are marked as silent.',
   },
   joinSeconds: {
     env: 'ANNEAL_CONFIGURATION_JOIN_SECONDS',

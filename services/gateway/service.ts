@@ -2,17 +2,20 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
-import { createAsk } from './ask.ts';
+import { createAsk, type Ask } from './ask.ts';
 import { buildServer } from './http/server.ts';
 import { createAuthenticate } from './identity/caller.ts';
-import { openPassword } from './identity/password.ts';
+import { openDirectory } from './identity/directory/directory.ts';
+import { KnownUsers } from './identity/known-users.ts';
 import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
+import { HeldHosts } from './held-hosts.ts';
 import { gatewaySettings } from './settings.ts';
 import { createWakeups, contextsKey, eventsKey, queueKey } from './wakeups.ts';
 
@@ -34,10 +37,14 @@ export const gatewayService = defineService({
     setMaxListeners(0, stopping.signal);
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
-    const password = await openPassword({ store, password: settings.adminPassword });
-    const tokens = await openTokens({ store, now: wallClock, lifetimeMs });
+    const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
+    const tokens = await openTokens({ store, revision: directory.revision, now: wallClock, lifetimeMs });
     const ask = createAsk({ bus, mint, secrets: context.secrets, ...settings });
     const wakeups = createWakeups();
+    const held = new HeldHosts({
+      ask,
+      onError: (error) => log.debug({ err: error }, 'waiting hosts not reported; the next report follows'),
+    });
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group, every replica wakes its own clients. A stopped replica has no clients to wake.
     const wake = await bus.subscribe(
@@ -57,9 +64,25 @@ export const gatewayService = defineService({
       settings,
       ask,
       wakeups,
+      held,
       stopping: stopping.signal,
-      authenticate: createAuthenticate({ tokens, secrets: context.secrets, ask, now }),
-      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: context.region, now: Date.now },
+      authenticate: createAuthenticate({
+        users: new KnownUsers({ tokens, directory, now: wallClock, elapsed: () => performance.now() }),
+        secrets: context.secrets,
+        ask,
+        now,
+      }),
+      keystone: {
+        ask,
+        secrets: context.secrets,
+        directory,
+        tokens,
+        lifetimeMs,
+        region: context.region,
+        newId: context.newId,
+        now: wallClock,
+        stacksIn: (project) => stacksIn(ask, project),
+      },
       version: manifest.version,
     });
     const unused = unusedConnections(app);
@@ -70,6 +93,7 @@ export const gatewayService = defineService({
       url,
       async stop() {
         stopping.abort();
+        held.stop();
         stopMetrics();
         wakeups.wakeAll();
         await wake.stop();
@@ -78,6 +102,10 @@ export const gatewayService = defineService({
     };
   },
 });
+
+/** 0 or 1: whether a project has stacks. */
+const stacksIn = async (ask: Ask, project: string): Promise<number> =>
+  (await ask('scheduling', stackList, { project, data: { project, limit: 1 } })).stacks.length;
 
 /** How long a client may take to read the end of its answer. */
 const lastReadMs = 1_200;
@@ -102,6 +130,8 @@ function unusedConnections(app: FastifyInstance): ReadonlySet<Socket> {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });
-  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
+  for (const used of ['request', 'upgrade']) {
+    app.server.on(used, ({ socket }: IncomingMessage) => unused.delete(socket));
+  }
   return unused;
 }

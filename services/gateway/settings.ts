@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { defineSettings } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
+import { auditLevels } from './http/audit.ts';
 
 const whole = (fallback: number, least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).default(fallback);
@@ -72,6 +73,13 @@ export const gatewaySettings = defineSettings({
     meaning: 'Maximum time that a claim may wait for a message.',
     cost: 'Each waiting host keeps a connection open; proxies often close connections that are silent for a minute. A lower value costs more requests of idle hosts.',
   },
+  hostWaitSeconds: {
+    env: 'ANNEAL_GATEWAY_HOST_WAIT_SECONDS',
+    schema: whole(300, 0, 3600),
+    meaning:
+      'Maximum time that the claim of a host may wait for work over a direct connection. Over a proxy that adds X-Forwarded-For, Forwarded or Via it is ANNEAL_GATEWAY_MAX_WAIT_SECONDS.',
+    cost: 'A lower value costs more requests of idle hosts. A higher one needs a network that keeps a connection open whose only traffic is a TCP keepalive every 10 s.',
+  },
   queuePage: {
     env: 'ANNEAL_GATEWAY_QUEUE_PAGE',
     schema: whole(100, 1, 1000),
@@ -109,11 +117,36 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Time that the gateway waits for requests that compile templates (create, update, preview, validate) before it answers 503.',
   },
+  ramdisk: {
+    env: 'ANNEAL_GATEWAY_RAMDISK',
+    schema: z.string().min(1).optional(),
+    meaning:
+      'Folder with the ramdisk that machines boot to be erased and installed. Default: deploy/ramdisk/dist, which `npm run build:ramdisk` fills.',
+  },
   agents: {
     env: 'ANNEAL_GATEWAY_AGENTS',
     schema: z.string().min(1).optional(),
     meaning:
       'Folder with the agents that are one file each (`anneal-agent-linux-amd64`, `-arm64`, `*.sources`, `SHA256SUMS`). Default: the folder that `npm run build:agent` fills.',
+  },
+  console: {
+    env: 'ANNEAL_GATEWAY_CONSOLE',
+    schema: z.string().min(1).optional(),
+    meaning: 'Folder with the built web console. Default: the folder that `npm run build:console` fills.',
+  },
+  audit: {
+    env: 'ANNEAL_GATEWAY_AUDIT',
+    schema: z.enum(auditLevels).default('changes'),
+    meaning:
+      'Calls of users that have a line with `audit` in the log, at level `info`: those that change something, all, or none (`off`).',
+    cost: '`all` writes a line for each read, also for those of the console.',
+  },
+  userRequests: {
+    env: 'ANNEAL_GATEWAY_USER_REQUESTS',
+    schema: z.coerce.number().int().min(0).max(1_000_000).default(0),
+    meaning:
+      'Requests per second that one user may send in one project to each process of the gateway, on average over ten seconds. More are refused with 429 and `Retry-After`. 0: no limit. Hosts and machine credentials have no limit.',
+    cost: 'A lower value refuses programs that send many requests at once, such as the console with many pages.',
   },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',

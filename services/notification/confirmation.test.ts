@@ -15,21 +15,26 @@ import { atEnd, cleanUpAll, listen, project, startWorld, subscribe } from './tes
 afterEach(cleanUpAll);
 
 /** A webhook that answers the validation with this origin, or without one. */
-async function listenWith(origin: () => string | undefined) {
+async function listenWith(origin: () => string | undefined, rate?: string) {
   const asked: IncomingHttpHeaders[] = [];
-  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const received: { headers: IncomingHttpHeaders; body: string; at: number }[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
       if (request.method !== 'OPTIONS') {
-        received.push({ headers: request.headers, body });
+        received.push({ headers: request.headers, body, at: performance.now() });
         response.writeHead(204).end();
         return;
       }
       asked.push(request.headers);
       const allowed = origin();
-      response.writeHead(200, allowed === undefined ? {} : { 'webhook-allowed-origin': allowed }).end();
+      response
+        .writeHead(200, {
+          ...(allowed !== undefined && { 'webhook-allowed-origin': allowed }),
+          ...(rate !== undefined && { 'webhook-allowed-rate': rate }),
+        })
+        .end();
     });
   });
   await new Promise<void>((resolve) => {
@@ -51,6 +56,37 @@ describe('a webhook that must confirm', () => {
     expect(listener.asked[0]?.['webhook-request-origin']).toBe('127.0.0.1');
     await world.happen('h1', 1);
     await eventually(() => listener.received.length === 1);
+  });
+
+  it('gets no more requests a minute than it has allowed, also after a restart, and all events in the end', async () => {
+    const world = await startWorld();
+    const listener = await listenWith(() => '*', '120');
+    const { subscription } = await subscribe(world, listener.url, { confirm: true });
+    expect(subscription.allowed_rate).toBe(120);
+    for (let count = 1; count <= 16; count += 1) await world.happen('h1', count);
+    await eventually(() => listener.received.length === 12);
+    await world.stop();
+    await world.start();
+    await eventually(() => listener.received.length >= 16, { last: () => listener.received.length });
+    const versions = listener.received.map(
+      ({ body }) => (JSON.parse(body) as { data: { version: number } }).data.version,
+    );
+    expect(versions).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
+    // Twelve at once, then one each 550 ms.
+    const [first, last] = [listener.received[0]?.at ?? 0, listener.received[15]?.at ?? 0];
+    expect(last - first).toBeGreaterThan(2_000);
+  });
+
+  it('may allow any rate with `*`, and allows one with the callback too', async () => {
+    const world = await startWorld();
+    const any = await subscribe(world, (await listenWith(() => '*', '*')).url, { confirm: true });
+    expect(any.subscription).toMatchObject({ status: 'active', allowed_rate: null });
+    const listener = await listenWith(() => undefined);
+    const { id } = (await subscribe(world, listener.url, { confirm: true })).subscription;
+    const { searchParams } = new URL(String(listener.asked[0]?.['webhook-request-callback']));
+    const proof = { expires: Number(searchParams.get('expires')), signature: searchParams.get('signature') ?? '' };
+    await world.ask(subscriptionConfirm, { id, ...proof, rate: 30 });
+    expect(await world.ask(subscriptionShow, { project, id })).toMatchObject({ status: 'active', allowed_rate: 30 });
   });
 
   it('receives nothing until it requests the callback, and then all that waited', async () => {
@@ -105,7 +141,7 @@ describe('a webhook that must confirm', () => {
 
   it('cannot be another sink', async () => {
     const world = await startWorld();
-    await expect(subscribe(world, 'queue:q', { confirm: true })).rejects.toThrow('it is not a webhook');
+    await expect(subscribe(world, 'queue:q', { confirm: true })).rejects.toThrow('it is neither a webhook nor mail');
     const { subscription } = await subscribe(await startWorld({ ANNEAL_NOTIFICATION_CONFIRM: 'true' }), 'queue:q');
     expect(subscription.status).toBe('active');
   });

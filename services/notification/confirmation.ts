@@ -5,6 +5,12 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
+import { randomUUID } from 'node:crypto';
+import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
+import type { notificationSettings } from './settings.ts';
+import { sendOneMail, type MailServer } from './sinks/mail.ts';
+import { noMailServer } from './sinks/open-sink.ts';
+import { readSinkAddress } from './sinks/sink-address.ts';
 import { publicLookup } from './sinks/public-address.ts';
 import { askWebhook, postOnce, type ValidationAnswer } from './sinks/validation.ts';
 import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
@@ -21,29 +27,66 @@ interface ConfirmationOptions {
 const signedText = (id: string, url: string, expires: number): string =>
   `subscription.confirm\n${id}\n${url}\n${expires}`;
 
-/** Asks the webhook of an unconfirmed subscription, and confirms the subscription when the webhook agrees at once. */
-export async function validateWebhook(
+type ConfirmationSettings = Pick<
+  SettingsOf<typeof notificationSettings>,
+  'timeoutMs' | 'allowPrivate' | 'smtpUrl' | 'mailFrom'
+>;
+
+/** The SMTP server of the settings, if they name one. */
+export const mailServerOf = ({
+  smtpUrl: url,
+  mailFrom: from,
+  timeoutMs,
+}: ConfirmationSettings): MailServer | undefined => (url === undefined ? undefined : { url, from, timeoutMs });
+
+/** Asks the listener of an unconfirmed subscription, and confirms the subscription when a webhook agrees at once. */
+export async function askListener(
   { context, subscriptions }: ConfirmationOptions,
-  { id, url }: SubscriptionDocument,
-  { timeoutMs, allowPrivate }: { timeoutMs: number; allowPrivate: boolean },
+  { id, url, name }: Pick<SubscriptionDocument, 'id' | 'url' | 'name'>,
+  settings: ConfirmationSettings,
 ): Promise<ValidationAnswer> {
+  const { timeoutMs, allowPrivate } = settings;
   const { gatewayUrl, secrets, now } = context;
   const expires = Math.floor(now().getTime() / 1000) + validSeconds;
   const signature = encodeURIComponent(secrets.sign(signedText(id, url, expires)));
-  const answer = await askWebhook({
-    url,
-    origin: new URL(gatewayUrl).hostname,
-    callback: `${gatewayUrl}/api/v1/subscriptions/${id}/confirm?expires=${expires}&signature=${signature}`,
-    timeoutMs,
-    lookup: allowPrivate ? undefined : publicLookup,
-  });
+  const callback = `${gatewayUrl}/api/v1/subscriptions/${id}/confirm?expires=${expires}&signature=${signature}`;
+  const address = readSinkAddress(url, { allowPrivate });
+  const answer =
+    address.kind === 'mail'
+      ? await askRecipients(mailServerOf(settings), { recipients: address.recipients, name, callback })
+      : await askWebhook({
+          url,
+          origin: new URL(gatewayUrl).hostname,
+          callback,
+          timeoutMs,
+          lookup: allowPrivate ? undefined : publicLookup,
+        });
   await change(subscriptions, id, (current) => {
     if (current.status !== 'unconfirmed') return undefined;
     return answer.isAllowed
-      ? { ...current, status: 'active' as const, last_error: null }
+      ? { ...current, status: 'active' as const, last_error: null, ...rateOf(answer.rate) }
       : { ...current, last_error: answer.error };
   });
   return answer;
+}
+
+const rateOf = (rate: number | undefined): Pick<SubscriptionDocument, 'allowed_rate'> =>
+  rate === undefined ? {} : { allowed_rate: rate };
+
+/** Sends the address of the confirmation by mail. Several recipients: the first one that requests it confirms for all. */
+async function askRecipients(
+  server: MailServer | undefined,
+  { recipients, name, callback }: { recipients: readonly string[]; name: string; callback: string },
+): Promise<ValidationAnswer> {
+  if (!server) return { isAllowed: false, status: null, error: noMailServer().message };
+  const { outcome } = await sendOneMail(server, {
+    id: randomUUID(),
+    recipients,
+    subject: '[Anneal] Confirm that you want to receive events',
+    text: `Someone has subscribed this address to events of Anneal${name === '' ? '' : ` (${name})`}.\n\nTo receive them, open this address within three days:\n${callback}\n\nOtherwise ignore this mail: you receive no other one.\n`,
+  });
+  const { status, error } = outcome;
+  return { isAllowed: false, status, error: error ?? 'a mail asks the recipient to confirm' };
 }
 
 export interface ConfirmationProof {
@@ -95,7 +138,7 @@ export async function postConfirmation(
  */
 export async function confirmSubscription(
   { context, subscriptions }: ConfirmationOptions,
-  { id, expires, signature }: { id: string; expires: number; signature: string },
+  { id, expires, signature, rate }: { id: string; expires: number; signature: string; rate?: number | undefined },
 ): Promise<SubscriptionDocument> {
   const found = await subscriptions.get(id);
   const isValid =
@@ -109,7 +152,7 @@ export async function confirmSubscription(
     );
   }
   const { document = found } = await change(subscriptions, found, (current) =>
-    current.status === 'unconfirmed' ? { ...current, status: 'active', last_error: null } : undefined,
+    current.status === 'unconfirmed' ? { ...current, status: 'active', last_error: null, ...rateOf(rate) } : undefined,
   );
   return document;
 }

@@ -9,16 +9,29 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import type { AttemptLog } from './delivery/attempt-log.ts';
+import { digestEvent } from './delivery/condense.ts';
 import { Couriers, type CouriersOptions } from './delivery/couriers.ts';
 import type { CourierOptions } from './delivery/courier.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
 import type { DeliveryOutcome } from './delivery/schedule.ts';
-import { afterRemoval } from './drops.ts';
+import { reportDropped } from './delivery/notice.ts';
+import { afterRemoval, isFirstLoss } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
+import { removeEnded } from './remove-subscription.ts';
+import { mailServerOf } from './confirmation.ts';
+import { deliveryMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { openSink } from './sinks/open-sink.ts';
+import { followStackSinks } from './sinks/stack-sinks.ts';
 import { shownAddress } from './sinks/sink-address.ts';
 import type { notificationSettings } from './settings.ts';
-import { subscriptionEnd, interested, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import {
+  interested,
+  subscriptionEnd,
+  wantedBy,
+  type ReadSubscription,
+  type SubscriptionDocument,
+  type Subscriptions,
+} from './subscriptions.ts';
 
 /** The list of active subscriptions is read again after this time. */
 const listedMs = 1_000;
@@ -58,12 +71,21 @@ export async function openDispatch(
     const idle = concerned.filter(({ id }) => !couriers.reload(id));
     if (idle.length > 0) await arm(idle.map(({ id }) => id));
   };
+  const forget = async (id: string): Promise<void> => {
+    active.forget();
+    couriers.reload(id);
+    await timers.cancel([id]);
+  };
   const onKept = async (kept: readonly EventDocument[]): Promise<void> => {
+    for (const { id } of await followStackSinks({ context, subscriptions }, kept)) {
+      active.forget();
+      couriers.reload(id);
+    }
     const listed = await active.list();
     // In the same turn: a courier that ends after this takes the events, and one that ended before has no timer yet.
     const took = couriers.push(kept);
     const idle = interested(
-      listed.filter(({ id }) => !took.has(id)),
+      listed.filter(({ document }) => !took.has(document.id)),
       kept,
     );
     // A listener that is away has a timer for its next attempt.
@@ -71,16 +93,9 @@ export async function openDispatch(
     if (due.length > 0) await arm(due.map(({ id }) => id));
     await announce(context, kept);
   };
-  const events = await EventLog.open({
-    store,
-    keep: settings.keepEvents,
-    keepMs: settings.keepSeconds * 1000,
-    now,
-    onKept,
-    onTrim: async (old) => wake(await countDropped(subscriptions, log, old)),
-    onTrimFailed: (error) =>
-      log.warn({ err: error }, 'old events not removed from the log; retrying after the next events'),
-  });
+  const onTrim = async (old: readonly EventDocument[]) =>
+    wake(await lostBy(context, { subscriptions, deliveries }, old));
+  const events = await openLog(context, settings, { onKept, onTrim });
   const couriers = openCouriers(context, settings, {
     log: events,
     subscriptions,
@@ -92,6 +107,7 @@ export async function openDispatch(
       active.forget();
       await announceStatus(context, subscriptions, id);
     },
+    onIdle: (id) => removeEnded({ subscriptions, deliveries, dispatch: { attempts, forget } }, id),
   });
   const timers = await createTimers({
     store,
@@ -105,31 +121,43 @@ export async function openDispatch(
   });
 
   // A crash may have left runs that no process would resume before their lease ends, and a change without its event.
-  await wake(await active.list());
+  await wake((await active.list()).map(({ document }) => document));
   await announceMissed(context, subscriptions);
   return {
     events,
     attempts,
     wake,
     test: (subscription, event) => couriers.test(subscription, event),
-    forget: async (id) => {
-      active.forget();
-      couriers.reload(id);
-      await timers.cancel([id]);
-    },
+    forget,
     abort: () => stopping.abort(),
     close: () => timers.stop(),
   };
 }
+
+const openLog = (
+  { store, log, now }: ServiceContext,
+  settings: SettingsOf<typeof notificationSettings>,
+  own: Pick<Parameters<typeof EventLog.open>[0], 'onKept' | 'onTrim'>,
+): Promise<EventLog> =>
+  EventLog.open({
+    ...own,
+    store,
+    keep: settings.keepEvents,
+    keepMs: settings.keepSeconds * 1000,
+    now: () => now().getTime(),
+    onTrimFailed: (error) =>
+      log.warn({ err: error }, 'old events not removed from the log; retrying after the next events'),
+  });
 
 function openCouriers(
   context: ServiceContext,
   settings: SettingsOf<typeof notificationSettings>,
   own: Pick<
     CouriersOptions,
-    'log' | 'subscriptions' | 'deliveries' | 'attempts' | 'stopping' | 'resume' | 'announceDisabled'
+    'log' | 'subscriptions' | 'deliveries' | 'attempts' | 'stopping' | 'resume' | 'announceDisabled' | 'onIdle'
   >,
 ): Couriers {
+  const observe = deliveryMetrics(context.metrics);
   return new Couriers({
     ...own,
     retrySeconds: settings.retrySeconds,
@@ -138,18 +166,30 @@ function openCouriers(
     inFlight: settings.inFlight,
     secrets: context.secrets,
     newId: context.newId,
-    openSink: (subscription) =>
-      openSink(subscription, {
+    openSink: (subscription) => {
+      const sink = openSink(subscription, {
         bus: context.bus,
         mint: context.mint,
         secrets: context.secrets,
         timeoutMs: settings.timeoutMs,
         allowPrivate: settings.allowPrivate,
         connections: settings.inFlight,
-      }),
+        mailServer: mailServerOf(settings),
+      });
+      return {
+        close: () => sink.close(),
+        async send(request) {
+          const began = performance.now();
+          const outcome = await sink.send(request);
+          observe({ url: subscription.url, status: outcome.status, ms: performance.now() - began });
+          return outcome;
+        },
+      };
+    },
     now: () => context.now().getTime(),
     random: Math.random,
     publishDropped: (subscription, dropped) => publishDropped(context, subscription, dropped),
+    digestEvent: (subscription, events) => digestEvent(context.mint, subscription, events),
     publishDead: (subscription, item) => publishDead(context, subscription, item),
   });
 }
@@ -158,7 +198,7 @@ function openCouriers(
 class ActiveSubscriptions {
   readonly #subscriptions: Subscriptions;
   readonly #now: () => number;
-  #listed: Promise<SubscriptionDocument[]> | undefined;
+  #listed: Promise<ReadSubscription[]> | undefined;
   #until = 0;
 
   constructor(subscriptions: Subscriptions, now: () => number) {
@@ -166,12 +206,13 @@ class ActiveSubscriptions {
     this.#now = now;
   }
 
-  list(): Promise<SubscriptionDocument[]> {
+  list(): Promise<ReadSubscription[]> {
     const now = this.#now();
     if (this.#listed && now < this.#until && now >= this.#until - listedMs) return this.#listed;
     const listed = this.#subscriptions
       .find({ where: { status: 'active' } })
-      .then((found) => found.filter((each) => subscriptionEnd(each) > now));
+      .then((found) => found.filter((each) => subscriptionEnd(each) > now))
+      .then((found) => found.map((document) => ({ document, wants: wantedBy(document) })));
     this.#listed = listed;
     this.#until = now + listedMs;
     listed.catch(() => this.forget());
@@ -224,10 +265,14 @@ async function countDropped(
 ): Promise<SubscriptionDocument[]> {
   const projects = [...new Set(old.map(({ project }) => project))];
   const behind: SubscriptionDocument[] = [];
-  for (const found of await subscriptions.find({ where: { project: { in: projects } } })) {
+  const [own, others] = await Promise.all([
+    subscriptions.find({ where: { project: { in: projects } } }),
+    subscriptions.find({ where: { events_project: { in: projects } } }),
+  ]);
+  for (const found of new Map([...own, ...others].map((each) => [each.id, each])).values()) {
     if (!afterRemoval(found, old)) continue;
     const { document: counted } = await change(subscriptions, found.id, (current) => afterRemoval(current, old));
-    if (counted?.status === 'active') behind.push(counted);
+    if (counted) behind.push(counted);
   }
   for (const { id, drops } of behind) {
     log.warn(
@@ -236,6 +281,19 @@ async function countDropped(
     );
   }
   return behind;
+}
+
+/** Counts the losses, and reports the first one of a subscription that no courier serves. Returns the others. */
+async function lostBy(
+  context: ServiceContext,
+  { subscriptions, deliveries }: { subscriptions: Subscriptions; deliveries: Deliveries },
+  old: readonly EventDocument[],
+): Promise<SubscriptionDocument[]> {
+  const behind = await countDropped(subscriptions, context.log, old);
+  const now = (): number => context.now().getTime();
+  const reporting = { subscriptions, deliveries, now, publishDropped: publishDropped.bind(undefined, context) };
+  for (const each of behind.filter(isFirstLoss)) await reportDropped(each, reporting);
+  return behind.filter(({ status }) => status === 'active');
 }
 
 async function publishDropped(

@@ -1,6 +1,12 @@
+import { on, route } from '@anneal/bus/consume/route.ts';
 import { hostEvent, subscriptionEvent, type SubscriptionDroppedData } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
-import { eventLog, subscriptionShow, type SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import {
+  eventLog,
+  subscriptionAct,
+  subscriptionShow,
+  type SubscriptionView,
+} from '@anneal/contracts/calls/notification.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -126,6 +132,32 @@ describe('a listener that falls behind the event log', () => {
     const reported = await allAccountedFor(back.received, subscription.id);
     const { dropped } = await world.ask(subscriptionShow, { project, id: subscription.id });
     expect(dropped?.count).toBe(reported);
+  });
+
+  it('is reported by an event while its subscription is paused, and receives the notices first when it is resumed', async () => {
+    const world = await startWorld(small);
+    const listener = await listen();
+    const { subscription } = await subscribe(world, listener.url, { types: ['host.up'] });
+    const { id } = subscription;
+    await world.ask(subscriptionAct, { project, id, verb: 'pause' });
+    const reports: SubscriptionDroppedData[] = [];
+    const watcher = await world.context.bus.subscribe(
+      [subscriptionEvent.dropped.type],
+      route([on(subscriptionEvent.dropped, async ({ data }) => void reports.push(data))]),
+    );
+    atEnd(() => watcher.stop());
+    await publishHosts(world);
+    const paused = await eventually(async () => {
+      const view = await world.ask(subscriptionShow, { project, id });
+      return reports.length > 0 && view.dropped ? view : undefined;
+    });
+    expect(paused).toMatchObject({ status: 'paused', dropped: { since: reports[0]?.since } });
+    expect(paused.dropped?.count).toBeGreaterThan(published / 2);
+    expect(reports).toHaveLength(1);
+    expect(listener.received).toEqual([]);
+    await world.ask(subscriptionAct, { project, id, verb: 'resume' });
+    const reported = await allAccountedFor(listener.received, id);
+    expect(reported).toBe(paused.dropped?.count);
   });
 
   it('is not reported when it has received all that its filter wants', async () => {

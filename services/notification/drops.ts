@@ -64,6 +64,16 @@ export function noticeDueAt(subscription: SubscriptionDocument): number | undefi
   return isBack ? 0 : drops.reported_at + noticeEveryMs;
 }
 
+/**
+ * Whether a subscription that is not active must report its first loss now. No courier runs for it, so its operator would
+ * learn of the loss only after it is resumed. Its later losses are reported then.
+ */
+export const isFirstLoss = ({ status, drops, last_success_at: success }: SubscriptionDocument): boolean =>
+  status !== 'active' &&
+  drops?.unreported != null &&
+  drops.notice === null &&
+  (drops.reported_at === null || (success !== null && Date.parse(success) >= drops.reported_at));
+
 /** The subscription with a notice to send: the one in progress, or all that is not reported yet. */
 export function withNotice(subscription: SubscriptionDocument, now: number): SubscriptionDocument {
   const { drops } = subscription;

@@ -32,12 +32,24 @@ const scopes: Readonly<Record<EventScopeAttribute, (data: JsonObject, type: stri
   host: (data, type) => textsIn(data, 'host_id', 'host_name', ...(type.startsWith('host.') ? ['name'] : [])),
 };
 
+/** The values in the scopes of an event. Each of a thousand subscriptions compares them. */
+const inScopes = new WeakMap<Envelope, Map<string, readonly string[]>>();
+
+function scopeValues(event: Envelope, name: EventScopeAttribute): readonly string[] {
+  const known = inScopes.get(event) ?? new Map<string, readonly string[]>();
+  let values = known.get(name);
+  if (!values) {
+    const { data } = event;
+    values = isObject(data) ? scopes[name](data, event.type) : [];
+    known.set(name, values);
+    inScopes.set(event, known);
+  }
+  return values;
+}
+
 /** The values of an attribute; a comparison holds for an event when it holds for one of them. */
 export function attributeValues(event: Envelope, name: string): readonly string[] {
-  if (Object.hasOwn(scopes, name)) {
-    const { data } = event;
-    return isObject(data) ? scopes[name as EventScopeAttribute](data, event.type) : [];
-  }
+  if (Object.hasOwn(scopes, name)) return scopeValues(event, name as EventScopeAttribute);
   let value: unknown = event;
   for (const key of name.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];

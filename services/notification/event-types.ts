@@ -3,7 +3,12 @@ import { eventKept, queueFilled, subscriptionEvent } from '@anneal/contracts/eve
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 
 /** Events that are not stored. They only report that there is something to read, or go to one listener. */
-const fleeting = new Set<string>([queueFilled.type, eventKept.type, subscriptionEvent.tested.type]);
+const fleeting = new Set<string>([
+  queueFilled.type,
+  eventKept.type,
+  subscriptionEvent.tested.type,
+  subscriptionEvent.digest.type,
+]);
 
 /** All types of events, without those that only wake clients. */
 export const storedTypes = (): string[] =>

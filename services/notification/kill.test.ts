@@ -18,7 +18,7 @@ import { subscriptionCreate } from '@anneal/contracts/calls/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from './service.ts';
 
-const { DIRECTORY, FAULT, HOOK } = process.env;
+const { DIRECTORY, FAULT, HOOK, MORE = '{}' } = process.env;
 if (FAULT) armFromText(FAULT);
 const context = await createTestContext({ name: 'notification', directory: DIRECTORY });
 const settings = readSettings(notificationService.settings, {
@@ -28,7 +28,7 @@ const settings = readSettings(notificationService.settings, {
 await notificationService.start(context, settings);
 if (HOOK) {
   const project = 'p';
-  const data = { id: 's1', project, name: '', url: HOOK, types: ['#'], subject_prefix: '' };
+  const data = { id: 's1', project, name: '', url: HOOK, types: ['#'], subject_prefix: '', ...JSON.parse(MORE) };
   await context.bus.request({
     queue: requestsQueue('notification'),
     call: subscriptionCreate,
@@ -39,9 +39,17 @@ if (HOOK) {
     subject: 'h',
     data: { host_id: 'h', name: 'h', status: 'up', facts: {}, version },
   })));
+  process.stdout.write('published');
 }
 setInterval(() => {}, 1000);
 `;
+
+const run = (environment: Record<string, string>) =>
+  spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
+    cwd: import.meta.dirname,
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 
 /** The listener refuses the second event once, so that it is stored as a delivery of its own. */
 const faults = [
@@ -71,18 +79,12 @@ for (const fault of faults) {
       listener.listen(0, '127.0.0.1', resolve);
     });
     const hook = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`;
-    const run = (environment: Record<string, string>) =>
-      spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
-        cwd: import.meta.dirname,
-        env: { PATH: process.env['PATH'] ?? '', DIRECTORY: directory, ...environment },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
-    const first = run({ HOOK: hook, FAULT: fault });
+    const first = run({ DIRECTORY: directory, HOOK: hook, FAULT: fault });
     const signal = await new Promise((resolve) => {
       first.on('exit', (_code, by) => resolve(by));
     });
     expect(signal).toBe('SIGKILL');
-    const second = run({});
+    const second = run({ DIRECTORY: directory });
     try {
       await eventually(() => (new Set(received).size === 6 ? true : undefined), {
         within: 30_000,
@@ -103,3 +105,48 @@ for (const fault of faults) {
     }
   });
 }
+
+it('loses no event of a window that a kill interrupts', { timeout: 60_000 }, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'anneal-kill-'));
+  const digests: { count: number; events: { data: { version: number } }[] }[] = [];
+  const listener = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      digests.push((JSON.parse(body) as { data: (typeof digests)[number] }).data);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
+  const more = JSON.stringify({ condense: 'digest', window_seconds: 5 });
+  const HOOK = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`;
+  const processes = [run({ DIRECTORY: directory, HOOK, MORE: more })];
+  const ended = (child: (typeof processes)[number]) => new Promise((resolve) => child.once('exit', resolve));
+  try {
+    const [first] = processes as [(typeof processes)[number]];
+    await new Promise((resolve) => first.stdout.once('data', resolve));
+    const gone = ended(first);
+    first.kill('SIGKILL');
+    await gone;
+    processes.push(run({ DIRECTORY: directory }));
+    const versions = await eventually(
+      () => {
+        const all = digests.flatMap(({ events }) => events.map(({ data }) => data.version));
+        return new Set(all).size === 6 ? all : undefined;
+      },
+      { within: 40_000, last: () => digests },
+    );
+    expect(versions).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(digests.map(({ count }) => count)).toEqual([6]);
+  } finally {
+    const left = processes.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+    const gone = Promise.all(left.map(ended));
+    for (const each of left) each.kill('SIGKILL');
+    await gone;
+    listener.closeAllConnections();
+    listener.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});

@@ -7,7 +7,7 @@ import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
 import type { AlarmDocument } from './alarms/alarm.ts';
 import { Alarms, type AlarmsOptions, type HistoryDocument } from './alarms/alarms.ts';
 import { alarmRoutes } from './alarms/calls.ts';
-import { isAlarmType } from './alarms/definition.ts';
+import { isAlarmType } from './alarms/rules/definition.ts';
 import { openActionPoster } from './alarms/poster.ts';
 import { createInstantQuery } from './alarms/prometheus.ts';
 import { provideAlarm, type AlarmResourceContext } from './alarms/resource.ts';
@@ -15,8 +15,9 @@ import { CredentialStore } from './credentials/credentials.ts';
 import { isCredentialType, provideCredential } from './credentials/resource.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
-import { createServiceQuestions, Places } from './metrics/places.ts';
+import { Places } from './metrics/places.ts';
 import { openResources } from './resources.ts';
+import { createServiceQuestions } from './service-questions.ts';
 import { notificationSettings } from './settings.ts';
 
 /** How often old measurements are removed. */

@@ -5,9 +5,11 @@ import {
   deliveryList,
   deliveryReplay,
   eventLog,
+  subscriptionAct,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionReplay,
   subscriptionShow,
 } from '@anneal/contracts/calls/notification.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
@@ -239,6 +241,37 @@ describe('a subscription', () => {
     await expect(world.ask(subscriptionShow, { project: 'other', id: subscription.id })).rejects.toMatchObject({
       code: 'NotFound',
     });
+  });
+});
+
+describe('a subscription to another project', () => {
+  it('gets the events of that project only, and counts those that the log drops', { timeout: 90_000 }, async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
+    const { context } = world;
+    const listener = await listen();
+    const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
+    const of = (where: string, count = 1) =>
+      Array.from({ length: count }, () => context.mint(hostEvent.up, { data, subject: 'h', project: where }));
+    const wanted = { id: context.newId(), project, name: '', types: ['host.#'], subject_prefix: '', url: listener.url };
+    const { subscription } = await world.ask(subscriptionCreate, { ...wanted, events_project: 'other' });
+    expect(subscription).toMatchObject({ project, events_project: 'other' });
+    const [foreign, own] = [of('other', 3), of(project, 3)];
+    await context.bus.publish([...own, ...foreign]);
+    await eventually(() => (listener.received.length >= 3 ? true : undefined), { within: 20_000 });
+    expect(listener.received.map(({ event }) => event.id)).toEqual(foreign.map(({ id }) => id));
+    const ids = { project, id: subscription.id };
+    // Events above the stored cursor are not replayed, because they are sent anyway.
+    const from = foreign[1]?.id ?? '';
+    await eventually(async () => (await world.ask(subscriptionReplay, { ...ids, from })).events === 2, {
+      within: 20_000,
+      what: 'the replay of two events of the other project',
+    });
+    await world.ask(subscriptionAct, { ...ids, verb: 'pause' });
+    await context.bus.publish([...of('other', 5), ...of(project, 600)]);
+    // At least: an event that is delivered while the log removes it may count too.
+    const isCounted = async () => ((await world.ask(subscriptionShow, ids)).dropped?.count ?? 0) >= 5;
+    await eventually(isCounted, { within: 20_000, what: 'the count of the dropped events' });
+    await expect(world.ask(subscriptionShow, { ...ids, project: 'other' })).rejects.toMatchObject({ code: 'NotFound' });
   });
 });
 

@@ -22,18 +22,22 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import type { z } from 'zod';
-import { latestAttempts, removeAttempts } from './delivery/attempt-log.ts';
+import { latestAttempts } from './delivery/attempt-log.ts';
 import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
-import { confirmSubscription, validateWebhook } from './confirmation.ts';
+import { confirmSubscription, askListener } from './confirmation.ts';
 import { checkPatterns } from './event-filter.ts';
 import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
 import { storedTypes } from './event-types.ts';
 import type { notificationSettings } from './settings.ts';
-import { readSinkAddress, shownAddress } from './sinks/sink-address.ts';
+import { noMailServer } from './sinks/open-sink.ts';
+import { readSinkAddress, shownAddress, type SinkAddress } from './sinks/sink-address.ts';
+import { removeSubscription } from './remove-subscription.ts';
 import {
   createSubscription,
+  deadLetterId,
   enabled,
+  eventsProjectOf,
   secretFrom,
   viewOf,
   type SubscriptionDocument,
@@ -42,6 +46,8 @@ import {
 
 const latestShown = 100;
 const mostCounted = 1000;
+/** A burst of events makes one mail. */
+const mailWindowSeconds = 60;
 const mostReplayed = 10_000;
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
@@ -79,7 +85,7 @@ export class SubscriptionRequests {
       answer(context, deliveryReplay, ({ data }) => this.#replay(data)),
       ...queueSubscriptionRoutes({
         ...this.#options,
-        remove: async ({ project, id }) => void (await this.#remove({ project, id })),
+        remove: (found) => removeSubscription(this.#options, found),
       }),
       answer(context, eventLog, ({ data }) => this.#events(data)),
     ];
@@ -87,18 +93,20 @@ export class SubscriptionRequests {
 
   async #createSubscription({
     after,
-    ...wanted
+    ...given
   }: Question<typeof subscriptionCreate>): Promise<AnswerOf<typeof subscriptionCreate>> {
     const { context, dispatch, settings, subscriptions } = this.#options;
     const { events } = dispatch;
     const { allowPrivate } = settings;
-    const credentials = wanted.credentials && openText(context.secrets, wanted.credentials);
-    readSinkAddress(wanted.url, { allowPrivate, credentials });
+    const credentials = given.credentials && openText(context.secrets, given.credentials);
+    const address = readSinkAddress(given.url, { allowPrivate, credentials });
+    const wanted = address.kind === 'mail' ? asMail(given, settings) : given;
     checkForm(wanted);
-    const mustConfirm = this.#mustConfirm(wanted);
+    const mustConfirm = this.#mustConfirm(wanted, address);
     if (wanted.dead_letter !== undefined) checkDeadLetter(wanted.dead_letter, settings);
     const start = after === undefined ? undefined : await events.startOf({ after });
-    const gap = after !== undefined && start?.hasGap === true && (await events.gapBehind(after, wanted.project));
+    const gap =
+      after !== undefined && start?.hasGap === true && (await events.gapBehind(after, eventsProjectOf(wanted)));
     const { document, secret } = await createSubscription({
       subscriptions,
       secrets: context.secrets,
@@ -108,22 +116,27 @@ export class SubscriptionRequests {
       now: context.now(),
     });
     const deadLetter = await this.#createDeadLetter(document, secret);
-    if (document.status === 'unconfirmed') await validateWebhook(this.#options, document, settings);
+    if (document.status === 'unconfirmed') await askListener(this.#options, document, settings);
     await dispatch.wake([document, ...deadLetter]);
     const { id, project } = document;
     return { subscription: await this.#view(await this.#find(project, id)), secret, ...(gap && { gap }) };
   }
 
-  /** @throws AnnealError InvalidRequest when something else than a webhook should confirm */
-  #mustConfirm({ url, confirm }: Question<typeof subscriptionCreate>): boolean {
-    const isWebhook = url.startsWith('http');
+  /** @throws AnnealError InvalidRequest when something else than a webhook or a recipient of mail should confirm */
+  #mustConfirm({ url, confirm }: Question<typeof subscriptionCreate>, address: SinkAddress): boolean {
+    const { settings } = this.#options;
+    if (address.kind === 'mail') {
+      const domains = address.recipients.map((each) => each.slice(each.lastIndexOf('@') + 1).toLowerCase());
+      return confirm === true || domains.some((each) => !settings.mailDomains.has(each));
+    }
+    const isWebhook = address.kind === 'webhook';
     if (confirm === true && !isWebhook) {
       throw new AnnealError(
         'InvalidRequest',
-        `Cannot ask ${shownAddress(url)} for a confirmation: it is not a webhook.`,
+        `Cannot ask ${shownAddress(url)} for a confirmation: it is neither a webhook nor mail.`,
       );
     }
-    return isWebhook && (confirm ?? this.#options.settings.confirm);
+    return isWebhook && (confirm ?? settings.confirm);
   }
 
   /** Makes the subscription that delivers what the listener of this one refused. A repeat makes the same one. */
@@ -156,7 +169,7 @@ export class SubscriptionRequests {
     const began = performance.now();
     const took = (): number => Math.round(performance.now() - began);
     if (found.status === 'unconfirmed') {
-      const { isAllowed, status, error } = await validateWebhook(this.#options, found, settings);
+      const { isAllowed, status, error } = await askListener(this.#options, found, settings);
       await dispatch.wake([found]);
       const subscription = await this.#view(await this.#find(project, id));
       if (!isAllowed) return { status, error, ms: took(), subscription };
@@ -183,24 +196,7 @@ export class SubscriptionRequests {
   }
 
   async #remove({ project, id }: Question<typeof subscriptionDelete>): Promise<AnswerOf<typeof subscriptionDelete>> {
-    const { deliveries, dispatch, subscriptions } = this.#options;
-    const found = await this.#find(project, id);
-    // Disable it first, so that a running pump creates no new deliveries.
-    await change(subscriptions, found, (current) =>
-      current.status === 'active' ? { ...current, status: 'disabled' as const } : undefined,
-    );
-    await dispatch.forget(id);
-    for (;;) {
-      const some = await deliveries.find({ where: { subscription_id: id }, limit: 500 });
-      if (some.length === 0) break;
-      await deliveries.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
-    }
-    await removeAttempts(dispatch.attempts, id);
-    // Before its parent, so that a repeat after a crash finds it.
-    if (found.dead_letter !== undefined && (await subscriptions.get(deadLetterId(id)))) {
-      await this.#remove({ project, id: deadLetterId(id) });
-    }
-    await subscriptions.remove(id);
+    await removeSubscription(this.#options, await this.#find(project, id));
     return {};
   }
 
@@ -261,9 +257,10 @@ export class SubscriptionRequests {
     const { context, deliveries, dispatch } = this.#options;
     const { events } = dispatch;
     const subscription = await this.#find(project, id);
-    const after = await events.edge(from, { project, side: 'from' });
-    const last = to === undefined ? await events.last() : await events.edge(to, { project, side: 'to' });
-    const page = await events.read({ project, after, filter: subscription, limit: mostReplayed + 1 });
+    const of = eventsProjectOf(subscription);
+    const after = await events.edge(from, { project: of, side: 'from' });
+    const last = to === undefined ? await events.last() : await events.edge(to, { project: of, side: 'to' });
+    const page = await events.read({ project: of, after, filter: subscription, limit: mostReplayed + 1 });
     const found = page.events.filter(({ sequence }) => sequence <= last);
     if (found.length > mostReplayed) {
       throw new AnnealError(
@@ -314,7 +311,9 @@ export class SubscriptionRequests {
     const subscription = await this.#find(project, id);
     const now = context.now().getTime();
     const found = await deliveries.get(delivery);
-    const event = found ? undefined : await dispatch.events.get(eventOfDelivery(id, delivery), project);
+    const event = found
+      ? undefined
+      : await dispatch.events.get(eventOfDelivery(id, delivery), eventsProjectOf(subscription));
     if (found ? found.subscription_id !== id : !event) {
       throw new AnnealError('NotFound', `There is no delivery ${delivery} of subscription ${id}.`);
     }
@@ -363,7 +362,8 @@ export class SubscriptionRequests {
 
   async #view(subscription: SubscriptionDocument): Promise<ReturnType<typeof viewOf>> {
     const { deliveries, dispatch } = this.#options;
-    const { id, project, cursor, ahead = [] } = subscription;
+    const { id, cursor, ahead = [] } = subscription;
+    const project = eventsProjectOf(subscription);
     const [pending, unread] = await Promise.all([
       deliveries.count({ subscription_id: id, status: 'pending' }),
       dispatch.events.read({ project, after: cursor, filter: subscription, limit: mostCounted }),
@@ -374,17 +374,42 @@ export class SubscriptionRequests {
   }
 }
 
-/** @throws AnnealError InvalidRequest for a form of the messages that the listener could not read */
-function checkForm({ mode, format, batch_size: batchSize = 1 }: Question<typeof subscriptionCreate>): void {
-  if (mode !== 'binary' || (batchSize === 1 && (format ?? 'cloudevents') === 'cloudevents')) return;
-  throw new AnnealError(
-    'InvalidRequest',
-    'The mode binary has one CloudEvent in each message: it allows no batch_size above 1, and no other format.',
-  );
+/**
+ * A subscription by mail: a person gets a digest, unless the subscriber asks for something else.
+ * @throws AnnealError NotSupported without an SMTP server
+ */
+function asMail<Q extends Pick<Question<typeof subscriptionCreate>, 'condense' | 'window_seconds' | 'batch_size'>>(
+  wanted: Q,
+  settings: SettingsOf<typeof notificationSettings>,
+): Q {
+  if (settings.smtpUrl === undefined) throw noMailServer();
+  const { condense = 'digest', window_seconds = mailWindowSeconds } = wanted;
+  return { ...wanted, condense, window_seconds };
 }
 
-/** The id of the subscription that delivers the dead letters of another one. */
-const deadLetterId = (id: string): string => `${id}-dead`;
+/** @throws AnnealError InvalidRequest for a form of the messages that the listener could not read; names every mistake */
+function checkForm({
+  mode,
+  format = 'cloudevents',
+  batch_size: batchSize = 1,
+  condense,
+  window_seconds: seconds,
+}: Question<typeof subscriptionCreate>): void {
+  const mistakes: string[] = [];
+  if (mode === 'binary' && (batchSize > 1 || format !== 'cloudevents')) {
+    mistakes.push(
+      'the mode binary has one CloudEvent in each message: it allows no batch_size above 1, and no other format',
+    );
+  }
+  if (condense === 'digest' && (batchSize > 1 || format !== 'cloudevents')) {
+    mistakes.push('a digest is one CloudEvent: it allows no batch_size above 1, and no other format');
+  }
+  if (seconds !== undefined && condense === undefined) {
+    mistakes.push('window_seconds needs condense: latest or digest');
+  }
+  if (mistakes.length > 0)
+    throw new AnnealError('InvalidRequest', `Cannot create the subscription: ${mistakes.join('; ')}.`);
+}
 
 /** @throws AnnealError InvalidRequest for a dead-letter sink that is neither a webhook nor a queue */
 function checkDeadLetter(url: string, { allowPrivate }: { allowPrivate: boolean }): void {

@@ -4,7 +4,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import { measuringTypes } from '@anneal/hot/types/measuring.ts';
-import type { Request, Result } from '@anneal/provider/document.ts';
+import { reply } from '@anneal/provider/accept.ts';
+import { responseTo, type Request, type Result } from '@anneal/provider/document.ts';
 import { Provider, type WorkingDocument } from '@anneal/provider/provide.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -23,6 +24,16 @@ export interface Resources {
   /** Announces the types. */
   announce(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** An error that a retry cannot help is the result; after another one the bus delivers the signal again. */
+async function resultOf(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+    return { kind: 'failed', error };
+  }
 }
 
 export async function openResources(
@@ -48,7 +59,11 @@ export async function openResources(
   return {
     routes: providerRoutes({
       take: (action, message) => provider.take(action, message),
-      signal: (message) => provider.take('signal', message),
+      // A signal is no request of the engine: it does not replace the one in the document.
+      signal: async (message) => {
+        const result = await resultOf(() => kindOf(message).provide('signal', message));
+        await reply(context, message, { response: responseTo('signal', message.data, result) });
+      },
     }),
     wake: (id) => provider.wake(id),
     announce: () =>

@@ -9,6 +9,7 @@ import { openDispatch } from './dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';
 import { storedTypes } from './event-types.ts';
 import { openMeasuring } from './measuring.ts';
+import { mailRoutes } from './sinks/mail-requests.ts';
 import { notificationSettings } from './settings.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
@@ -25,7 +26,7 @@ export const notificationService = defineService({
     const measuring = await openMeasuring(context, settings);
     const consumer = await bus.consume(
       requestsQueue('notification'),
-      route([...requests.routes(), ...measuring.routes]),
+      route([...requests.routes(), ...mailRoutes(context, settings), ...measuring.routes]),
     );
 
     const listener = await bus.subscribe(

@@ -72,6 +72,38 @@ export const notificationSettings = defineSettings({
     meaning: 'Time that a listener may take to answer a webhook.',
     cost: 'A slow listener delays its own events by up to this time, but not those of other listeners.',
   },
+  smtpUrl: {
+    env: 'ANNEAL_NOTIFICATION_SMTP_URL',
+    schema: z.url({ protocol: /^smtps?$/ }).optional(),
+    secret: true,
+    meaning:
+      'SMTP server that takes mail for subscribers: `smtp://USER:PASSWORD@HOST:587`, or `smtps://…`. Default: none, and `mailto:` is refused.',
+    cost: 'Subscribers can then send mail in the name of `ANNEAL_NOTIFICATION_MAIL_FROM`, after each recipient has confirmed.',
+  },
+  mailFrom: {
+    env: 'ANNEAL_NOTIFICATION_MAIL_FROM',
+    schema: z.email().default('anneal@localhost.localdomain'),
+    meaning: 'Sender of mail.',
+  },
+  mailDomains: {
+    env: 'ANNEAL_NOTIFICATION_MAIL_DOMAINS',
+    schema: z
+      .string()
+      .default('')
+      .transform(
+        (text) =>
+          new Set(
+            text
+              .toLowerCase()
+              .split(',')
+              .map((each) => each.trim())
+              .filter((each) => each !== ''),
+          ),
+      ),
+    meaning:
+      'Domains whose mail addresses need no confirmation, separated by commas, such as `ops.example`. The action `std.email` of workflows sends only to them.',
+    cost: 'Any user who may subscribe, and any workflow, can then send mail to these addresses.',
+  },
   measurementPeriod: {
     env: 'ANNEAL_NOTIFICATION_MEASUREMENT_PERIOD_SECONDS',
     schema: whole(10, 1, 60).refine((seconds) => 300 % seconds === 0, 'must divide 300: 1, 2, 5, 10, 15, 20, 30 or 60'),

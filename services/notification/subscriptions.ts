@@ -1,6 +1,7 @@
 /** Subscriptions: the listener, the wanted events and the position in the log. */
 import { randomBytes } from 'node:crypto';
 import type { Outage } from './delivery/outage.ts';
+import type { Condensing } from './delivery/condense.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -29,6 +30,8 @@ export interface Drops {
 
 export interface SubscriptionDocument extends Document {
   readonly project: string;
+  /** The project whose events it gets, which an operator chose. Absent: its own. */
+  readonly events_project?: string;
   readonly name: string;
   readonly url: string;
   readonly types: string[];
@@ -47,6 +50,8 @@ export interface SubscriptionDocument extends Document {
   readonly unannounced?: boolean;
   /** The most events of one request. Absent: one. */
   readonly batch_size?: number;
+  /** How the events of a window become fewer messages. Absent: every event is sent. */
+  readonly condense?: Condensing;
   /** Sealed: `user:password` of the broker. */
   readonly credentials?: JsonObject;
   /** Absent: cloudevents. */
@@ -55,6 +60,12 @@ export interface SubscriptionDocument extends Document {
   readonly mode?: ContentMode;
   /** A subscription to a queue, as in Zaqar. */
   readonly queue?: QueueSource;
+  /** An event sink: the stack whose environment names it. */
+  readonly stack_id?: string;
+  /** Number in the log of the event that created or changed this event sink. */
+  readonly ordered_by?: number;
+  /** Number in the log of the last event that it wants. It is deleted after that. */
+  readonly ends_after?: number;
   /** Absent: block. */
   readonly on_refusal?: 'block' | 'skip';
   /** Where events go that the listener refused for good. Another subscription delivers them there. */
@@ -67,6 +78,10 @@ export interface SubscriptionDocument extends Document {
   readonly run?: string;
   /** Present while the listener is away. */
   readonly outage?: Outage | null;
+  /** Requests per minute that the listener has allowed. Absent: any number. */
+  readonly allowed_rate?: number;
+  /** The state of the pace for the next run, in milliseconds since the epoch. */
+  readonly paced_until?: number;
   /** Number of the latest document with attempts. */
   readonly attempts_number?: number;
   readonly created_at: string;
@@ -92,13 +107,24 @@ export interface QueueSource {
 export const subscriptionEnd = ({ queue }: Pick<SubscriptionDocument, 'queue'>): number =>
   queue ? queue.since + queue.ttl * 1000 : Infinity;
 
+/** The project whose events a subscription gets. */
+export const eventsProjectOf = (of: { project: string; events_project?: string | undefined }): string =>
+  of.events_project ?? of.project;
+
 export type Subscriptions = Collection<SubscriptionDocument>;
 
 export const openSubscriptions = (store: Store): Promise<Subscriptions> =>
   store.collection<SubscriptionDocument>({
     name: 'notification_subscriptions',
-    indexes: [{ fields: ['project', 'created_at'] }, { fields: ['status', 'project'] }],
+    indexes: [
+      { fields: ['project', 'created_at'] },
+      { fields: ['status', 'project'] },
+      { fields: ['stack_id'] },
+      { fields: ['events_project'] },
+    ],
   });
+
+const defaultWindowSeconds = 60;
 
 const secretPattern = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
 
@@ -114,6 +140,7 @@ export function secretFrom(given: string | undefined): string {
 export interface WantedSubscription {
   readonly id: string;
   readonly project: string;
+  readonly events_project?: string | undefined;
   readonly name: string;
   readonly url: string;
   readonly types: string[];
@@ -124,12 +151,20 @@ export interface WantedSubscription {
   readonly credentials?: Json | undefined;
   readonly format?: EventFormat | undefined;
   readonly mode?: ContentMode | undefined;
+  readonly condense?: Condensing['mode'] | undefined;
+  /** Length of the window of `condense`. */
+  readonly window_seconds?: number | undefined;
   readonly on_refusal?: 'block' | 'skip' | undefined;
   readonly dead_letter?: string | undefined;
   /** True when the listener must agree before it receives an event. */
   readonly confirm?: boolean | undefined;
   readonly queue?: QueueSource | undefined;
+  readonly stack_id?: string;
+  readonly ordered_by?: number;
 }
+
+/** The id of the subscription that delivers the dead letters of another one. */
+export const deadLetterId = (id: string): string => `${id}-dead`;
 
 export async function createSubscription(parameters: {
   subscriptions: Subscriptions;
@@ -156,21 +191,26 @@ export async function createSubscription(parameters: {
     format,
     mode,
     confirm,
+    condense,
+    window_seconds: seconds = defaultWindowSeconds,
     on_refusal,
     dead_letter,
     queue,
+    events_project: eventsProject,
     ...rest
   } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
       ...rest,
+      ...(eventsProject !== undefined && eventsProject !== rest.project && { events_project: eventsProject }),
       ...(batchSize !== undefined && { batch_size: batchSize }),
       ...(filters && filters.length > 0 && { filters }),
       ...(credentials !== undefined && { credentials: secrets.seal(openText(secrets, credentials)) }),
       ...(format && { format }),
       ...(mode && { mode }),
       ...(queue && { queue }),
+      ...(condense && { condense: { mode: condense, seconds } }),
       ...(on_refusal && { on_refusal }),
       ...(dead_letter !== undefined && { dead_letter }),
       secret: secrets.seal(secret),
@@ -215,6 +255,11 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
     next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
     backlog,
     dropped: drops?.total ?? null,
+    condense: document.condense?.mode ?? null,
+    window_seconds: document.condense?.seconds ?? null,
+    allowed_rate: document.allowed_rate ?? null,
+    ...(document.events_project !== undefined && { events_project: document.events_project }),
+    ...(document.stack_id !== undefined && { stack_id: document.stack_id }),
   };
 }
 
@@ -226,19 +271,30 @@ export const enabled = (subscription: SubscriptionDocument): SubscriptionDocumen
   outage: null,
   unannounced: false,
   retry_requested: true,
+  // The losses while it was not active are due for a notice.
+  ...(subscription.drops?.unreported && { drops: { ...subscription.drops, reported_at: null } }),
 });
 
-/** Whether a subscription wants an event: of its project, and within its filter. */
+/** Whether a subscription wants an event: of the project whose events it gets, and within its filter. */
 export function wantedBy(subscription: SubscriptionDocument): (document: EventDocument) => boolean {
   const fits = filterOf(subscription);
   const end = subscriptionEnd(subscription);
-  return ({ project, event }) => project === subscription.project && fits(event) && Date.parse(event.time) < end;
+  const { ends_after: last = Infinity } = subscription;
+  const from = eventsProjectOf(subscription);
+  return ({ project, sequence, event }) =>
+    project === from && sequence <= last && fits(event) && Date.parse(event.time) < end;
+}
+
+/** A subscription with its filter, which is read once for many events. */
+export interface ReadSubscription {
+  readonly document: SubscriptionDocument;
+  readonly wants: (document: EventDocument) => boolean;
 }
 
 /** The subscriptions that want any of the events. */
 export function interested(
-  subscriptions: readonly SubscriptionDocument[],
+  subscriptions: readonly ReadSubscription[],
   events: readonly EventDocument[],
 ): SubscriptionDocument[] {
-  return subscriptions.filter((subscription) => events.some(wantedBy(subscription)));
+  return subscriptions.filter(({ wants }) => events.some(wants)).map(({ document }) => document);
 }

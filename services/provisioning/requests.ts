@@ -4,8 +4,14 @@ import { answer, route } from '@anneal/bus/consume/route.ts';
 import {
   bootDocumentShow,
   bootExchange,
+  bootFind,
   bootReport,
+  imageAdd,
+  imageList,
+  imageRemove,
+  imageShow,
   nodeEnrol,
+  nodeHistory,
   nodeList,
   nodeMaintenance,
   nodePower,
@@ -13,17 +19,24 @@ import {
   nodeRemove,
   nodeShow,
   nodeUpdate,
+  runbookList,
+  runbookRemove,
+  runbookSet,
+  runbookShow,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { providerRoutes } from '@anneal/provider/routes.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Boots } from './boot/boots.ts';
+import type { Images } from './images/images.ts';
 import type { Nodes } from './nodes/nodes.ts';
+import type { Runbooks } from './nodes/plan/runbooks.ts';
 import type { Servers } from './servers/servers.ts';
 
 export function provisioningHandler(
   context: ServiceContext,
-  { servers, nodes, boots }: { servers: Servers; nodes: Nodes; boots: Boots },
+  parts: { servers: Servers; nodes: Nodes; boots: Boots; runbooks: Runbooks; images: Images },
 ): Handler {
+  const { servers, nodes, boots, runbooks, images } = parts;
   return route([
     ...providerRoutes({
       take: (action, message) => servers.take(action, message),
@@ -40,10 +53,23 @@ export function provisioningHandler(
     answer(context, nodeProvision, ({ data }) => nodes.provision(data)),
     answer(context, nodeUpdate, ({ data }) => nodes.update(data)),
     answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
+    answer(context, nodeHistory, ({ data }) => nodes.history(data.node)),
+    answer(context, runbookSet, ({ data }) => runbooks.set(data)),
+    answer(context, runbookList, ({ data }) => runbooks.list(data)),
+    answer(context, runbookShow, ({ data }) => runbooks.show(data)),
+    answer(context, runbookRemove, async ({ data }) => {
+      await runbooks.remove(data);
+      return {};
+    }),
     answer(context, bootDocumentShow, ({ data }) => boots.document(data.secret)),
+    answer(context, bootFind, ({ data }) => boots.find(data.uuid)),
     answer(context, bootExchange, ({ data }) => boots.exchange(data)),
-    answer(context, bootReport, async ({ data }) => {
-      await boots.report(data.token, { status: data.status, message: data.message });
+    answer(context, bootReport, ({ data: { token, status, message } }) => boots.report(token, { status, message })),
+    answer(context, imageAdd, ({ data }) => images.add(data)),
+    answer(context, imageList, async () => ({ images: await images.list() })),
+    answer(context, imageShow, ({ data }) => images.show(data.image)),
+    answer(context, imageRemove, async ({ data }) => {
+      await images.remove(data.image);
       return {};
     }),
   ]);

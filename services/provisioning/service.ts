@@ -5,18 +5,26 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
 import { announceTypes } from '@anneal/provider/routes.ts';
+import { serveAllCounts, serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './nodes/bmc/bmcs.ts';
 import { Boots } from './boot/boots.ts';
+import { Candidates } from './servers/candidates.ts';
+import { ServerGroups } from './servers/groups.ts';
 import { deployedServer } from './servers/deployed-server.ts';
 import { ServerHosts } from './servers/hosts.ts';
+import { Images } from './images/images.ts';
+import { Fencing } from './nodes/bmc/fencing.ts';
+import { ironicPort } from './servers/ironic-port.ts';
 import { NodeDriver } from './nodes/bmc/driver.ts';
 import { NodeRecords } from './nodes/records.ts';
 import { createSteps } from './nodes/states/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
+import { Runbooks } from './nodes/plan/runbooks.ts';
 import { novaServer } from './servers/nova-server.ts';
+import { Slots } from './nodes/slots/slots.ts';
 import { PowerPoll } from './nodes/bmc/power-poll.ts';
 import { Servers, type ServerWork } from './servers/servers.ts';
 import { provisioningHandler } from './requests.ts';
@@ -35,67 +43,76 @@ export const provisioningService = defineService({
       placeholders: values.placeholderIds,
       now: () => context.now().getTime(),
     });
+    const announce = async (names: readonly string[]): Promise<void> =>
+      announceTypes(context, { provider: 'anneal.provisioning', queue, types: withImages(provisioningTypes, names) });
+    const images = await Images.open({ context, accepted: values.images, announce });
     const hosts = new ServerHosts(context);
-    let opened: Timers | undefined;
-    const timers = (): Timers => {
-      if (!opened) throw new AnnealError('Unavailable', 'The provisioning service has not started yet.');
-      return opened;
-    };
-    const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
+    const [timers, setTimers] = setLater<Timers>();
+    const [slots, setSlots] = setLater<Slots>();
+    const fencing = new Fencing({ bmcs, program: values.fenceProgram });
+    const steps = createSteps({
+      context,
+      records,
+      bmcs,
+      hosts,
+      slots,
+      fencing,
+      bootRetryMs: values.bootRetrySeconds * 1000,
+    });
     const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets: budgetsOf(values) });
-    const shared = { context, records, bmcs, hosts, driver };
+    setSlots(await Slots.open({ context, records, limits: limitsOf(values), wake: (id) => driver.kick(id) }));
+    const runbooks = await Runbooks.open(context);
+    const candidates = new Candidates(() => records.all());
+    const groups = await ServerGroups.open(context);
+    const { deployAttempts: attempts, bmcSeconds } = values;
+    const another = { records, fencing, now: context.now, attempts, fenceMs: bmcSeconds * 1000 };
+    const shared = { context, records, candidates, groups, bmcs, hosts, driver, runbooks, slots, another };
     const servers: Servers = await Servers.open({
       context,
       timers,
       work: workOf({
         'OS::Nova::Server': novaServer({
           ...shared,
-          images: values.images,
+          images: () => images.names(),
           flavors: values.flavors,
           current: (id) => servers.get(id),
         }),
         'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
+        'OS::Nova::ServerGroup': groups.work,
+        'OS::Ironic::Port': ironicPort({ context, records }),
       }),
     });
     const limit = { most: values.nodes, setting: settings.nodes.env };
-    const nodes = new Nodes({ context, records, driver, limit });
-    const boots = new Boots({ context, records, driver });
+    const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit });
+    const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
     const poll = new PowerPoll({ context, records, bmcs, everyMs: values.pollSeconds * 1000, onHealed: wakeWaiting });
 
-    opened = await createTimers({
-      store: context.store,
-      collection: 'provisioning_timers',
-      now: () => context.now().getTime(),
-      fire: ({ data }) => {
-        const { node, server } = data as { node?: string; server?: string };
-        if (node !== undefined) driver.kick(node);
-        if (server !== undefined) servers.kick(server);
-        return Promise.resolve();
-      },
-      onError: (error, timer) => context.log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
-    });
+    setTimers(await openTimers(context, { driver, servers }));
 
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
     const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
-    const requests = await bus.consume(queue, provisioningHandler(context, { servers, nodes, boots }), {
-      concurrency: 64,
-      onDeath,
-    });
-    await announceTypes(context, {
-      provider: 'anneal.provisioning',
+    const requests = await bus.consume(
       queue,
-      types: withImages(provisioningTypes, values.images),
-    });
+      provisioningHandler(context, { servers, nodes, boots, runbooks, images }),
+      {
+        concurrency: 64,
+        onDeath,
+      },
+    );
+    await images.announce();
     const publishing = await records.keepPublishing();
     await driver.resumeAll();
     await servers.resumeAll();
     await poll.start();
+    const stopCounts = serveNodeCounts(context, records);
 
     return {
       async stop() {
+        stopCounts();
         await Promise.all([up.stop(), requests.stop(), publishing.stop()]);
+        slots().stop();
         await timers().stop();
         // An unresponsive controller must not delay the stop. Steps are interrupted and repeated at the next start.
         await Promise.all([servers.stop(), driver.stop(), poll.stop(), bmcs.close()]);
@@ -104,11 +121,51 @@ export const provisioningService = defineService({
   },
 });
 
+const serveNodeCounts = (context: ServiceContext, records: NodeRecords): (() => void) =>
+  serveAllCounts(context, [
+    { definition: serviceMetrics.nodes, count: () => records.countByState() },
+    { definition: serviceMetrics.faultyNodes, count: () => records.countByFault() },
+  ]);
+
+/** A part that needs parts which need it: read after the start, set once during it. */
+function setLater<T>(): [get: () => T, set: (value: T) => void] {
+  let held: { readonly value: T } | undefined;
+  const get = (): T => {
+    if (!held) throw new AnnealError('Unavailable', 'The provisioning service has not started yet.');
+    return held.value;
+  };
+  return [get, (value) => void (held = { value })];
+}
+
+const openTimers = (
+  { store, now, log }: ServiceContext,
+  { driver, servers }: { driver: NodeDriver; servers: Servers },
+): Promise<Timers> =>
+  createTimers({
+    store,
+    collection: 'provisioning_timers',
+    now: () => now().getTime(),
+    fire: ({ data }) => {
+      const { node, server } = data as { node?: string; server?: string };
+      if (node !== undefined) driver.kick(node);
+      if (server !== undefined) servers.kick(server);
+      return Promise.resolve();
+    },
+    onError: (error, timer) => log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
+  });
+
 const budgetsOf = (values: SettingsOf<typeof settings>) => ({
   bmcMs: values.bmcSeconds * 1000,
   bootMs: values.bootSeconds * 1000,
   cleanMs: values.cleanSeconds * 1000,
+  stepsMs: values.stepsSeconds * 1000,
   cleanOnProvide: values.cleanOnProvide,
+});
+
+const limitsOf = (values: SettingsOf<typeof settings>) => ({
+  deploy: values.deploys,
+  clean: values.cleans,
+  erase: values.erases,
 });
 
 /** The work of a type of server, by action. */

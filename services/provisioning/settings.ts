@@ -1,5 +1,7 @@
 import { defineSettings } from '@anneal/runtime/service/settings.ts';
+import { eraseModes } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
+import type { SlotLimits } from './nodes/slots/admission.ts';
 import { normalTrust, trustProblem } from './redfish/trust.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
@@ -16,6 +18,24 @@ const pairs = z
     'must be name=value pairs separated by commas',
   )
   .transform((list) => Object.fromEntries(list.map(([name = '', value = '']) => [name, value])));
+
+const limitNames = ['total', 'rack', 'power_domain'] as const;
+const isLimitName = (name: string): name is (typeof limitNames)[number] =>
+  (limitNames as readonly string[]).includes(name);
+/** `total=250,rack=20`: a limit that is left out does not exist. */
+const limits = pairs.superRefine((given, context) => {
+  for (const [name, value] of Object.entries(given)) {
+    if (!isLimitName(name))
+      context.addIssue({ code: 'custom', message: `must name ${limitNames.join(', ')}, not ${name}` });
+    else if (!/^[1-9]\d{0,6}$/.test(value))
+      context.addIssue({ code: 'custom', message: `${name} must be a whole number of at least 1, not ${value}` });
+  }
+});
+const readLimits = limits.transform((given): SlotLimits =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Number(value)])),
+);
+const limitCost =
+  'A lower value makes nodes wait for a slot; a higher value loads the network, the image server and the power feeds more at the same time.';
 
 export const settings = defineSettings({
   bootSeconds: {
@@ -43,6 +63,50 @@ export const settings = defineSettings({
     schema: seconds(3600),
     meaning: 'Time that a machine may take to boot, erase its disks and report, before cleaning fails.',
     cost: 'A lower value fails machines with large disks; a higher value detects a machine that does not boot later.',
+  },
+  stepsSeconds: {
+    env: 'ANNEAL_PROVISIONING_STEPS_SECONDS',
+    schema: seconds(7200),
+    meaning:
+      'Time that the steps of an operator, a runbook or a deploy template may take together (BIOS, RAID, firmware, pauses by power.wait), beside the time of the state.',
+    cost: 'A lower value fails long firmware updates; a higher value reports a step that never ends later.',
+  },
+  deployAttempts: {
+    env: 'ANNEAL_PROVISIONING_DEPLOY_ATTEMPTS',
+    schema: z.coerce.number().int().min(1).max(100).default(3),
+    meaning:
+      'Most nodes on which a new server is deployed before it fails. The next node is used once the failed machine is proven to be off.',
+    cost: 'A higher value lets a wrong image or template make more nodes unavailable before the server fails.',
+  },
+  fenceProgram: {
+    env: 'ANNEAL_PROVISIONING_FENCE_PROGRAM',
+    schema: z
+      .string()
+      .max(4096)
+      .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
+      .default(''),
+    meaning:
+      'Program that turns a machine off when its BMC does not: it gets the arguments `off NODE` and the node as JSON on its standard input. Exit status 0 proves that the machine is off. Empty: only the BMC proves it.',
+    cost: 'A program that confirms too early lets two machines run with one identity.',
+  },
+  deploys: {
+    env: 'ANNEAL_PROVISIONING_DEPLOYS',
+    schema: readLimits.default({ total: 250 }),
+    meaning:
+      'Most nodes that are deployed or rebuilt at the same time, as `total=250,rack=20,power_domain=100`. A part that is left out sets no limit. Free slots go to the project with the fewest.',
+    cost: limitCost,
+  },
+  cleans: {
+    env: 'ANNEAL_PROVISIONING_CLEANS',
+    schema: readLimits.default({ total: 250 }),
+    meaning: 'Most nodes that are cleaned at the same time by steps that erase no disk, in the same form.',
+    cost: limitCost,
+  },
+  erases: {
+    env: 'ANNEAL_PROVISIONING_ERASES',
+    schema: readLimits.default({ total: 250 }),
+    meaning: 'Most nodes that erase their disks at the same time, in the same form.',
+    cost: limitCost,
   },
   cleanOnProvide: {
     env: 'ANNEAL_PROVISIONING_CLEAN_ON_PROVIDE',
@@ -89,6 +153,13 @@ export const settings = defineSettings({
     meaning: 'Maximum number of nodes of all projects together.',
     cost: 'Each node takes up to 300 KiB of the store and one request to its management controller in each round of the power poll.',
   },
+  erase: {
+    env: 'ANNEAL_PROVISIONING_ERASE',
+    schema: z.enum(eraseModes).default('express'),
+    meaning:
+      'How cleaning erases disks: metadata (partition tables and the ends of each disk), express (the disk erases itself where it can within minutes, else as metadata) or full (the disk erases itself, else all of it is overwritten). The property `erase` of a node overrides it.',
+    cost: 'metadata leaves data that tools can read; full overwrites disks that cannot erase themselves, which takes hours.',
+  },
   pollSeconds: {
     env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',
     schema: seconds(60),
@@ -112,7 +183,8 @@ export const settings = defineSettings({
       'ubuntu-22.04',
       'ubuntu-24.04',
     ]),
-    meaning: 'Names of the images that servers may use, separated by commas. A template with another image is refused.',
+    meaning:
+      'Names of images that servers may use besides those of `anneal image add`, separated by commas: for machines that install themselves, as those of the lab. A template with another image is refused.',
     cost: 'An image that the ramdisk of the machines cannot install fails at the boot instead of at the create.',
   },
   flavors: {

@@ -1,14 +1,18 @@
 /** The collections of the scheduling service in the store. */
 import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
+import type { ResourceDocument, StackDocument, Status } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './events/event-runs.ts';
 import type { JournalDocument } from './shard/journal.ts';
+import type { RevisionDocument } from './read/revisions.ts';
 import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
 import { readable, type WorkDocument } from './provider/document.ts';
 import type { WorkflowDocument } from './workflows/definitions.ts';
-import type { TriggerDocument } from './workflows/triggers.ts';
+import type { AdHocDocument, WorkflowEnvironmentDocument } from './workflows/library.ts';
+import type { CronDocument } from './workflows/triggers/cron-triggers.ts';
+import type { TriggerDocument } from './workflows/triggers/event-triggers.ts';
 import type { HeldDocument } from './limiter/held-document.ts';
 
 export interface ShardsDocument extends Document {
@@ -37,14 +41,22 @@ export interface SchedulingCollections extends SnapshotCollections {
   readonly journal: Collection<JournalDocument>;
   readonly providers: Collection<ProviderDocument>;
   readonly work: Collection<WorkDocument>;
+  readonly revisions: Collection<RevisionDocument>;
   readonly held: Collection<HeldDocument>;
   readonly garbage: Collection<GarbageDocument>;
   readonly shards: Collection<ShardsDocument>;
   readonly workflows: Collection<WorkflowDocument>;
   readonly executions: Collection<ExecutionDocument>;
   readonly tasks: Collection<TaskDocument>;
+  readonly items: Collection<ItemPage>;
   readonly triggers: Collection<TriggerDocument>;
+  readonly crons: Collection<CronDocument>;
+  readonly adHoc: Collection<AdHocDocument>;
+  readonly environments: Collection<WorkflowEnvironmentDocument>;
 }
+
+/** The statuses by which metrics count resources. */
+export const countedStatuses: readonly Status[] = ['IN_PROGRESS', 'FAILED'];
 
 export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
   const [
@@ -57,6 +69,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     work,
     snapshots,
     snapshotSizes,
+    revisions,
     held,
     garbage,
     shards,
@@ -66,14 +79,25 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
       name: 'scheduling_stacks',
       indexes: [
         { fields: ['live_name'], unique: true },
+        { fields: ['created_at', 'id'] },
         { fields: ['project', 'created_at', 'id'] },
         { fields: ['project', 'name'] },
         { fields: ['project', 'depth', 'created_at', 'id'] },
         { fields: ['root'] },
+        { fields: ['project', 'status'] },
         { fields: ['project', 'deleted_at', 'depth', 'id'] },
+        // For metrics: nested stacks are not counted, and cost nothing here.
+        { fields: ['depth', 'deleted_at', 'status', 'action'], only: { field: 'depth', is: 0 } },
       ],
     }),
-    store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
+    store.collection<ResourceDocument>({
+      name: 'scheduling_resources',
+      // The last two are for metrics: complete resources, of which there are many, are in neither of them.
+      indexes: [
+        { fields: ['stack_id', 'name'] },
+        ...countedStatuses.map((is) => ({ fields: ['status'], only: { field: 'status', is } })),
+      ],
+    }),
     store.collection<EventRun>({
       name: 'scheduling_events',
       indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
@@ -91,6 +115,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
       indexes: [{ fields: ['stack_id', 'created_at'] }],
     }),
     store.collection<SnapshotSize>({ name: 'scheduling_snapshot_sizes', indexes: [{ fields: ['stack_id'] }] }),
+    store.collection<RevisionDocument>({ name: 'scheduling_revisions', indexes: [{ fields: ['stack_id', 'at'] }] }),
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
     store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
     store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
@@ -106,6 +131,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     work: readable(work),
     snapshots,
     snapshotSizes,
+    revisions,
     held,
     garbage,
     shards,
@@ -114,7 +140,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
 }
 
 async function openWorkflowCollections(store: Store) {
-  const [workflows, executions, tasks, triggers] = await Promise.all([
+  const [workflows, executions, tasks, items, triggers, crons, adHoc, environments] = await Promise.all([
     store.collection<WorkflowDocument>({
       name: 'scheduling_workflows',
       indexes: [{ fields: ['project', 'name'], unique: true }],
@@ -123,12 +149,22 @@ async function openWorkflowCollections(store: Store) {
       name: 'scheduling_executions',
       indexes: [
         { fields: ['project', 'created_at', 'id'] },
+        { fields: ['project', 'state'] },
+        { fields: ['state'] },
+        { fields: ['root', 'created_at', 'id'] },
         { fields: ['source', 'created_at', 'id'] },
         { fields: ['finished_at'], only: { field: 'finished_at' } },
       ],
     }),
     store.collection<TaskDocument>({ name: 'scheduling_tasks', indexes: [{ fields: ['execution_id', 'number'] }] }),
+    store.collection<ItemPage>({ name: 'scheduling_task_items', indexes: [{ fields: ['execution_id'] }] }),
     store.collection<TriggerDocument>({ name: 'scheduling_triggers', indexes: [{ fields: ['project', 'id'] }] }),
+    store.collection<CronDocument>({ name: 'scheduling_crons', indexes: [{ fields: ['project', 'name'] }] }),
+    store.collection<AdHocDocument>({ name: 'scheduling_adhoc_actions', indexes: [{ fields: ['project', 'name'] }] }),
+    store.collection<WorkflowEnvironmentDocument>({
+      name: 'scheduling_environments',
+      indexes: [{ fields: ['project', 'name'] }],
+    }),
   ]);
-  return { workflows, executions, tasks, triggers };
+  return { workflows, executions, tasks, items, triggers, crons, adHoc, environments };
 }

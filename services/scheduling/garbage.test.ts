@@ -39,13 +39,17 @@ it('the sweep removes contents of a deleted stack, and keeps those of other stac
   await gone(shared as string);
 });
 
-it('the sweep removes the old plan after an update', async () => {
-  harness = await openHarness({ settings: { garbageSeconds: 1 } });
+it('the sweep removes the old plan once no revision has it', async () => {
+  harness = await openHarness({ settings: { garbageSeconds: 1, revisions: 2 } });
   const before = await hashOf('before');
   const { id } = await harness.create('one', planOf('before'));
   await harness.settled(id);
-  await harness.update(id, planOf('after'));
-  await harness.settled(id);
+  const after = await hashOf('after');
+  for (const value of ['after', 'last']) {
+    await harness.update(id, planOf(value));
+    await harness.settled(id);
+  }
   await gone(before);
+  expect(await isThere(after)).toBe(true);
   expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
 });

@@ -2,7 +2,8 @@
  * Removes the contents (templates, environments, files, plans) that no stack needs any more.
  *
  * K1 The record of a step lists the contents that the stack stops using, so that a crash does not lose the list.
- * K2 Stacks share contents by hash. Before a content is removed, all stacks and snapshots are read, and none names it.
+ * K2 Stacks share contents by hash. Before a content is removed, all stacks, snapshots and revisions are read, and none
+ *    names it.
  * K3 A writer puts a content just before it uses it, and a content that was put recently is never removed. So no
  *    content disappears between its writing and the stack that names it.
  */
@@ -12,6 +13,7 @@ import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
+import type { RevisionDocument } from './read/revisions.ts';
 import type { SnapshotDocument } from './read/snapshots.ts';
 
 const page = 200;
@@ -55,7 +57,7 @@ export function createGarbage(parameters: {
   graceMs: number;
 }): Garbage {
   const { context, collections, graceMs } = parameters;
-  const { garbage, stacks, snapshots } = collections;
+  const { garbage, stacks, snapshots, revisions } = collections;
 
   /** Returns the hashes that a document of the collection still needs. */
   const spare = async <T extends Document>(
@@ -85,12 +87,14 @@ export function createGarbage(parameters: {
     for (const hash of used) hashes.delete(hash);
     const inSnapshots = await spare<SnapshotDocument>(snapshots, ({ target }) => hashesOf(target), hashes);
     for (const hash of inSnapshots) hashes.delete(hash);
+    const inRevisions = await spare<RevisionDocument>(revisions, ({ target }) => hashesOf(target), hashes);
+    for (const hash of inRevisions) hashes.delete(hash);
     const removed = await context.store.blobs.remove([...hashes], before);
     const now = context.now().getTime();
     await garbage.bulk(
       due.map(({ id, version }) =>
-        // The removal of a snapshot leaves no note here, so its contents are checked again later.
-        inSnapshots.has(id)
+        // The removal of a snapshot or a revision leaves no note here, so its contents are checked again later.
+        inSnapshots.has(id) || inRevisions.has(id)
           ? { kind: 'replace', document: { id, since: now }, version }
           : { kind: 'remove', id, version },
       ),

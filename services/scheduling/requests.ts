@@ -18,8 +18,11 @@ import {
   stackEvents,
   stackExport,
   stackList,
+  stackOverview,
   stackPreview,
   stackResources,
+  stackRevisionList,
+  stackRevisionShow,
   stackShow,
   stackSignal,
   stackUpdate,
@@ -31,6 +34,7 @@ import type { ProviderDirectory } from './shard/providers.ts';
 import type { GroupReading } from './read/groups.ts';
 import type { StackReading } from './read/reading.ts';
 import type { Shards } from './shards/shards.ts';
+import type { createOverview } from './read/overview.ts';
 import type { createWhy } from './read/why.ts';
 
 export function requestsHandler(parameters: {
@@ -40,6 +44,7 @@ export function requestsHandler(parameters: {
   groups: GroupReading;
   preview: StackPreview;
   why: ReturnType<typeof createWhy>;
+  overview: ReturnType<typeof createOverview>;
   providers: ProviderDirectory;
   ownProvider: readonly Route[];
 }): Handler {
@@ -95,12 +100,15 @@ export function requestsHandler(parameters: {
     answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
     answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
     answer(context, snapshotDelete, ({ data }) => reading.forget(data)),
+    answer(context, stackRevisionList, ({ data }) => reading.revisions(data)),
+    answer(context, stackRevisionShow, ({ data }) => reading.revision(data)),
     answer(context, stackPreview, ({ data }) => parameters.preview.of(data)),
     answer(context, stackExport, ({ data }) => reading.exported(data)),
     answer(context, stackShow, ({ data }) => reading.show(data)),
     answer(context, stackList, ({ data }) => reading.list(data)),
     answer(context, stackResources, ({ data }) => reading.resources(data)),
     answer(context, stackWhy, ({ data }) => parameters.why(data)),
+    answer(context, stackOverview, ({ data }) => parameters.overview(data)),
     answer(context, stackEvents, ({ data }) => reading.events(data)),
     on(groupAdjust, (message) => forward(message.data.stack_id, message)),
     // A seal in an announcement can only be a copy, which must not open.

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { openSchedulingCollections } from './collections.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
@@ -72,6 +73,41 @@ describe('a stack', () => {
     const again = await harness.create('twice', chain('x'));
     await harness.settled(again.id);
     expect((await harness.ask(stackList, { project })).stacks.map((stack) => stack.id)).toEqual([again.id]);
+  });
+
+  it('lists page by page, each stack once and newest first, also when many are of one moment', async () => {
+    const { stacks } = await openSchedulingCollections(harness.context.store);
+    const made: string[] = [];
+    for (let n = 0; n < 50; n += 1) {
+      const { id } = await harness.create(`page-${n}`, planWith([]));
+      await harness.settled(id);
+      made.push(id);
+    }
+    // Forty of one moment, between five newer and five older ones.
+    for (const [n, id] of made.entries()) {
+      const stack = await stacks.get(id);
+      if (!stack) throw new Error(`The stack ${id} is missing.`);
+      const hour = n < 5 ? '01' : n < 45 ? '02' : '03';
+      await stacks.replace({ ...stack, created_at: `2026-01-01T${hour}:00:00.000Z` }, stack.version);
+    }
+    const all = (await harness.ask(stackList, { project })).stacks.filter(({ id }) => made.includes(id));
+    expect(all.map(({ id }) => id).toSorted()).toEqual(made.toSorted());
+    expect(all.map(({ created_at }) => created_at)).toEqual(
+      all
+        .map(({ created_at }) => created_at)
+        .toSorted()
+        .toReversed(),
+    );
+    for (const limit of [1, 7, 19, 20, 21, 49]) {
+      const seen: string[] = [];
+      for (let marker: string | undefined; ;) {
+        const page = await harness.ask(stackList, { project, limit, ...(marker !== undefined && { marker }) });
+        seen.push(...page.stacks.map(({ id }) => id));
+        marker = seen.at(-1);
+        if (page.stacks.length < limit) break;
+      }
+      expect(seen.filter((id) => made.includes(id))).toEqual(all.map(({ id }) => id));
+    }
   });
 
   it('reports the root cause first, and the next update recreates the failed resource', async () => {

@@ -11,7 +11,7 @@ import { defineService, type ServiceContext } from '@anneal/runtime/service/serv
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { openSchedulingCollections, type SchedulingCollections } from './collections.ts';
+import { openSchedulingCollections } from './collections.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
 import { createLostHosts } from './groups/lost-hosts.ts';
@@ -36,14 +36,16 @@ import { openShard } from './shard/shard.ts';
 import type { StackStepOptions } from './shard/steps.ts';
 import { OpenShards } from './shards/open-shards.ts';
 import { openShards, type Shards } from './shards/shards.ts';
+import { serveStackCounts } from './read/counts.ts';
+import { createOverview } from './read/overview.ts';
 import { createWhy } from './read/why.ts';
-import { createActions } from './workflows/actions.ts';
+import { createActions } from './workflows/actions/actions.ts';
 import { WorkflowDefinitions } from './workflows/definitions.ts';
 import { WorkflowResources } from './workflows/resources.ts';
 import { createRetention } from './workflows/retention.ts';
-import { EventTriggers } from './workflows/triggers.ts';
+import { CronTriggers, isCronTimer } from './workflows/triggers/cron-triggers.ts';
+import { EventTriggers } from './workflows/triggers/event-triggers.ts';
 import { workflowRoutes } from './workflows/routes.ts';
-import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 /** Documents that one step of a stack changes, so that it takes the event loop some ten milliseconds at most. */
 const changesPerStep = 250;
@@ -58,7 +60,7 @@ export const schedulingService = defineService({
     const timers = await openStackTimers(context, shards);
     const definitions = new WorkflowDefinitions({ ...collections, store: context.store, now: context.now });
     const network = { allowPrivate: given.allowPrivate };
-    const own = await openOwnProvider(context, { collections, definitions, limit: evaluation.sizes.value, network });
+    const own = await openOwnProvider(context, { engine, definitions, network });
     const announcement = {
       provider: 'anneal.scheduling',
       queue: requestsQueue('scheduling'),
@@ -68,10 +70,10 @@ export const schedulingService = defineService({
 
     const reading = new StackReading({ context, collections, plans, providers, evaluation, heavy });
     const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl });
-    const why = createWhy({ context, collections, providers, reading, gate, waiting, shards });
+    const why = createWhy({ context, collections, providers, reading, gate, waiting, shards, definitions });
     const compile = createChildCompiler({ context, collections, evaluation });
-    const groups = createGroupReading({ collections, secrets: context.secrets, find: (which) => reading.find(which) });
-    const find = (which: { project: string; stack: string }) => reading.find(which);
+    const find: StackReading['find'] = (which) => reading.find(which);
+    const groups = createGroupReading({ collections, secrets: context.secrets, find });
     const preview = new StackPreview({ context, collections, plans, evaluation, compile, find });
 
     const stacks = {
@@ -79,9 +81,11 @@ export const schedulingService = defineService({
       context,
       places: new TreePlaces(collections.stacks, () => context.now().getTime()),
       definitions,
+      executionLimit: { most: given.projectExecutions, setting: settings.projectExecutions.env },
       timers,
       intake: new NestedIntake({ ...engine, context, compile }),
       adjust: createAdjust({ ...engine, context, compile }),
+      revisionsKept: given.revisions,
       batch: given.batch,
       cachedStacks: given.cachedStacks,
       routeMs: given.routeSeconds * 1000,
@@ -99,8 +103,12 @@ export const schedulingService = defineService({
         groups,
         preview,
         why,
+        overview: createOverview({ collections, why }),
         providers,
-        ownProvider: [...own.routes, ...workflowRoutes({ context, collections, definitions, shards })],
+        ownProvider: [
+          ...own.routes,
+          ...workflowRoutes({ context, collections, crons: own.crons, definitions, shards }),
+        ],
       }),
       { concurrency: 256 },
     );
@@ -108,8 +116,7 @@ export const schedulingService = defineService({
     const hosts = await bus.subscribe([...lost.types], ({ message }) => lost.take(message), { group: 'scheduling' });
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
-    const keepMs = given.keepExecutionsSeconds * 1000;
-    const retention = createRetention({ context, collections, shards, keepMs });
+    const retention = createRetention({ context, collections, shards, keepMs: given.keepExecutionsSeconds * 1000 });
     log.info({ shards: shards.count }, 'scheduling is ready');
 
     return {
@@ -126,7 +133,7 @@ export const schedulingService = defineService({
           opened.stop(),
         ]);
         gate.stop();
-        await engine.pool.close();
+        await engine.close();
       },
     };
   },
@@ -175,7 +182,12 @@ async function openEngine(context: ServiceContext, given: Given) {
   const limits = { project: given.projectRequests, provider: given.providerRequests };
   const gate = new Limiter({ context, held, providers, limits, shards });
   const [plans, contents] = [createPlans({ store }), createContents({ store })];
-  return { collections, contents, evaluation, gate, heavy, plans, pool, providers, quotas, shards };
+  const stopCounts = serveStackCounts(context, collections);
+  const close = (): Promise<void> => {
+    stopCounts();
+    return pool.close();
+  };
+  return { close, collections, contents, evaluation, gate, heavy, plans, providers, quotas, shards };
 }
 
 /** The tools of the core for one step. */
@@ -203,24 +215,26 @@ function openStackTimers(context: ServiceContext, shards: Shards): Promise<Timer
 async function openOwnProvider(
   context: ServiceContext,
   parts: {
-    collections: SchedulingCollections;
+    engine: Awaited<ReturnType<typeof openEngine>>;
     definitions: WorkflowDefinitions;
-    limit: SizeLimit;
     network: { allowPrivate: boolean };
   },
 ) {
-  const { collections, definitions, limit, network } = parts;
+  const { engine, definitions, network } = parts;
+  const { collections, shards } = engine;
+  const limit = engine.evaluation.sizes.value;
   const { stacks, work } = collections;
   let waits: Timers | undefined;
   const actions = createActions({ context, network });
-  const triggers = new EventTriggers({ context, triggers: collections.triggers });
-  const workflows = new WorkflowResources({ context, collections, definitions, triggers });
+  const triggers = new EventTriggers({ context, triggers: collections.triggers, shards });
+  const crons = new CronTriggers({ ...collections, context, definitions, shards, timers: () => waits as Timers });
+  const workflows = new WorkflowResources({ context, collections, definitions, triggers, crons });
   const worker = createWorker({ context, work, stacks, timers: () => waits as Timers, limit, actions, workflows });
   waits = await createTimers({
     store: context.store,
     collection: 'scheduling_waits',
     ...retrying(context),
-    fire: (timer) => worker.wake(timer),
+    fire: (timer) => (isCronTimer(timer) ? crons.fire(timer) : worker.wake(timer)),
   });
   const routes = providerRoutes({
     take: (action, message) => worker.take(action, message),
@@ -229,6 +243,7 @@ async function openOwnProvider(
   await triggers.open();
   return {
     routes,
+    crons,
     async stop() {
       await triggers.stop();
       await waits.stop();

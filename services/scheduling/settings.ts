@@ -97,6 +97,13 @@ export const settings = defineSettings({
       'Maximum number of resources of all stacks of one project, including nested ones. A create or update that would exceed it is refused.',
     cost: 'About 2 KB of the store per resource, and up to ANNEAL_SCHEDULING_STACK_BYTES per stack.',
   },
+  revisions: {
+    env: 'ANNEAL_SCHEDULING_REVISIONS',
+    schema: whole(10, 0),
+    meaning:
+      'Number of the latest revisions of each stack (template, environment, files, plan) that stay for a diff and a return.',
+    cost: 'The store keeps their contents, which count in no limit of a project. 0 keeps none.',
+  },
   projectBytes: {
     env: 'ANNEAL_SCHEDULING_PROJECT_BYTES',
     schema: whole(1_073_741_824),
@@ -137,6 +144,13 @@ export const settings = defineSettings({
     schema: whole(604_800, 1),
     meaning: 'Time that an execution of a workflow stays in the store after its end.',
     cost: 'A higher value takes more of the store: some KB per execution, and one document per run of a task.',
+  },
+  projectExecutions: {
+    env: 'ANNEAL_SCHEDULING_PROJECT_EXECUTIONS',
+    schema: whole(10_000),
+    meaning:
+      'Maximum number of executions of workflows of one project that run or are paused, with their sub-workflows. Starting another one is refused.',
+    cost: 'Each execution has documents in the store, and those that run share the shards with the stacks.',
   },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',

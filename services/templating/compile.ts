@@ -3,11 +3,12 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
-import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
+import type { CompileAnswer, TemplateCheck } from '@anneal/contracts/calls/templating.ts';
 import { compile, type CompileResult } from '@anneal/hot/compile.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
+import { outline, type Outline } from '@anneal/hot/tooling/outline.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Sources } from './question.ts';
@@ -61,6 +62,24 @@ export function validateTemplate(parameters: CompileParameters & { showNested: b
   if ('mistakes' in validated) throw refused(validated.mistakes);
   const { answer, warnings } = validated;
   return warnings.length > 0 ? { ...answer, Warnings: asJson(warnings) } : answer;
+}
+
+/** The mistakes, the parameters and the order of work of a template that may be unfinished. */
+export function checkTemplate(parameters: CompileParameters): TemplateCheck & JsonObject {
+  const checked = validate(parameters);
+  if ('mistakes' in checked) {
+    const nothing = { warnings: [], description: '', parameters: {}, parameter_groups: null, outline: null };
+    return { mistakes: asJson(checked.mistakes), ...nothing };
+  }
+  const { answer, warnings, plan } = checked;
+  return {
+    mistakes: [],
+    warnings: asJson(warnings),
+    description: plan.description,
+    parameters: answer['Parameters'] as Record<string, JsonObject>,
+    parameter_groups: answer['ParameterGroups'] ?? null,
+    outline: outline(plan) as Outline & TemplateCheck['outline'] & JsonObject,
+  };
 }
 
 const asJson = (warnings: readonly Mistake[]): Mistake[] & Json =>

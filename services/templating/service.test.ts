@@ -9,6 +9,7 @@ import {
   type CompileNestedQuestion,
   questionAbandoned,
   resourceTypeList,
+  templateCheck,
   templateCompile,
   templateCompileNested,
   templateValidate,
@@ -130,6 +131,33 @@ describe('the templating service', () => {
       ['parameters.secret', 4],
       ['outputs.o.value.get_resource', 10],
     ]);
+  });
+
+  it('checks an unfinished template: every mistake with its place, and nothing is refused', async () => {
+    const check = (text: string) =>
+      context.bus.request({
+        queue,
+        call: templateCheck,
+        message: context.mint(templateCheck, { data: questionOf({ template: text }), project }),
+      });
+    const wrong = await check('heat_template_version: 2018-08-31\nresources:\n  a: {type: Nothing}\n  b: {typ: x}\n');
+    expect(wrong.mistakes.map(({ line, path }) => [line, path.split('.').slice(0, 2).join('.')])).toEqual(
+      expect.arrayContaining([
+        [3, 'resources.a'],
+        [4, 'resources.b'],
+      ]),
+    );
+    expect(wrong).toMatchObject({ parameters: {}, outline: null });
+    const good = await check(
+      'heat_template_version: 2018-08-31\nparameters: {secret: {type: string, hidden: true}}\nresources:\n' +
+        '  a: {type: OS::Heat::Value, properties: {value: {get_param: secret}}}\n' +
+        '  b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, value]}}}\n',
+    );
+    expect(good).toMatchObject({
+      mistakes: [],
+      parameters: { secret: { Type: 'String', NoEcho: 'true' } },
+      outline: { critical_path: ['a', 'b'], edges: [{ from: 'a', to: 'b' }], resources: 2 },
+    });
   });
 
   it('validates without values, and hides hidden parameters', async () => {

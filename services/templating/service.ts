@@ -9,9 +9,11 @@ import {
   type CompileAnswer,
   questionAbandoned,
   resourceTypeList,
+  templateCheck,
   templateCompile,
   templateCompileNested,
   templateValidate,
+  type TemplateCheck,
 } from '@anneal/contracts/calls/templating.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
@@ -75,6 +77,12 @@ export const templatingService = defineService({
           templateValidate,
           async ({ data }, delivery) => work({ kind: 'validate', question: data }, delivery) as Promise<JsonObject>,
         ),
+        answer(
+          context,
+          templateCheck,
+          async ({ data }, delivery) =>
+            work({ kind: 'check', question: data }, delivery) as Promise<TemplateCheck & Json>,
+        ),
         answer(context, resourceTypeList, async () => ({ types: await types.list() })),
         on(providerAnnounced, async ({ data }) => {
           // A seal in an announcement can only be a copy, which must not open.
@@ -101,4 +109,5 @@ const words: Record<Task['kind'], string> = {
   compile: 'compiling the template',
   'compile nested': 'compiling the template of the nested stack',
   validate: 'validating the template',
+  check: 'checking the template',
 };

@@ -4,7 +4,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
-import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
+import { checkTemplate, compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';
 
@@ -12,6 +12,7 @@ export type Task = Rules &
   (
     | { readonly kind: 'compile'; readonly question: CompileQuestion }
     | { readonly kind: 'validate'; readonly question: ValidateQuestion }
+    | { readonly kind: 'check'; readonly question: CompileQuestion }
     | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
   );
 
@@ -23,6 +24,7 @@ export function createTasks(sources: Sources): (task: Task, work: EvaluationWork
     }
     const read = await readQuestion(task.question, { ...task, ...sources });
     if (task.kind === 'compile') return compileAndStore({ ...read, work }, sources);
+    if (task.kind === 'check') return checkTemplate({ ...read, work });
     return validateTemplate({ ...read, work, showNested: task.question.show_nested === true });
   };
 }

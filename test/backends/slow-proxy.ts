@@ -1,17 +1,21 @@
-/** A TCP proxy that delays the answers of a server, like a slow network or a busy database. */
+/** A TCP proxy that delays the answers of a server, like a slow network or a busy database, or withholds them. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface SlowProxy {
   readonly port: number;
-  /** Sets the delay of every later answer, in milliseconds. */
+  /** Sets the delay of every later answer, in milliseconds. With Infinity, later answers never arrive. */
   lateMs: number;
+  /** The number of answers that were withheld. */
+  readonly withheld: number;
+  /** Ends every connection. Later ones are served. */
+  cut(): void;
   close(): Promise<void>;
 }
 
 export async function startSlowProxy(target: { host: string; port: number }): Promise<SlowProxy> {
   const sockets = new Set<Socket>();
-  const proxy = { lateMs: 0 };
+  const proxy = { lateMs: 0, withheld: 0 };
   const server = createServer((client) => {
     const upstream = connect(target.port, target.host);
     for (const [socket, other] of [
@@ -29,6 +33,10 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
     // Each answer has its own delay, and answers stay in order.
     let last = Promise.resolve();
     upstream.on('data', (chunk: Buffer) => {
+      if (proxy.lateMs === Infinity) {
+        proxy.withheld += 1;
+        return;
+      }
       const due = new Promise<void>((resolve) => void setTimeout(resolve, proxy.lateMs));
       last = Promise.all([last, due]).then(() => void client.write(chunk));
     });
@@ -37,6 +45,9 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
   await once(server, 'listening');
   return Object.assign(proxy, {
     port: (server.address() as AddressInfo).port,
+    cut() {
+      for (const socket of sockets) socket.destroy();
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

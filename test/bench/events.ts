@@ -17,14 +17,19 @@ interface Case {
   /** Events per second; undefined publishes all at once. */
   readonly perSecond: number | undefined;
   readonly seconds: number;
+  /** Each subscriber wants the events of one host, so each event goes to one of them. */
+  readonly own?: boolean;
 }
 
-async function publishAtRate(site: EventSite, { perSecond, seconds }: Case, from: number): Promise<number> {
+const subjectsOf = ({ own, subscribers }: Case): number => (own === true ? subscribers : subjects);
+
+async function publishAtRate(site: EventSite, given: Case, from: number): Promise<number> {
+  const { perSecond, seconds } = given;
   const total = (perSecond ?? 1000) * seconds;
   if (perSecond === undefined) {
     await site.publish(
       Array.from({ length: total }, (_, index) => from + index),
-      subjects,
+      subjectsOf(given),
     );
     return total;
   }
@@ -34,7 +39,7 @@ async function publishAtRate(site: EventSite, { perSecond, seconds }: Case, from
     const due = Math.min(total, Math.floor(((performance.now() - start) / 1000) * perSecond));
     if (due > next) {
       const versions = Array.from({ length: due - next }, (_, index) => from + next + index);
-      sent.push(site.publish(versions, subjects));
+      sent.push(site.publish(versions, subjectsOf(given)));
       next = due;
     }
     await delay(tickMs);
@@ -45,21 +50,24 @@ async function publishAtRate(site: EventSite, { perSecond, seconds }: Case, from
 
 async function measure(site: EventSite, given: Case): Promise<Row[]> {
   const { listener, counts } = site;
-  const end = await site.subscribe(given.subscribers, given.batchSize);
+  const { subscribers: count, batchSize, own = false } = given;
+  const end = await site.subscribe({ count, batchSize, own });
+  /** Deliveries of one event. */
+  const copies = own ? 1 : count;
   listener.tell({ kind: 'answer after', milliseconds: given.listenerMs });
   try {
     // The first events open the connections.
-    const warm = 50;
-    const warmed = listener.ask({ kind: 'await', events: warm * given.subscribers }, 'reached', limitMs);
+    const warm = own ? count : Math.min(50, Math.ceil(5_000 / count));
+    const warmed = listener.ask({ kind: 'await', events: warm * copies }, 'reached', limitMs);
     await site.publish(
       Array.from({ length: warm }, (_, index) => index + 1),
-      subjects,
+      subjectsOf(given),
     );
     await warmed;
     await delay(500);
     await listener.ask({ kind: 'take' }, 'taken');
     const before = { ...counts, cpu: cpuMicros(), at: performance.now() };
-    const expected = (given.perSecond ?? 1000) * given.seconds * given.subscribers;
+    const expected = (given.perSecond ?? 1000) * given.seconds * copies;
     const arrived = listener.ask({ kind: 'await', events: expected }, 'reached', limitMs);
     await publishAtRate(site, given, warm + 1);
     await arrived;
@@ -71,7 +79,7 @@ async function measure(site: EventSite, given: Case): Promise<Row[]> {
     const row = { bench: 'events', case: given.name, backend: 'embedded', n: given.subscribers };
     const age = percentiles(ages);
     return [
-      { ...row, metric: 'events', unit: '/s', value: events / given.subscribers / seconds },
+      { ...row, metric: 'events', unit: '/s', value: events / copies / seconds },
       { ...row, metric: 'deliveries', unit: '/s', value: events / seconds, cpu: cpu / events },
       { ...row, metric: 'published to arrived', unit: 'ms', value: age.p50, ...age },
       { ...row, metric: 'requests', unit: '/delivery', value: requests / events },
@@ -126,6 +134,54 @@ async function bareRows({ requests, inFlight }: { requests: number; inFlight: nu
   ];
 }
 
+const awayPort = 9;
+
+/**
+ * A subscriber that is away for an hour of 10 events a second: what its backlog costs while a second subscriber is
+ * served, and how fast it gets all when it is back.
+ */
+async function awayRows(site: EventSite, events: number): Promise<Row[]> {
+  const { listener } = site;
+  const given: Case = {
+    name: 'another is away',
+    subscribers: 1,
+    batchSize: 1,
+    listenerMs: 0,
+    perSecond: undefined,
+    seconds: events / 1000,
+  };
+  const rows: Row[] = [];
+  for (const isAway of [false, true]) {
+    const away = isAway
+      ? await site.subscribe({ count: 1, batchSize: 1, url: `http://127.0.0.1:${awayPort}` })
+      : undefined;
+    const measured = await measure(site, { ...given, name: isAway ? given.name : 'alone' });
+    rows.push(...measured.map((row) => ({ ...row, n: events })));
+    await away?.();
+  }
+  const end = await site.subscribe({ count: 1, batchSize: 1 });
+  try {
+    await site.pause(true);
+    const versions = Array.from({ length: events }, (_, index) => index + 1);
+    await site.publish(versions, subjects);
+    await site.stored(events);
+    await listener.ask({ kind: 'take' }, 'taken');
+    const before = { cpu: cpuMicros(), at: performance.now() };
+    const arrived = listener.ask({ kind: 'await', events }, 'reached', limitMs);
+    await site.pause(false);
+    await arrived;
+    const seconds = (performance.now() - before.at) / 1000;
+    const cpu = (cpuMicros() - before.cpu) / events;
+    const row = { bench: 'events', case: 'back after an hour', backend: 'embedded', n: events };
+    rows.push({ ...row, metric: 'deliveries', unit: '/s', value: events / seconds, cpu });
+    const { disordered } = await listener.ask({ kind: 'take' }, 'taken');
+    if (disordered > 0) rows.push({ ...row, metric: 'out of order', unit: '', value: disordered });
+  } finally {
+    await end();
+  }
+  return rows;
+}
+
 const casesOf = (quick: boolean): Case[] => {
   const seconds = quick ? 2 : 10;
   const one = { batchSize: 1, listenerMs: 0, seconds };
@@ -134,6 +190,8 @@ const casesOf = (quick: boolean): Case[] => {
     { ...one, name: 'at a rate', subscribers: 10, perSecond: 100 },
     { ...one, name: 'at a rate', subscribers: 10, perSecond: 300 },
     { ...one, name: 'at a rate', subscribers: 100, perSecond: 20 },
+    { ...one, name: 'at a rate', subscribers: 1000, perSecond: 2 },
+    { ...one, name: 'each its own host, at a rate', subscribers: 1000, perSecond: 200, own: true },
     { ...one, name: 'all at once', subscribers: 10, perSecond: undefined, seconds: quick ? 1 : 5 },
     { ...one, name: 'batches, at a rate', subscribers: 10, batchSize: 100, perSecond: 1000 },
     {
@@ -164,6 +222,8 @@ export const eventsBench: Bench = {
         rows.push(...(await measure(site, each)));
         say(`${each.name}, ${each.subscribers} subscribers`);
       }
+      rows.push(...(await awayRows(site, quick ? 4_000 : 36_000)));
+      say('a subscriber that is away');
     } finally {
       await site.close();
     }

@@ -6,6 +6,7 @@ import { eventsBench } from './events.ts';
 import { hostsBench } from './hosts.ts';
 import { hotBench } from './hot.ts';
 import { neighbourBench } from './neighbour.ts';
+import { nodesBench } from './nodes.ts';
 import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
@@ -17,6 +18,7 @@ const benches: readonly Bench[] = [
   engineBench,
   hotBench,
   hostsBench,
+  nodesBench,
   eventsBench,
   neighbourBench,
 ];

@@ -46,8 +46,12 @@ async function rabbitPlace(): Promise<Place> {
     credentials: credentialsOf(rabbit?.url ?? ''),
     arrived,
     async make() {
-      await channel.assertExchange(exchange, 'topic', { autoDelete: true });
       const { queue } = await channel.assertQueue('', { exclusive: true });
+      // RabbitMQ drops what an exchange without a queue gets. So the queue is there before the exchange.
+      const early = `${exchange}-early`;
+      await channel.assertExchange(early, 'fanout', { autoDelete: true });
+      await channel.bindQueue(queue, early, '');
+      await channel.assertExchange(exchange, 'topic', { autoDelete: true, alternateExchange: early });
       await channel.bindQueue(queue, exchange, 'out.#');
       await channel.consume(
         queue,

@@ -4,6 +4,7 @@ import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { BackendServer } from '../backends/backend.ts';
 import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
+import { startSlowProxy } from '../backends/slow-proxy.ts';
 
 interface Counter extends Document {
   readonly n: number;
@@ -93,4 +94,77 @@ function runOn(started: BackendServer): void {
       expect((await collection.get('y'))?.n).toBe(2);
     });
   });
+
+  describe('a store on MongoDB whose server accepts connections and stops answering', () => {
+    const unavailable = { code: 'Unavailable' };
+
+    it('ends every operation at its deadline, and its writes continue when the server answers again', async () => {
+      const { store, counters, proxy } = await openBehindProxy();
+      await counters.insert({ id: 'quiet', n: 0 });
+      const began = performance.now();
+      proxy.lateMs = Infinity;
+      await Promise.all([
+        expect(counters.get('quiet')).rejects.toMatchObject(unavailable),
+        // The second waits behind the first, which gets no answer.
+        expect(counters.replace({ id: 'quiet', n: 1 }, 1)).rejects.toMatchObject(unavailable),
+        expect(later(() => counters.insert({ id: 'quieter', n: 1 }))).rejects.toMatchObject(unavailable),
+        expect(store.check()).rejects.toMatchObject(unavailable),
+      ]);
+      // The patience in the URL is 1 s, and the default of the driver 30 s.
+      expect(performance.now() - began).toBeLessThan(25_000);
+      proxy.lateMs = 0;
+      const put = () => counters.bulk([{ kind: 'put', document: { id: 'loud', n: 1 } }]).then(() => true);
+      await expect.poll(put, { timeout: 60_000 }).toBe(true);
+      expect((await counters.get('loud'))?.n).toBe(1);
+      await store.close();
+      await proxy.close();
+    });
+
+    it('is reached by the next connection when it leaves one without an answer', { timeout: 60_000 }, async () => {
+      // The patience of the product: 15 s.
+      const { store, counters, proxy } = await openBehindProxy('');
+      proxy.lateMs = Infinity;
+      proxy.cut();
+      const written = counters.insert({ id: 'next', n: 1 });
+      await expect.poll(() => proxy.withheld, { timeout: 20_000 }).toBeGreaterThan(0);
+      proxy.lateMs = 0;
+      expect((await written).n).toBe(1);
+      await store.close();
+      await proxy.close();
+    });
+
+    it('closes, and ends the operations in progress with Unavailable', async () => {
+      const { store, counters, proxy } = await openBehindProxy('serverSelectionTimeoutMS=30000');
+      proxy.lateMs = Infinity;
+      const writes = Promise.all([
+        expect(counters.insert({ id: 'lost', n: 1 })).rejects.toMatchObject(unavailable),
+        expect(later(() => counters.insert({ id: 'waiting', n: 1 }))).rejects.toMatchObject(unavailable),
+        expect(counters.get('lost')).rejects.toMatchObject(unavailable),
+      ]);
+      const began = performance.now();
+      await later(() => store.close());
+      await writes;
+      // Before the time of the URL is over.
+      expect(performance.now() - began).toBeLessThan(25_000);
+      await expect(counters.get('lost')).rejects.toMatchObject({ message: expect.stringContaining('is closed') });
+      await proxy.close();
+    });
+  });
+
+  async function openBehindProxy(options = 'serverSelectionTimeoutMS=1000&connectTimeoutMS=12000') {
+    const { hostname, port } = new URL(started.url);
+    const proxy = await startSlowProxy({ host: hostname, port: Number(port) });
+    const store = await openStore({ url: `${databaseUrl(`mongodb://127.0.0.1:${proxy.port}/`, database)}?${options}` });
+    opened.push(store);
+    const counters = await store.collection<Counter>({ name: 'test_counters', indexes: [{ fields: ['n'] }] });
+    return { store, counters, proxy };
+  }
+}
+
+/** Runs in a later turn of the event loop, so that a write is not sent together with those before. */
+async function later<R>(run: () => Promise<R>): Promise<R> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setImmediate(() => setImmediate(resolve));
+  await promise;
+  return run();
 }

@@ -1,7 +1,9 @@
 /** The bus on RabbitMQ when other programs consume from its queues, or have declared them. */
+import { closeAmqp } from '@anneal/bus/rabbitmq/close.ts';
 import { mintTestMessage, sum, work } from '@anneal/bus/conformance/messages.ts';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { BusesOn, onlyLetter, q, refusedMessages, soon } from './strangers.ts';
@@ -28,6 +30,24 @@ describe.skipIf(server === undefined)('a bus on a RabbitMQ of its own', () => {
     await buses.close();
   });
   afterAll(() => server?.stop());
+
+  it('closes a channel and a connection whose network ends before the broker has answered', async () => {
+    for (const kind of ['channel', 'connection']) {
+      const lost = await connect(server?.url ?? '');
+      lost.on('error', () => undefined);
+      const closing = closeAmqp(kind === 'channel' ? await lost.createChannel() : lost);
+      (lost.connection as unknown as { stream: Socket }).stream.destroy(new Error('the network is gone'));
+      await closing;
+    }
+    await closeAmqp(channel);
+    await closeAmqp(channel);
+  });
+
+  it('closes a channel that closes while its connection closes', async () => {
+    const ending = await connect(server?.url ?? '');
+    const closing = closeAmqp(await ending.createChannel());
+    await Promise.all([closeAmqp(ending), closing]);
+  });
 
   const rejectOne = (): Promise<void> =>
     vi.waitFor(async () => {

@@ -2,13 +2,16 @@
  * `npm run demo`: the whole system, live, in less than a minute. The demo checks every statement that it prints. It exits
  * with 0 only when all checks pass, and leaves no process running.
  *
- *     node test/demo/main.ts [--bus URL] [--store URL] [--keep]
+ *     node test/demo/main.ts [--bus URL] [--store URL] [--keep] [--open]
+ *
+ * `--open` shows it in the web console, and keeps everything at the end until Ctrl-C.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { AnnealEvent } from '@anneal/client/events.ts';
+import { openConsole, untilInterrupted } from './console.ts';
 import { deleteStacks, failingConfig, checkNothingRuns, orderedConfigs, twoTiers } from './steps.ts';
 import { ownNames } from './backends.ts';
 import { createChildren, killAllOf } from './children.ts';
@@ -17,7 +20,12 @@ import type { DemoContext } from './context.ts';
 import { elapsedSeconds, reportFailure, heading, reportQuote, say } from './report.ts';
 
 const { values: flags } = parseArgs({
-  options: { bus: { type: 'string' }, store: { type: 'string' }, keep: { type: 'boolean', default: false } },
+  options: {
+    bus: { type: 'string' },
+    store: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    open: { type: 'boolean', default: false },
+  },
 });
 const dataDirectory = await mkdtemp(join(tmpdir(), 'anneal-demo-'));
 const interrupted = new AbortController();
@@ -65,15 +73,18 @@ async function runDemo(): Promise<void> {
   const received: AnnealEvent[] = [];
   let refused = 0;
   const demo: DemoContext = { client, children, signal, dataDirectory, received, refused: () => refused };
+  if (flags.open) await openConsole(demo);
   await showLab(demo);
   await startListener({ client, children, signal, received, onRefused: () => (refused += 1) });
   await orderedConfigs(demo);
   await twoTiers(demo);
   await failingConfig(demo);
-  await deleteStacks(demo);
+  if (flags.open) await untilInterrupted(signal);
+  else await deleteStacks(demo);
   heading('Stopping');
   await children.stop();
-  await checkNothingRuns(dataDirectory, signal);
+  // Ctrl-C has ended the demo with `--open`; the end of every process is still checked.
+  await checkNothingRuns(dataDirectory, flags.open ? new AbortController().signal : signal);
 }
 
 let status = 0;

@@ -1,4 +1,5 @@
 /** Steps 1 and 2: start the server with its lab, and a listener in a separate process. */
+import { readCredentials, type Credentials } from '@anneal/cli/login.ts';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,13 +13,6 @@ import { runAndPrint, type DemoContext } from './context.ts';
 import { check, fromListener, heading, say, untilFact } from './report.ts';
 
 export const machines = 6;
-
-const credentials = z.object({
-  auth_url: z.string(),
-  username: z.string(),
-  password: z.string(),
-  project_name: z.string(),
-});
 
 /** Starts the server. Resolves with a client when the server is ready. */
 export async function startDemoServer(parameters: {
@@ -51,10 +45,15 @@ export async function startDemoServer(parameters: {
     },
   });
   for (const line of printed) say(line);
-  const file = join(dataDirectory, 'credentials.json');
-  const login = credentials.parse(JSON.parse(await readFile(file, 'utf8')));
-  const { auth_url: authUrl, username, password, project_name: project } = login;
+  const { auth_url: authUrl, username, password, project_name: project } = await readLogin(dataDirectory);
   return connect({ authUrl, username, password, project }, { signal });
+}
+
+/** The login that the server of the demo has written. */
+export async function readLogin(dataDirectory: string): Promise<Credentials> {
+  const login = await readCredentials(dataDirectory);
+  if (!login) throw new Error(`The server wrote no credentials in ${dataDirectory}.`);
+  return login;
 }
 
 function checkAlive(ended: number | null | undefined): void {

@@ -111,7 +111,7 @@ async function touched(demo: DemoContext): Promise<Record<string, string>> {
 async function deployments(demo: DemoContext): Promise<Record<string, unknown>> {
   const { id } = await demo.client.stacks.find({ stack: 'shop' });
   const all = await demo.client.deployments.list({ stack: id });
-  return Object.fromEntries(all.map((one) => [one.resource_name, [one.id, one.action, one.started_at, one.version]]));
+  return Object.fromEntries(all.map((one) => [one.resource_name, [one.id, one.action, one.started_at]]));
 }
 
 export async function failingConfig(demo: DemoContext): Promise<void> {

@@ -11,7 +11,15 @@ import { registry } from '@anneal/contracts/registry.ts';
 const byText = (a: string, b: string): number => (a < b ? -1 : 1);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const pages = globSync(
-  ['*.md', 'docs/**/*.md', '{libs,services}/*/README.md', 'deploy/README.md', 'deploy/*/README.md', 'test/README.md'],
+  [
+    '*.md',
+    'docs/**/*.md',
+    'examples/**/*.md',
+    '{libs,services}/*/README.md',
+    'deploy/README.md',
+    'deploy/*/README.md',
+    'test/README.md',
+  ],
   { cwd: root },
 );
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
@@ -24,7 +32,7 @@ const shellNames = new Set(
   ),
 );
 
-const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, {
+const program = await buildProgram({ environment: {}, cwd: '.' } as CliContext, {
   stdout: process.stdout,
   stderr: process.stderr,
 });

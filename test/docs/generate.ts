@@ -3,35 +3,42 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CliContext } from '@anneal/cli/context.ts';
+import { commandsFile, commandsText } from '@anneal/cli/completion/described.ts';
+import { commandTree } from '@anneal/cli/completion/tree.ts';
 import { describeCommands } from '@anneal/cli/describe.ts';
 import { buildProgram } from '@anneal/cli/program.ts';
 import { versionRows } from '@anneal/cli/template/language.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
+import { apiEndpoints, apiPrefix, type ApiOptions } from '@anneal/gateway/api/family.ts';
+import { describe } from '@anneal/gateway/api/endpoint.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
-import { configurationTypes } from '@anneal/hot/types/configuration.ts';
-import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
-import { workflowTypes } from '@anneal/hot/types/openstack/mistral.ts';
-import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
-import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { workflowActions } from '@anneal/hot/workflow/action-catalogue.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
+import { builtInTypes } from '@anneal/hot/types/served.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
+import { asyncApi } from '@anneal/contracts/asyncapi/document.ts';
+import { definitionsByFile } from '@anneal/contracts/registry.ts';
+import { serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { clockMetrics } from '@anneal/runtime/time/machine-clock.ts';
 import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { sharedSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
+import { httpApiPage, messagesPage, type OpenApiDocument } from './api-pages.ts';
 import {
   commandsPage,
   errorsPage,
   eventsPage,
   functionsPage,
   metricsPage,
+  nodeStatesPage,
   resourceTypesPage,
   settingsPage,
   transitionsPage,
+  workflowActionsPage,
 } from './reference.ts';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
@@ -45,43 +52,47 @@ const services = [
 ];
 
 // The commands do not run, so they do not use the context.
-const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, {
+const program = await buildProgram({ environment: {}, cwd: '.' } as CliContext, {
   stdout: process.stdout,
   stderr: process.stderr,
 });
+// The endpoints answer no request, so they do not use the options.
+const openApi = describe(apiEndpoints({} as ApiOptions), { version: '' }) as OpenApiDocument;
+const messages = asyncApi({ version: '', byFile: definitionsByFile }) as unknown as OpenApiDocument;
 const pages: Record<string, string> = {
   'commands.md': commandsPage(describeCommands(program)),
   'errors.md': errorsPage(),
   'events.md': eventsPage(),
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
+  'node-states.md': nodeStatesPage(),
+  'http-api.md': httpApiPage(openApi, apiPrefix),
+  'messages.md': messagesPage(messages.components.schemas, definitionsByFile),
   'metrics.md': metricsPage([
     ...Object.values(busMetrics),
     ...Object.values(queueMetrics),
+    ...Object.values(serviceMetrics),
     ...Object.values(clockMetrics),
   ]),
-  'resource-types.md': resourceTypesPage([
-    ...configurationTypes,
-    ...provisioningTypes,
-    ...schedulingTypes,
-    ...nestedTypes,
-    ...scalingTypes,
-    ...workflowTypes,
-  ]),
+  'resource-types.md': resourceTypesPage(builtInTypes),
   'settings.md': settingsPage([
     { name: 'Every process', settings: sharedSettings },
     ...services.map(({ name, settings }) => ({ name, settings })),
   ]),
   'stack-transitions.md': transitionsPage(),
+  'workflow-actions.md': workflowActionsPage(workflowActions),
 };
 
 const stale: string[] = [];
-for (const [name, text] of Object.entries(pages)) {
-  const path = join(folder, name);
+const files = [
+  ...Object.entries(pages).map(([name, text]) => ({ name, text, path: join(folder, name) })),
+  { name: 'the commands for completion', text: commandsText(commandTree(program)), path: fileURLToPath(commandsFile) },
+];
+for (const { name, text, path } of files) {
   if ((await readFile(path, 'utf8').catch(() => '')) === text) continue;
   stale.push(name);
   if (!process.argv.includes('--check')) await writeFile(path, text);
 }
 if (process.argv.includes('--check') && stale.length > 0) {
-  process.stderr.write(`Stale in docs/reference: ${stale.join(', ')}; run: npm run docs\n`);
+  process.stderr.write(`Stale: ${stale.join(', ')}; run: npm run docs\n`);
   process.exitCode = 1;
 }

@@ -3,19 +3,17 @@ import { errorTable } from '@anneal/contracts/errors.ts';
 import { phases, refusals, transitions } from '@anneal/convergence/traversal/transitions.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { ActionDefinition, ActionInputKind } from '@anneal/hot/workflow/action-catalogue.ts';
 import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
 import type { YaqlRow } from '@anneal/hot/yaql/library/library.ts';
 import type { VersionRow } from '@anneal/cli/template/language.ts';
 import { stringify } from 'yaml';
 import { eventDataSections } from './event-data.ts';
+import { page, table } from './markdown-table.ts';
 import type { SettingDefinitions } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
-const page = (title: string, ...parts: string[]): string =>
-  `# ${title}\n\nGenerated from the code by \`npm run docs\`.\n\n${parts.join('\n\n')}\n`;
+import { stepNames } from '@anneal/provisioning/nodes/plan/catalogue.ts';
+import { nodeTransitions, outcomeVerbs, stateFacts, steps } from '@anneal/provisioning/nodes/states/states.ts';
 
 export const errorsPage = (): string =>
   page(
@@ -116,10 +114,69 @@ export const metricsPage = (metrics: readonly { name: string; help: string }[]):
     ),
   );
 
+const actionForms: Readonly<Record<ActionInputKind, string>> = {
+  text: 'text',
+  texts: 'text or list of texts',
+  integer: 'integer above 0',
+  flag: 'true or false',
+  map: 'map',
+  any: 'any value',
+};
+
+export const workflowActionsPage = (actions: readonly ActionDefinition[]): string =>
+  page(
+    'Actions of workflows',
+    'A task names one of these actions. Its inputs are checked when the workflow is stored, and values of expressions when the task runs. See [workflows](../concepts/workflows.md).',
+    ...actions.map(({ name, description, inputs, result }) =>
+      [
+        `## ${name}`,
+        description,
+        ...(inputs.length === 0
+          ? []
+          : [
+              table(
+                ['input', 'value', 'meaning'],
+                inputs.map((input) => [
+                  `\`${input.name}\`${input.required ? ', required' : ''}`,
+                  input.choices ? input.choices.map((choice) => `\`${choice}\``).join(', ') : actionForms[input.kind],
+                  input.description,
+                ]),
+              ),
+            ]),
+        `Result: ${result}.`,
+      ].join('\n\n'),
+    ),
+  );
+
+/** A property and the keys below it, by path; `[]` marks the items of a list. */
+const propertyRows = (properties: ResourceType['properties'], before = '', inPlace?: boolean): string[][] =>
+  Object.entries(properties).flatMap(([name, property]) => {
+    const path = name === '*' ? `${before}[]` : before === '' ? name : `${before}.${name}`;
+    const updates = inPlace ?? property.update_allowed ?? false;
+    const below = propertyRows(property.schema ?? {}, path, updates);
+    // The list itself says what its items are.
+    if (name === '*' && below.length > 0) return below;
+    if (name === '*') return [];
+    return [
+      [
+        `\`${path}\``,
+        property.type,
+        property.required
+          ? 'yes'
+          : property.default === undefined
+            ? ''
+            : `default \`${JSON.stringify(property.default)}\``,
+        updates ? 'yes' : '',
+        property.description ?? '',
+      ],
+      ...below,
+    ];
+  });
+
 export const resourceTypesPage = (types: readonly ResourceType[]): string =>
   page(
     'Resource types',
-    'A change of a property without “updates in place” replaces the resource.',
+    'A change of a property without “updates in place” replaces the resource. A name with a dot is a key of a map, and `[]` marks the items of a list. The same information from the command line: `anneal explain TYPE`, `anneal explain TYPE.property`.',
     ...types
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       .map(({ type, description, properties, attributes }) =>
@@ -127,25 +184,13 @@ export const resourceTypesPage = (types: readonly ResourceType[]): string =>
           `## ${type}`,
           description ?? '',
           Object.keys(properties).length > 0
-            ? table(
-                ['property', 'type', 'required', 'updates in place', 'meaning'],
-                Object.entries(properties).map(([name, property]) => [
-                  `\`${name}\``,
-                  property.type,
-                  property.required
-                    ? 'yes'
-                    : property.default === undefined
-                      ? ''
-                      : `default \`${JSON.stringify(property.default)}\``,
-                  property.update_allowed ? 'yes' : '',
-                  property.description ?? '',
-                ]),
-              )
+            ? table(['property', 'type', 'required', 'updates in place', 'meaning'], propertyRows(properties))
             : '',
           Object.keys(attributes).length > 0
-            ? `Attributes: ${Object.keys(attributes)
-                .map((name) => `\`${name}\``)
-                .join(', ')}.`
+            ? table(
+                ['attribute', 'meaning'],
+                Object.entries(attributes).map(([name, attribute]) => [`\`${name}\``, attribute.description ?? '']),
+              )
             : '',
         ]
           .filter((part) => part !== '')
@@ -199,6 +244,46 @@ export const functionsPage = (tables: {
   );
 
 /** The effect of each input on a stack in each phase, with the exceptions below the table. */
+/** E.g. `deploy failed` as `deploy_failed`: names in a diagram have no spaces. */
+const diagramName = (state: string): string => state.replaceAll(/[ -]/g, '_');
+
+export function nodeStatesPage(): string {
+  const internal: readonly string[] = outcomeVerbs;
+  const states = Object.entries(nodeTransitions);
+  const arrows = states.flatMap(([from, row]) =>
+    Object.entries(row).map(([verb, to]) => `    ${diagramName(from)} --> ${diagramName(to)}: ${verb}`),
+  );
+  return page(
+    'Node states',
+    'The states of a node and the verbs that change them, after Ironic. `abort` leaves every state with steps and every hold. A working state ends with `done` (`keep`: without becoming available), `fail` or `hold`. A server of a stack sends `deploy`. `accept` is `manage` after the fault `identity mismatch`.',
+    table(
+      ['state', 'entered', 'left', 'steps'],
+      Object.entries(stateFacts).map(([state, [entered, left]]) => [
+        `\`${state}\``,
+        entered,
+        left,
+        Object.hasOwn(steps, state) ? steps[state as keyof typeof steps].join(', ') : '',
+      ]),
+    ),
+    '## Transitions',
+    table(
+      ['state', 'verbs of operators', 'ends of work'],
+      states.map(([state, row]) => {
+        const shown = (own: boolean): string =>
+          Object.entries(row)
+            .filter(([verb]) => internal.includes(verb) === own)
+            .map(([verb, to]) => `${verb} → ${to}`)
+            .join(', ');
+        return [`\`${state}\``, shown(false), shown(true)];
+      }),
+    ),
+    '## Diagram',
+    ['```mermaid', 'stateDiagram-v2', ...arrows, '```'].join('\n'),
+    '## Steps that an operator may ask for',
+    `\`clean\`, \`rebuild\` and \`service\` take steps, each with an interface, a name and arguments: ${stepNames.map((name) => `\`${name}\``).join(', ')}.`,
+  );
+}
+
 export function transitionsPage(): string {
   const rows = Object.entries(transitions);
   const exceptions = rows.flatMap(([input, row]) =>

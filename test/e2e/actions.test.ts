@@ -128,16 +128,16 @@ describe('a failed or cancelled action', () => {
   it('returns to the last complete state, also when it has superseded a rollback', async () => {
     await create('thrice');
     await ended('thrice', 'CREATE_COMPLETE');
-    await update('thrice', { word: 'two', seconds: 1 });
+    await update('thrice', { word: 'two', seconds: 4 });
     await act('thrice', { kind: 'cancel', rollback: true });
-    await update('thrice', { word: 'three', seconds: 1 });
+    await update('thrice', { word: 'three', seconds: 4 });
     await act('thrice', { kind: 'cancel', rollback: true });
     expect(valueOf(await ended('thrice', 'ROLLBACK_COMPLETE'))).toBe('one');
     await expect(act('thrice', { kind: 'cancel', rollback: true })).rejects.toMatchObject({ code: 'NotSupported' });
   });
 
   it('stops without a rollback when the operator says so; a retry continues', async () => {
-    await create('stopped', { seconds: 1 });
+    await create('stopped', { seconds: 4 });
     await act('stopped', { kind: 'cancel', rollback: false });
     expect((await server.client.stacks.show({ stack: 'stopped' })).stack_status_reason).toBe('Stack CREATE cancelled');
     await act('stopped', { kind: 'retry' });
@@ -198,7 +198,7 @@ describe('a delete', () => {
     ROLLBACK_IN_PROGRESS: async (name) => {
       await create(name);
       await ended(name, 'CREATE_COMPLETE');
-      await update(name, { word: 'two', seconds: 1 });
+      await update(name, { word: 'two', seconds: 4 });
       await act(name, { kind: 'cancel', rollback: true });
     },
     SUSPEND_COMPLETE: async (name) => {

@@ -87,8 +87,9 @@ describe('an alarm on the measurements of hosts', () => {
     await server.kill();
     await server.start();
     await postUntil(5, 1);
+    // The token of a deleted host is answered with Gone.
     expect(await postAs(token, 5)).toBe(
-      host && (await server.client.hosts.list()).some(({ id }) => id === host.id) ? 201 : 401,
+      host && (await server.client.hosts.list()).some(({ id }) => id === host.id) ? 201 : 410,
     );
 
     const { stdout } = await server.anneal('alarm', 'history', 'idle', '-o', 'json');

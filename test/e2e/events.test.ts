@@ -140,4 +140,45 @@ describe('the events of a stack with a machine', () => {
       },
     });
   });
+
+  it('come over a WebSocket in order, and continue after the last one when the server was killed', async () => {
+    const ids: string[] = [];
+    const stored = async (): Promise<string[]> =>
+      (await server.client.events.list({ stack: 'socket', after: 'beginning', limit: 1000 })).map(({ id }) => id);
+    const follow = async (after: string): Promise<{ closed: Promise<number> }> => {
+      const { ticket } = (await server.client.connection.json({
+        service: 'api',
+        path: '/events/ticket',
+        method: 'POST',
+        body: { stack: ['socket'] },
+        what: 'make a ticket',
+      })) as { ticket: string };
+      const socket = new WebSocket(
+        `${server.url.replace('http', 'ws')}/api/v1/events/ws?ticket=${ticket}&after=${after}`,
+        'cloudevents.json',
+      );
+      socket.addEventListener('message', ({ data }) => {
+        const { id, type } = JSON.parse(String(data)) as { id: string; type: string };
+        if (type !== 'events.position') ids.push(id);
+      });
+      return { closed: new Promise((resolve) => socket.addEventListener('close', ({ code }) => resolve(code))) };
+    };
+    const first = await follow('beginning');
+    await server.client.stacks.create({ name: 'socket', bundle: bundle(other) });
+    await settled(server, 'socket');
+    await eventually(() => ids.length >= 2, { within: 60_000, last: () => ids });
+    await server.kill();
+    expect(await first.closed).toBe(1006);
+    await server.start();
+    await server.client.stacks.delete({ stack: 'socket' });
+    await deleted(server, 'socket');
+    await eventually(async () => {
+      const last = await server.client.events.list({ stack: 'socket', types: ['stack.delete.completed'] });
+      return last.length > 0;
+    });
+    const expected = await stored();
+    await follow(ids.at(-1) ?? '');
+    await eventually(() => ids.length >= expected.length, { last: () => ({ ids, expected }) });
+    expect(ids).toEqual(expected);
+  });
 });

@@ -1,5 +1,6 @@
 /**
- * The example `examples/paas-listener` beside a group that scales at random, while the listener and the server are killed.
+ * The example `examples/paas-listener` beside a group that scales at random: by policies, an operator, a schedule,
+ * replacements and refreshes, while another listener decides, and vetoes, and the listener and the server are killed.
  * The seed is in the name of the test; `CHAOS_SEED` repeats it.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -15,7 +16,9 @@ import { ownEnvironment, repository, settled, startServer, withClientRetries, ty
 
 const seed = seedOf(Date.now() % 1_000_000);
 const random = randomOf(seed);
-const steps = 10;
+/** The other listener decides on its own, so it has numbers of its own. */
+const opinion = randomOf(seed + 1);
+const steps = 8;
 let server: TestServer;
 let folder: string;
 let listener: ChildProcess | undefined;
@@ -38,12 +41,19 @@ const policy = (adjustment: number): string => `
 const template = `heat_template_version: 2018-08-31
 resources:
   workers:
-    type: OS::Heat::AutoScalingGroup
-    properties: {min_size: 0, max_size: 8, desired_capacity: 2, cooldown: 0, resource: {type: OS::Heat::RandomString}}
+    type: Anneal::Scaling::Group
+    properties:
+      min_size: 0
+      max_size: 8
+      desired_capacity: 2
+      cooldown: 0
+      deciding: {heartbeat_timeout: 600, default_result: abandon}
+      resource: {type: OS::Heat::RandomString}
   up1: ${policy(1)}
   up3: ${policy(3)}
   down1: ${policy(-1)}
   down2: ${policy(-2)}
+  minutely: {type: Anneal::Scaling::Schedule, properties: {group: {get_resource: workers}, cron: '* * * * *', size: 5}}
 `;
 
 async function startListener(): Promise<void> {
@@ -122,6 +132,58 @@ async function agreed(what: string): Promise<number> {
   ).then(({ size }) => size);
 }
 
+const groupOf = { stack: 'web', group: 'workers' };
+
+/** Changes that no policy makes. A group that is busy refuses them. */
+async function operate(): Promise<string> {
+  const { groups } = server.client;
+  const members = (await groups.show(groupOf)).members.map(({ name }) => name);
+  const first = members[Math.floor(random() * members.length)];
+  const refresh = { kind: 'refresh' as const, batch: 2, checkpoints: [] };
+  const resize = { kind: 'resize', size: Math.floor(random() * 9) } as const;
+  const replace = first === undefined ? resize : { kind: 'remove' as const, members: [first], replace: true };
+  const action = [refresh, resize, replace][Math.floor(random() * 3)] ?? resize;
+  try {
+    const { outcome } = await groups.act({ ...groupOf, action });
+    return `${action.kind} ${outcome?.result ?? ''}`;
+  } catch (error) {
+    if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+    return `${action.kind} refused: ${error.message}`;
+  }
+}
+
+/** Decides each scaling: agrees, chooses other members to leave, or vetoes. Returns the ids of what it vetoed. */
+async function decideAll(signal: AbortSignal): Promise<Set<string>> {
+  const vetoed = new Set<string>();
+  const query = { group: 'web/workers', types: ['group.scaling.deciding'], after: 'beginning', signal };
+  for await (const event of server.client.events(query)) {
+    if (event.type !== 'group.scaling.deciding') continue;
+    const { id, token, candidates, leaving, before, after } = event.data;
+    const number = opinion();
+    const victims = number > 0.7 && after < before ? candidates.slice(-leaving.length) : undefined;
+    const result = number < 0.25 ? 'abandon' : 'continue';
+    if (result === 'abandon') vetoed.add(id);
+    const action = { kind: 'decide', token, result, ...(victims && { victims }) } as const;
+    await withClientRetries(() =>
+      // A repeat of the event, or of this call: the decision is made.
+      server.client.groups.act({ ...groupOf, action }).catch((error: unknown) => {
+        if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+      }),
+    );
+  }
+  return vetoed;
+}
+
+/** Waits until nothing is decided and no refresh runs. */
+const calm = () =>
+  eventually(
+    async () => {
+      const { deciding, refresh, status } = await server.client.groups.show(groupOf);
+      return deciding === null && refresh?.state !== 'running' && status.endsWith('_COMPLETE');
+    },
+    { within: 120_000, what: 'the group being calm' },
+  );
+
 function whileAway(error: unknown): undefined {
   if (error instanceof AnnealError && (error.kind === 'retry' || error.code === 'NotFound')) return undefined;
   throw error;
@@ -160,6 +222,8 @@ it(`the file equals the members in service and never has a deleted member (seed 
   // Not awaited before the end: a failure is reported there.
   watching.catch(() => undefined);
 
+  const deciding = decideAll(stop.signal);
+  deciding.catch(() => undefined);
   await startListener();
   expect(await agreed('the start')).toBe(2);
   const sizes = [2];
@@ -168,7 +232,11 @@ it(`the file equals the members in service and never has a deleted member (seed 
     const harm = random();
     const signal = (): Promise<unknown> =>
       server.client.actions.signal({ stack: 'web', resource: which, signal: null });
-    await withClientRetries(signal);
+    let done = which;
+    const act = async (): Promise<void> => {
+      done = await operate();
+    };
+    await withClientRetries(random() < 0.5 ? act : signal);
     if (harm < 0.3) {
       await killListener();
       await startListener();
@@ -176,10 +244,22 @@ it(`the file equals the members in service and never has a deleted member (seed 
       await server.kill();
       await server.start();
     }
-    sizes.push(await agreed(`step ${number}, ${which}, harm ${harm.toFixed(2)}`));
+    sizes.push(await agreed(`step ${number}, ${done}, harm ${harm.toFixed(2)}`));
+  }
+  await calm();
+  sizes.push(await agreed('the end'));
+  // Vetoes may have stopped every change, so the group grows and shrinks until a member has come and one has gone.
+  for (let size = 4; new Set(sizes).size === 1 || deleted.size === 0; size = 5 - size) {
+    await withClientRetries(() => server.client.groups.act({ ...groupOf, action: { kind: 'resize', size } }));
+    await calm();
+    sizes.push(await agreed(`a resize to ${size}`));
   }
   stop.abort();
   await watching;
+  const vetoed = await deciding;
+  const begun = await server.client.events.list({ types: ['group.scaling.started'], limit: 1000 });
+  const ids = begun.flatMap((event) => (event.type === 'group.scaling.started' ? [event.data.id] : []));
+  expect(ids.filter((id) => vetoed.has(id))).toEqual([]);
   expect(wrong).toEqual([]);
   // The run is worthless when nothing changed.
   expect(new Set(sizes).size).toBeGreaterThan(1);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,5 +76,51 @@ describe('a command on many hosts', () => {
       expect(stderr).toContain(text);
     }
     expect((await server.anneal('run', 'echo no')).status).toBe(2);
+    const blank = join(directory, 'blank.sh');
+    await writeFile(blank, ' \n');
+    for (const words of [[' \t'], ['--script', blank]]) {
+      const { status, stderr } = await ran(...words, '--all');
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/Nothing was run: the .* is empty/)]);
+    }
+  });
+});
+
+describe('a config that waits for a silent host', () => {
+  it('is withdrawn by the deletion of its deployment; an empty id or a name with a line break is refused', async () => {
+    const config = randomUUID();
+    const { deployments, hosts } = server.client;
+    await deployments.storeConfig({ id: config, name: 'never', config: '#!/bin/sh\nexit 9\n', options: {} });
+    const [made] = await deployments.run({ config, hosts: ['idle'], seconds: 600 });
+    const id = made?.id ?? '';
+    expect((await hosts.show({ host: 'idle' })).pending).toBe(1);
+    expect(await server.anneal('deployment', 'delete', id)).toMatchObject({
+      status: 0,
+      stdout: `Deleted deployment ${id}.\n`,
+    });
+    expect((await hosts.show({ host: 'idle' })).pending).toBe(0);
+    expect((await server.anneal('deployment', 'show', id)).stderr).toContain(`There is no deployment ${id}`);
+    const empty = await server.anneal('deployment', 'delete', '');
+    expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining('its name or id is empty')]);
+    const broken = await server.anneal('host', 'join', 'a\nurl=http://elsewhere');
+    expect([broken.status, broken.stderr]).toEqual([2, expect.stringContaining('must have no line breaks')]);
+  });
+});
+
+describe('a message that an operator publishes', () => {
+  it('goes to a queue that exists; another name is refused with the nearest one, unless it is to be created', async () => {
+    const publish = (...words: string[]) => server.anneal('queue', 'publish', ...words);
+    const names = async (): Promise<string[]> => (await server.client.queues.list()).map(({ name }) => name);
+    const refused = await publish('jobs', '{"job": 7}');
+    expect([refused.status, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/There is no queue jobs\. .*Nothing was published; --create creates the queue\./);
+    expect(await names()).not.toContain('jobs');
+    expect((await publish('jobs', '{"job": 7}', '--create')).status).toBe(0);
+    expect((await publish('jobs', '{"job": 8}')).status).toBe(0);
+    expect((await publish('job', '{"job": 9}')).stderr).toContain('The nearest name is jobs.');
+    expect(await names()).not.toContain('job');
+    expect((await server.client.queues.peek({ queue: 'jobs' })).map(({ body }) => body)).toEqual([
+      { job: 7 },
+      { job: 8 },
+    ]);
   });
 });

@@ -51,11 +51,13 @@ export type Watched = Pick<TestServer, 'client' | 'output'>;
 export interface TestServerOptions {
   lab: number;
   env?: Record<string, string>;
+  /** The host in the address under which machines reach the server. Default: that of the server. */
+  gatewayHost?: string;
   /** More arguments of `anneal serve`, e.g. `--bus`, `--store`, `--separate`. */
   flags?: readonly string[];
 }
 
-/** A real broker and a real database. The project of the test runner names the broker. */
+/** A real broker and a real database. The project of the test runner names the broker, and whether each service has a process. */
 async function chosenBackends(): Promise<
   { flags: string[]; folders: string[]; stop: () => Promise<void> } | undefined
 > {
@@ -65,7 +67,13 @@ async function chosenBackends(): Promise<
   if ('missing' in broker) throw new Error(broker.missing);
   if ('missing' in database) throw new Error(database.missing);
   return {
-    flags: ['--bus', broker.url, '--store', database.url],
+    flags: [
+      ...(process.env['ANNEAL_TEST_SEPARATE'] === 'true' ? ['--separate'] : []),
+      '--bus',
+      broker.url,
+      '--store',
+      database.url,
+    ],
     folders: [broker, database].flatMap(({ data }) => data ?? []),
     async stop() {
       await Promise.all([broker.stop(), database.stop()]);
@@ -90,7 +98,12 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
       {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...ownEnvironment(), ANNEAL_LOG_LEVEL: 'warn', ...options.env },
+        env: {
+          ...ownEnvironment(),
+          ANNEAL_LOG_LEVEL: 'warn',
+          ...(options.gatewayHost && { ANNEAL_GATEWAY_URL: `http://${options.gatewayHost}:${port}` }),
+          ...options.env,
+        },
       },
     );
     child = started;

@@ -75,6 +75,10 @@ it('a host token stops working in every gateway at once when it is renewed or it
 
   await context.bus.request({ queue, call: hostDelete, message: context.mint(hostDelete, { data: { id: 'h1' } }) });
   expect(await claims(token)).toEqual([401, 401]);
+  // The refused gateways ask again who the host is, and an agent ends at this answer.
+  expect(await claims(token)).toEqual([410, 410]);
+  for (const url of urls) expect(await calls(url, token)).toEqual([410, 410, 410]);
+  expect(await claims(old)).toEqual([401, 401]);
 });
 
 it('a waiting claim ends without a message when its token is renewed', async () => {

@@ -1,15 +1,22 @@
 /** Joins machines by the line that `anneal host join` prints, against a real server, and runs configs on them. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
+import {
+  createServer as createPlainServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildExecutable, thisMachine, writeChecksums } from '@anneal/agent/executable/executable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomOf } from '../chaos/random.ts';
 import { makeCertificates, type Certificates } from '../backends/certificates.ts';
 import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
 
@@ -26,7 +33,8 @@ beforeAll(async () => {
   });
 }, 120_000);
 afterAll(async () => {
-  for (const name of ['one', 'two', 'three', 'four']) onMachine(name, `"${agentOf(name)}" uninstall`);
+  for (const name of ['one', 'two', 'three', 'four', 'five', 'six', 'seven'])
+    onMachine(name, `"${agentOf(name)}" uninstall`);
   await server?.dispose();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -49,6 +57,21 @@ const errorsOnMachine = (name: string, command: string): Promise<string> =>
 const lineFor = async (host: string, ...words: string[]): Promise<string> =>
   (await server.anneal('host', 'join', host, ...words)).stdout.trim();
 const status = (name: string): string => onMachine(name, `"${agentOf(name)}" status`).stdout.trim();
+
+/** The command lines of curl and wget that a machine runs. */
+function callsOf(name: string): string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      const program = words[0]?.split('/').at(-1) ?? '';
+      const line = words.join(' ');
+      return ['curl', 'wget'].includes(program) && line.includes(`${prefixOf(name)}/`) ? [line] : [];
+    } catch {
+      return []; // It ended meanwhile.
+    }
+  });
+}
 
 const template = (host: string, text: string, before: string): string => `heat_template_version: 2016-10-14
 resources:
@@ -75,24 +98,25 @@ async function applied(stack: string, host: string, before = ':'): Promise<Recor
 /** A proxy with TLS in front of the server, as operators have one. */
 async function tlsProxy(certificates: Certificates): Promise<Server> {
   const [key, cert] = [readFileSync(certificates.server.key), readFileSync(certificates.server.cert)];
-  const proxy = createTlsServer({ key, cert }, (request, response) => {
-    const forwarded = httpRequest(
-      `${server.url}${request.url}`,
-      {
-        method: request.method,
-        headers: { ...request.headers, 'x-forwarded-proto': 'https', 'x-forwarded-host': request.headers.host },
-      },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    forwarded.on('error', () => response.destroy());
-    request.pipe(forwarded);
-  });
+  const proxy = createTlsServer({ key, cert }, (request, response) => forward(request, response, { proto: 'https' }));
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   return proxy;
+}
+
+function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { proto, loses = false }: { proto: string; loses?: boolean },
+): void {
+  const headers = { ...request.headers, 'x-forwarded-proto': proto, 'x-forwarded-host': request.headers.host };
+  const forwarded = httpRequest(`${server.url}${request.url}`, { method: request.method, headers }, (answer) => {
+    if (loses) return void response.destroy();
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  forwarded.on('error', () => response.destroy());
+  request.pipe(forwarded);
 }
 
 describe('the line of `anneal host join`', () => {
@@ -122,6 +146,7 @@ describe('the line of `anneal host join`', () => {
     const stranger = onMachine('two', line);
     expect(stranger.status).not.toBe(0);
     expect(stranger.stderr).toContain('Another machine used this line to join as web');
+    expect(readdirSync(join(prefixOf('two'), 'lib'))).toEqual([]);
     expect(onMachine('one', await lineFor('web'))).toMatchObject({ status: 0, stderr: '' });
     expect(status('one')).toBe(agent);
     expect((await server.client.hosts.list()).map(({ id }) => id)).toEqual([host?.id]);
@@ -160,6 +185,77 @@ describe('the line of `anneal host join`', () => {
     expect(readdirSync(join(prefixOf('three'), 'bin'))).toEqual([]);
   });
 
+  it('leaves no call that takes a request after the agent was stopped', async () => {
+    expect(onMachine('seven', await lineFor('stopped'))).toMatchObject({ status: 0, stderr: '' });
+    await eventually(() => (callsOf('seven').some((words) => words.includes('next?wait=45')) ? true : undefined), {
+      what: 'the waiting call of the agent',
+      within: 60_000,
+      last: () => callsOf('seven'),
+    });
+    expect(onMachine('seven', `"${agentOf('seven')}" stop`).status).toBe(0);
+    expect(status('seven')).toBe('does not run');
+    // The call would wait for 45 s.
+    await eventually(() => (callsOf('seven').length === 0 ? true : undefined), {
+      what: 'the end of the call',
+      last: () => callsOf('seven'),
+    });
+    expect(onMachine('seven', `"${agentOf('seven')}" uninstall`).status).toBe(0);
+    // As another machine of the same name, with an identity of its own, it waits for no claim of the earlier agent.
+    expect(onMachine('seven', await lineFor('stopped'))).toMatchObject({ status: 0, stderr: '' });
+    expect(await applied('at-once', 'stopped')).toMatchObject({ said: 'on at-once\n' });
+    expect(onMachine('seven', `"${agentOf('seven')}" uninstall`).status).toBe(0);
+    await server.client.stacks.delete({ stack: 'at-once' });
+    await deleted(server, 'at-once');
+    await server.anneal('host', 'delete', 'stopped');
+  });
+
+  it('changes its agent while configs wait and run, also when it is killed meanwhile, and runs each once', async () => {
+    const seed = Number(process.env['ANNEAL_TEST_SEED'] ?? Date.now() % 1_000_000);
+    process.stderr.write(`ANNEAL_TEST_SEED=${seed}\n`);
+    const random = randomOf(seed);
+    const log = join(directory, 'changes.log');
+    const lines = (): string[] => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []);
+    expect(onMachine('five', await lineFor('changing'))).toMatchObject({ status: 0, stderr: '' });
+    const count = 8;
+    const names = Array.from({ length: count }, (_, index) => `c${index}`);
+    const configs = names.map(
+      (name, index) => `  ${name}:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: {get_resource: host}
+      ${index > 0 ? `depends_on: {get_resource: c${index - 1}}` : ''}
+      script: "#!/bin/sh\\necho ${name} begins >>'${log}'\\nsleep 2\\necho ${name} ends >>'${log}'\\n"
+`,
+    );
+    const host = `  host: {type: OS::Heat::DeployedServer, properties: {name: changing}}`;
+    const text = `heat_template_version: 2016-10-14\nresources:\n${host}\n${configs.join('')}`;
+    await server.client.stacks.create({ name: 'changing', bundle: bundle(text) });
+    const kinds = ['full', 'sh', 'full', 'sh'];
+    for (const [index, kind] of kinds.entries()) {
+      await eventually(() => (lines().includes(`c${index * 2} begins`) ? true : undefined), {
+        what: `the start of c${index * 2}`,
+        within: 60_000,
+        last: lines,
+      });
+      const line = await lineFor('changing', '--agent', kind);
+      const joining = spawn('sh', ['-c', line], { ...machineOptions('five'), stdio: 'ignore' });
+      const joined = once(joining, 'exit');
+      await sleep(random() * 3_000);
+      const pid = Number(/process (\d+)/.exec(status('five'))?.[1]);
+      if (pid > 1) process.kill(pid, 'SIGKILL');
+      await joined;
+      expect(onMachine('five', line).status).toBe(0);
+      onMachine('five', `"${agentOf('five')}" start`);
+    }
+    const stack = await settled(server, 'changing', 120_000);
+    expect(stack.stack_status, stack.stack_status_reason ?? '').toBe('CREATE_COMPLETE');
+    expect(lines()).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
+    await eventually(() => (existsSync(`${agentOf('five')}-full`) ? undefined : true), {
+      what: 'the end of the full agent',
+    });
+    expect((await server.client.hosts.show({ host: 'changing' })).unexpected_total).toBe(0);
+  }, 300_000);
+
   it('joins through TLS with the certificate of a private CA, and refuses a server of another CA', async (test) => {
     const certificates = await makeCertificates({ client: 'unused' });
     if (!certificates) return test.skip('openssl is not installed');
@@ -180,6 +276,30 @@ describe('the line of `anneal host join`', () => {
       proxy.close();
       await certificates.remove();
     }
+  });
+
+  it('joins with the same line again when the answer to its exchange is lost', async () => {
+    let lost = 0;
+    const proxy = createPlainServer((request, response) => {
+      const loses = request.url?.endsWith('/exchange') === true && lost === 0;
+      if (loses) lost += 1;
+      forward(request, response, { proto: 'http', loses });
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    try {
+      const { port } = proxy.address() as AddressInfo;
+      const line = (await lineFor('again')).replaceAll(server.url, `http://127.0.0.1:${port}`);
+      expect(await errorsOnMachine('six', line)).toContain('cannot join: no answer from');
+      expect([lost, existsSync(agentOf('six'))]).toEqual([1, false]);
+      expect(await errorsOnMachine('six', line)).toBe('');
+      expect(status('six')).toMatch(/^runs, process \d+$/);
+      expect(onMachine('six', `"${agentOf('six')}" uninstall`).status).toBe(0);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
+    await server.anneal('host', 'delete', 'again');
   });
 
   it('joins a host of any name', async () => {

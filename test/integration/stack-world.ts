@@ -44,9 +44,9 @@ export class StackWorld {
 
   static async open(
     settings: Record<string, string> = {},
-    { hosts = false }: { hosts?: boolean } = {},
+    { hosts = false, now }: { hosts?: boolean; now?: () => Date } = {},
   ): Promise<StackWorld> {
-    const context = await createTestContext({ name: 'scheduling' });
+    const context = await createTestContext({ name: 'scheduling', ...(now && { now }) });
     const given = { ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS: '0', ...settings };
     const services = await Promise.all(
       [templatingService, schedulingService, ...(hosts ? [configurationService] : [])].map((service) => {

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rig } from '@anneal/configuration/testing/running-service.ts';
+import { hostDelete } from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -47,7 +48,9 @@ for (const { kind, program } of cases) {
         what: 'the program',
         last: () => printed,
       });
+      const exited = new Promise<number | null>((resolve) => void child.once('exit', resolve));
       return {
+        exited,
         kill: () =>
           new Promise<void>((resolve) => {
             child.once('exit', () => resolve());
@@ -108,6 +111,20 @@ for (const { kind, program } of cases) {
       });
       expect((await rig.final(await offer(host, `echo next >>'${log}'`))).status).toBe('complete');
       expect(await readFile(log, 'utf8')).toBe('once\nnext\n');
+    });
+
+    it('ends with its config and all the children of it when its host is deleted', async () => {
+      const name = `${kind.name}-deleted`;
+      const host = await newHost(name);
+      const log = join(folder, `${name}.log`);
+      const running = await start(name);
+      await offer(host, `sleep 300 & echo $! >'${log}'; wait`);
+      const child = await eventually(async () => Number(await readFile(log, 'utf8').catch(() => '')) || undefined);
+      await rig.ask(hostDelete, { id: host });
+      expect(await running.exited).toBe(0);
+      // Killed, and perhaps not collected by its new parent.
+      const stat = await readFile(`/proc/${child}/stat`, 'utf8').catch(() => 'gone');
+      expect(stat).toMatch(/^gone$|\) [ZX] /);
     });
   });
 }

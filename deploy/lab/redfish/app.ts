@@ -13,6 +13,7 @@ import { machineRoutes } from './machine-routes.ts';
 import { misbehave } from './misbehaviour.ts';
 import { followProtocol, unknownMethod } from './protocol.ts';
 import { serviceRoutes } from './service-routes.ts';
+import { settingsRoutes } from './settings-routes.ts';
 import { Sessions, type BmcCredentials } from './sessions.ts';
 import { Tasks } from './tasks.ts';
 
@@ -90,6 +91,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   serviceRoutes(endpoint);
   accountRoutes(endpoint);
   machineRoutes(endpoint);
+  settingsRoutes(endpoint);
   labRoutes(endpoint);
   return app;
 }

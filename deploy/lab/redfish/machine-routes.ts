@@ -15,6 +15,7 @@ import {
   manager,
   managerPath,
   system,
+  storageController,
   systemPath,
   virtualMedia,
 } from './representation.ts';
@@ -99,7 +100,17 @@ function componentRoutes(endpoint: BmcEndpoint): void {
     if (!member) throw notFound(bmcPath(request));
     return member;
   });
-  app.get<ById>(`${root}/Systems/:id/Storage/Local/Drives/Disk1`, (request) => drive(machineAt(endpoint, request)));
+  const storage = `${root}/Systems/:id/Storage/Local`;
+  app.get<{ Params: { id: string; drive: string } }>(`${storage}/Drives/:drive`, (request) => {
+    const found = drive(machineAt(endpoint, request), request.params.drive);
+    if (!found) throw notFound(bmcPath(request));
+    return found;
+  });
+  app.get<ById>(`${storage}/Controllers`, (request) => {
+    const path = `${systemPath(machineAt(endpoint, request).state.name)}/Storage/Local/Controllers`;
+    return collection({ path, type: 'StorageControllerCollection', name: 'Controllers', members: [`${path}/1`] });
+  });
+  app.get<ById>(`${storage}/Controllers/1`, (request) => storageController(machineAt(endpoint, request).state.name));
 }
 
 /** The drive of a machine under its system or its controller. */

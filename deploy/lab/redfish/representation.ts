@@ -55,7 +55,7 @@ export function system(machine: LabMachine): object {
     UUID: state.uuid,
     HostName: progress.state === 'OSRunning' ? progress.detail : '',
     PowerState: power,
-    BiosVersion: '1.0.0',
+    BiosVersion: state.firmware['BIOS'],
     IndicatorLED: state.indicator,
     Status: { ...ok, State: power === 'On' ? 'Enabled' : 'StandbyOffline' },
     Boot: {
@@ -80,6 +80,8 @@ export function system(machine: LabMachine): object {
     Memory: link(`${path}/Memory`),
     EthernetInterfaces: link(`${path}/EthernetInterfaces`),
     Storage: link(`${path}/Storage`),
+    Bios: link(`${path}/Bios`),
+    SecureBoot: link(`${path}/SecureBoot`),
     ...(state.httpBoot && { VirtualMedia: link(`${path}/VirtualMedia`) }),
     Links: { Chassis: [link(chassisPath(state.name))], ManagedBy: [link(managerPath(state.name))] },
     Actions: {
@@ -92,7 +94,7 @@ export function system(machine: LabMachine): object {
 }
 
 export function manager(machine: LabMachine): object {
-  const { name, uuid } = machine.state;
+  const { name, uuid, firmware } = machine.state;
   const path = managerPath(name);
   return redfishResource(path, 'v1_19_0.Manager', {
     Id: name,
@@ -100,7 +102,7 @@ export function manager(machine: LabMachine): object {
     ManagerType: 'BMC',
     UUID: uuid,
     Model: 'Lab controller',
-    FirmwareVersion: '1.0.0',
+    FirmwareVersion: firmware['BMC'],
     PowerState: 'On',
     DateTime: new Date().toISOString(),
     DateTimeLocalOffset: '+00:00',
@@ -230,8 +232,10 @@ export function components(machine: LabMachine): Readonly<Record<string, Compone
         Local: redfishResource(`${path}/Storage/Local`, 'v1_17_0.Storage', {
           Id: 'Local',
           Name: 'Local storage',
-          Drives: [link(`${path}/Storage/Local/Drives/Disk1`)],
-          'Drives@odata.count': 1,
+          Drives: drivePaths(state.name).map(link),
+          'Drives@odata.count': drivePaths(state.name).length,
+          Controllers: link(`${path}/Storage/Local/Controllers`),
+          Volumes: link(`${path}/Storage/Local/Volumes`),
           Status: ok,
         }),
       },
@@ -239,13 +243,37 @@ export function components(machine: LabMachine): Readonly<Record<string, Compone
   };
 }
 
-export const drive = (machine: LabMachine): object =>
-  redfishResource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'v1_19_0.Drive', {
-    Id: 'Disk1',
-    Name: 'Disk 1',
+const drives = ['Disk1', 'Disk2'] as const;
+/** Two equal drives: the least that a mirror needs. The system is on the first. */
+export const drivePaths = (name: string): readonly string[] =>
+  drives.map((id) => `${systemPath(name)}/Storage/Local/Drives/${id}`);
+
+/** Undefined for a drive that does not exist. */
+export const drive = (machine: LabMachine, id: string): object | undefined =>
+  drives.some((each) => each === id) ? driveDocument(machine, id) : undefined;
+
+export const storageController = (name: string): object =>
+  redfishResource(`${systemPath(name)}/Storage/Local/Controllers/1`, 'v1_8_0.StorageController', {
+    Id: '1',
+    Name: 'Storage controller',
+    Manufacturer: 'Anneal',
+    Model: 'Lab storage',
+    FirmwareVersion: '1.0.0',
+    SupportedDeviceProtocols: ['NVMe'],
+    SupportedControllerProtocols: ['PCIe'],
+    SupportedRAIDTypes: ['RAID0', 'RAID1'],
+    Status: ok,
+  });
+
+const driveDocument = (machine: LabMachine, id: string): object =>
+  redfishResource(`${systemPath(machine.state.name)}/Storage/Local/Drives/${id}`, 'v1_19_0.Drive', {
+    Id: id,
+    Name: id,
+    Model: 'Lab NVMe',
+    Manufacturer: 'Anneal',
     MediaType: 'SSD',
     Protocol: 'NVMe',
     CapacityBytes: machine.state.diskGib * 1024 ** 3,
-    SerialNumber: `${machine.state.serial}-D1`,
+    SerialNumber: `${machine.state.serial}-${id}`,
     Status: ok,
   });

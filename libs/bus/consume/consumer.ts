@@ -133,7 +133,7 @@ export class BusConsumer {
     }
     let decoded: Envelope | Promise<Envelope>;
     try {
-      decoded = this.#codec.decode(offer.bytes);
+      decoded = this.#codec.decode(offer.bytes, offer.valid);
     } catch (error) {
       void this.#settle(offer, this.#verdict(offer, error));
       return;

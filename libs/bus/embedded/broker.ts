@@ -10,9 +10,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Broker, BrokerConsumer, BrokerIntake, BrokerQueues, Packet, ConsumerVerdict } from '../broker.ts';
+import type {
+  Broker,
+  BrokerConsumer,
+  BrokerDeadLetters,
+  BrokerIntake,
+  BrokerQueues,
+  Packet,
+  ConsumerVerdict,
+} from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
-import type { DeadLetters } from '../port.ts';
 import { matcherOf } from '../pattern.ts';
 import type { Database } from './database.ts';
 import { createDeadLetters } from './dead-letters.ts';
@@ -36,7 +43,7 @@ const failedCommitWaitMs = 200;
 export class EmbeddedBroker implements Broker {
   readonly inbox = `anneal.replies.${randomUUID()}`;
   readonly queues: BrokerQueues;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: BrokerDeadLetters;
   readonly #database: Database;
   readonly #now: () => Date;
   readonly #log: BusLog;
@@ -47,7 +54,7 @@ export class EmbeddedBroker implements Broker {
   #after: (() => void)[] = [];
   #scheduled: NodeJS.Immediate | NodeJS.Timeout | undefined;
   #seq: number;
-  #takeAnswer: (bytes: string | Uint8Array) => void = () => undefined;
+  #takeAnswer: (bytes: string | Uint8Array, valid?: boolean) => void = () => undefined;
   #closed = false;
 
   constructor(parameters: { database: Database; now: () => Date; log: BusLog }) {
@@ -103,7 +110,7 @@ export class EmbeddedBroker implements Broker {
 
   isInbox = (address: string): boolean => address.startsWith('anneal.replies.');
 
-  onAnswer(take: (bytes: string | Uint8Array) => void): void {
+  onAnswer(take: (bytes: string | Uint8Array, valid?: boolean) => void): void {
     this.#takeAnswer = take;
   }
 
@@ -118,7 +125,7 @@ export class EmbeddedBroker implements Broker {
   }
 
   answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
-    if (inbox === this.inbox) this.#takeAnswer(packet.bytes);
+    if (inbox === this.inbox) this.#takeAnswer(packet.bytes, packet.valid);
     return Promise.resolve();
   }
 
@@ -131,6 +138,11 @@ export class EmbeddedBroker implements Broker {
       );
     });
   }
+
+  copyTo = (file: string): void => {
+    if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+    this.#database.copyTo(file);
+  };
 
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -167,8 +179,8 @@ export class EmbeddedBroker implements Broker {
 
   #item(packet: Packet, rest: Pick<LaneItem, 'sentAt' | 'kept' | 'expiresAt'>): LaneItem {
     this.#seq += 1;
-    const { subject, bytes } = packet;
-    return { seq: this.#seq, subject, bytes, attempts: 0, fresh: true, ...rest };
+    const { subject, bytes, valid = false } = packet;
+    return { seq: this.#seq, subject, bytes, valid, attempts: 0, fresh: true, ...rest };
   }
 
   #append(lane: Lane, packets: readonly Packet[]): void {
@@ -276,6 +288,7 @@ export class EmbeddedBroker implements Broker {
     member.intake.offer({
       queue: lane.name,
       bytes: item.bytes ?? '',
+      valid: item.valid,
       attempt: item.attempts + 1,
       settle: (verdict) => this.#settle(taken, verdict),
     });

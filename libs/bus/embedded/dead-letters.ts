@@ -1,6 +1,7 @@
 /** Dead letters, kept with the reason until an operator replays or purges them. */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { DeadLetter, DeadLetters } from '../port.ts';
+import type { BrokerDeadLetters } from '../broker.ts';
+import type { DeadLetter } from '../port.ts';
 import type { StoredAttempt } from './database.ts';
 import type { Tick } from './tick.ts';
 
@@ -17,7 +18,7 @@ interface DeadRow {
 }
 
 /** The dead letters in the tables of the broker. */
-export function createDeadLetters({ database, lanes, inTick, append }: Tick): DeadLetters {
+export function createDeadLetters({ database, lanes, inTick, append }: Tick): BrokerDeadLetters {
   const find = (id: string): DeadRow | undefined =>
     database.get('SELECT * FROM dead WHERE id = ?', id) as DeadRow | undefined;
 
@@ -38,13 +39,13 @@ export function createDeadLetters({ database, lanes, inTick, append }: Tick): De
         const row = find(id);
         return row && letterOf(row);
       }),
-    replay: (id) =>
+    replay: (id, bytes) =>
       inTick(() => {
         const row = find(id);
         if (!row) return false;
         // In one transaction, so that it is either in the queue or a dead letter, never both.
         append(lanes.open(row.queue, row.grouped === 1), [
-          { type: '', subject: row.subject ?? undefined, bytes: row.bytes },
+          { type: '', subject: row.subject ?? undefined, bytes: bytes ?? row.bytes },
         ]);
         database.write('DELETE FROM dead WHERE id = ?', id);
         return true;

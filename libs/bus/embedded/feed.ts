@@ -38,7 +38,10 @@ export class Feed {
       }
       const { item } = taken;
       if (item.kept) {
-        item.bytes ??= this.#database.bytesOf(item.seq);
+        if (item.bytes === undefined) {
+          item.bytes = this.#database.bytesOf(item.seq);
+          item.valid = false;
+        }
         if (item.fresh && !lane.ordered) mark = item.seq;
         else this.#database.write('UPDATE messages SET leased = 1 WHERE seq = ?', item.seq);
       }
@@ -107,6 +110,7 @@ function itemOf(row: MessageRow): LaneItem {
     seq: row.seq,
     subject: row.subject ?? undefined,
     bytes: row.bytes ?? undefined,
+    valid: false,
     attempts: row.attempts,
     sentAt: row.sent_at,
     kept: true,

@@ -5,6 +5,7 @@ const itemOf = (seq: number, rest: Partial<LaneItem> = {}): LaneItem => ({
   seq,
   subject: undefined,
   bytes: '',
+  valid: false,
   attempts: 0,
   sentAt: 0,
   kept: true,

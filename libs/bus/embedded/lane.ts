@@ -16,6 +16,8 @@ export interface LaneItem {
   readonly subject: string | undefined;
   /** Undefined when the bytes are to be read again at the offer. */
   bytes: string | Uint8Array | undefined;
+  /** See `Packet`: only for bytes that have not left the memory of this process. */
+  valid: boolean;
   /** Attempts that have ended. */
   attempts: number;
   readonly sentAt: number;

@@ -34,8 +34,12 @@ export interface HostDoor {
    * @throws AnnealError Unavailable when the broker or its management cannot be reached or refuses
    */
   grant(host: string, password: string): Promise<BrokerAccess>;
-  /** Ends credentials, their connections and the places of a host. @throws AnnealError Unavailable */
-  revoke(host: string): Promise<void>;
+  /**
+   * Ends credentials, their connections and the places of a host. A host that listens gets the text `last` before, where
+   * it is given; a host that does not listen finds its credentials refused.
+   * @throws AnnealError Unavailable
+   */
+  revoke(host: string, last?: string): Promise<void>;
   /** Sends a message to a host. It expires after `ttlMs` where the broker stores it. @throws AnnealError Unavailable */
   push(host: string, text: string, ttlMs: number): Promise<void>;
   /** Stops taking messages. Those that were not handled are delivered again to another process. */

@@ -77,7 +77,13 @@ class NatsHostDoor implements HostDoor {
     return { broker: 'nats', url, user, ...natsPlaces(this.#prefix, host) };
   }
 
-  revoke(host: string): Promise<void> {
+  async revoke(host: string, last?: string): Promise<void> {
+    if (last !== undefined) {
+      const { nc } = this.#opened(`Cannot send the last message to host ${host}`);
+      nc.publish(natsPlaces(this.#prefix, host).requests, last);
+      // The server has passed it on before it ends the connection of the host.
+      await nc.flush();
+    }
     return this.#kick(host);
   }
 

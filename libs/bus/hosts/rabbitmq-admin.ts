@@ -1,10 +1,17 @@
 /** The management API of RabbitMQ: users and their rights. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connectionReason } from '../rabbitmq/connection.ts';
 import { doorAway } from './door.ts';
 import type { RabbitRights } from './rights.ts';
 
 const timeoutMs = 10_000;
+
+/**
+ * The waits before a call is repeated that the management failed on (5xx). It fails on a list of connections of which
+ * one ends at that moment, as those of a removed user do.
+ */
+const repeatAfterMs = [100, 400, 1600];
 
 interface AdminRequest {
   readonly method: 'PUT' | 'DELETE';
@@ -56,23 +63,36 @@ export class RabbitAdmin {
     await this.#send({ method: 'DELETE', path: ['connections', 'username', name], what });
   }
 
-  async #send({ method, path, body, what }: AdminRequest): Promise<void> {
+  async #send(request: AdminRequest): Promise<void> {
+    const { method, what } = request;
+    let response = await this.#once(request);
+    for (const wait of repeatAfterMs) {
+      if (response.status < 500) break;
+      await delay(wait);
+      response = await this.#once(request);
+    }
+    const { status, text } = response;
+    if ((status >= 200 && status < 300) || (method === 'DELETE' && status === 404)) return;
+    const why =
+      status === 401
+        ? 'it refused the credentials, or its user lacks the tag administrator'
+        : [`it answered ${status}`, text.slice(0, 200)].filter(Boolean).join(' ');
+    throw doorAway(what, `the management of the broker at ${this.#root} refused: ${why}`);
+  }
+
+  async #once({ method, path, body, what }: AdminRequest): Promise<{ status: number; text: string }> {
     const url = `${this.#root}/${path.map(encodeURIComponent).join('/')}`;
-    const response = await fetch(url, {
-      method,
-      headers: { authorization: this.#authorization, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeoutMs),
-    }).catch((error: unknown) => {
+    try {
+      const response = await fetch(url, {
+        method,
+        headers: { authorization: this.#authorization, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       throw doorAway(what, `the management of the broker at ${this.#root} does not answer: ${connectionReason(cause)}`);
-    });
-    const text = await response.text();
-    if (response.ok || (method === 'DELETE' && response.status === 404)) return;
-    const why =
-      response.status === 401
-        ? 'it refused the credentials, or its user lacks the tag administrator'
-        : `it answered ${response.status} ${text.slice(0, 200)}`;
-    throw doorAway(what, `the management of the broker at ${this.#root} refused: ${why}`);
+    }
   }
 }

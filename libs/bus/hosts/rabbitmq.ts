@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connectionReason, RabbitConnection, type ConnectionUser } from '../rabbitmq/connection.ts';
+import { closeAmqp } from '../rabbitmq/close.ts';
 import { parseUrl, type BrokerEndpoint } from '../rabbitmq/url.ts';
 import { doorAway, withoutUser, type BrokerAccess, type HostDoor, type HostDoorOptions } from './door.ts';
 import { RabbitAdmin } from './rabbitmq-admin.ts';
@@ -14,6 +15,9 @@ import { brokerUserOf, hostOfExchange, rabbitAnswers, rabbitLimits, rabbitPlaces
 const reopenMs = 500;
 /** The pause before a message that could not be handled is handled again. */
 const againMs = 1_000;
+/** The longest time in which a deleted host can take its last message, before its credentials end. */
+const lastMessageMs = 1_000;
+const lastMessageStepMs = 20;
 /** Messages of hosts in work at the same time. */
 const prefetch = 64;
 /** Room for the messages of all hosts while no process takes them. A full queue refuses, and the hosts repeat. */
@@ -63,12 +67,28 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
     return { broker: 'rabbitmq', url, user, requests: places.requests, responses: places.responses };
   }
 
-  async revoke(host: string): Promise<void> {
+  async revoke(host: string, last?: string): Promise<void> {
     const places = rabbitPlaces(this.#endpoint.prefix, host);
+    if (last !== undefined) await this.#sendLast(places.requests, last);
     await this.#admin.removeUser(brokerUserOf(host));
     await this.#configure(`Cannot remove the queue of host ${host}`, async (channel) => {
       await channel.deleteQueue(places.requests);
       await channel.deleteExchange(places.responses);
+    });
+  }
+
+  /** Sends a message to a consumer that is there, and gives the broker a moment to deliver it. */
+  async #sendLast(queue: string, text: string): Promise<void> {
+    // The broker closes the channel for an absent queue: an earlier attempt of the revocation removed it.
+    await this.#configure('Cannot send a last message', async (channel) => {
+      if ((await channel.checkQueue(queue)).consumerCount === 0) return;
+      channel.publish('', queue, Buffer.from(text), { contentType: 'application/json' });
+      const end = Date.now() + lastMessageMs;
+      // A host that takes one message at a time and is busy gets it never. It loses its connection.
+      while ((await channel.checkQueue(queue)).messageCount > 0 && Date.now() < end)
+        await this.#pause(lastMessageStepMs);
+    }).catch((error: unknown) => {
+      this.#options.log.debug({ err: error, queue }, 'no last message for a host; its credentials are refused');
     });
   }
 
@@ -183,13 +203,15 @@ class RabbitHostDoor implements HostDoor, ConnectionUser {
   async #configure(what: string, work: (channel: Channel) => Promise<void>): Promise<void> {
     const model = this.#connection?.model;
     if (!model || !this.#channel) throw doorAway(what, this.#trouble);
+    let channel: Channel | undefined;
     try {
-      const channel = await model.createChannel();
+      channel = await model.createChannel();
       channel.on('error', () => undefined);
       await work(channel);
-      await channel.close();
     } catch (error) {
       throw doorAway(what, connectionReason(error));
+    } finally {
+      await closeAmqp(channel);
     }
   }
 

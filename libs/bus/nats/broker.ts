@@ -7,6 +7,7 @@
  * J2 The active consumer of a group handles different subjects concurrently.
  * J3 Pulls, which a restart of the server forgets, are made again when the connection is back.
  */
+import { ceHeaders } from '@anneal/contracts/event-headers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
 import type { Store } from '@anneal/store/port.ts';
@@ -17,13 +18,13 @@ import {
   groupQueue,
   type Broker,
   type BrokerConsumer,
+  type BrokerDeadLetters,
   type BrokerQueues,
   type BrokerIntake,
   type Packet,
 } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
 import { matcherOf } from '../pattern.ts';
-import type { DeadLetters } from '../port.ts';
 import { nameProcess } from '../connect/process-name.ts';
 import { bringForward } from '../topology.ts';
 import { consumeAdvisories } from './consume/advisories.ts';
@@ -51,7 +52,7 @@ export class NatsBroker implements Broker {
   readonly inbox: string;
   readonly members: BusMembers;
   readonly queues: BrokerQueues;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: BrokerDeadLetters;
   readonly #connection: JetStreamConnection;
   readonly #publisher: NatsPublisher;
   readonly #parts: ConsumptionParts;
@@ -146,12 +147,16 @@ export class NatsBroker implements Broker {
   async publish(packets: readonly Packet[]): Promise<void> {
     const { names } = this.#connection;
     await Promise.all(
-      packets.map(({ id, type, subject, bytes }) =>
+      packets.map(({ id, type, subject, attributes = {}, bytes }) =>
         this.#publisher.publish({
           ...(id !== undefined && { id }),
           subject: names.eventSubject(type),
           bytes,
-          headers: { ...structured, ...(subject !== undefined && { [subjectHeader]: encodeURIComponent(subject) }) },
+          headers: {
+            ...ceHeaders(attributes),
+            ...structured,
+            ...(subject !== undefined && { [subjectHeader]: encodeURIComponent(subject) }),
+          },
         }),
       ),
     );

@@ -11,13 +11,13 @@ import {
   groupQueue,
   type Broker,
   type BrokerConsumer,
+  type BrokerDeadLetters,
   type BrokerQueues,
   type BrokerIntake,
   type Packet,
 } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
 import { matcherOf } from '../pattern.ts';
-import type { DeadLetters } from '../port.ts';
 import { nameProcess } from '../connect/process-name.ts';
 import { bringForward } from '../topology.ts';
 import { createAfterlife } from './consume/settle.ts';
@@ -61,7 +61,7 @@ const notesKeptMs = 14 * 24 * 3600_000;
 export class RabbitmqBroker implements Broker {
   readonly members: BusMembers;
   readonly queues: BrokerQueues;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: BrokerDeadLetters;
   readonly #parts: Parts;
   readonly #publisher: RabbitPublisher;
   readonly #asker: QuestionChannel;

@@ -6,6 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
 import { connectionReason, type RabbitConnection } from './connection.ts';
+import { closeAmqp } from './close.ts';
 
 const answerMs = 15_000;
 const pollMs = 20;
@@ -30,7 +31,7 @@ export class QuestionChannel {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#channel?.close().catch(() => undefined);
+    await closeAmqp(this.#channel);
   }
 
   async #ask<T>(question: (channel: Channel) => Promise<T>, waitMs: number): Promise<T> {

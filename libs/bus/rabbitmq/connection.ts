@@ -8,6 +8,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
 import { isUnproved } from '../connect/certificate.ts';
 import type { BrokerEndpoint } from './url.ts';
+import { closeAmqp } from './close.ts';
 import { WriteBatch } from './publish/write-batch.ts';
 import type { BusLog } from '../bus-log.ts';
 
@@ -110,7 +111,7 @@ export class RabbitConnection {
     this.#wake?.();
     const { model } = this;
     this.model = undefined;
-    await model?.close().catch(() => undefined);
+    await closeAmqp(model);
   }
 
   async #connect(): Promise<void> {
@@ -119,7 +120,7 @@ export class RabbitConnection {
     this.#turn += 1;
     const model = await connect(server ?? {}, { ...socket, clientProperties: { connection_name: this.#name } });
     if (this.#closed) {
-      await model.close().catch(() => undefined);
+      await closeAmqp(model);
       return;
     }
     this.#writes = new WriteBatch(model.connection);

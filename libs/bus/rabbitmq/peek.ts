@@ -5,6 +5,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, GetMessage } from 'amqplib';
+import { closeAmqp } from './close.ts';
 import { arrivalOf, standingOf } from './consume/delivery.ts';
 import type { RabbitConnection } from './connection.ts';
 import type { RabbitNames } from './names.ts';
@@ -71,7 +72,7 @@ export function createPeek(parts: {
           await new Promise((resolve) => void setTimeout(resolve, 2));
         }
       }
-      await channel.close().catch(() => undefined);
+      await closeAmqp(channel);
     }
   };
 }

@@ -1,6 +1,7 @@
 /** An exchange of a RabbitMQ. Each message is persistent, and confirmed by the broker. */
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib';
-import { withType, type BrokerSink, type BrokerSinkOptions, type SinkMessage } from './broker-sink.ts';
+import { closeAmqp } from '../rabbitmq/close.ts';
+import { reopening, withType, type BrokerSink, type BrokerSinkOptions, type SinkMessage } from './broker-sink.ts';
 
 interface AmqpSinkOptions extends BrokerSinkOptions {
   readonly vhost: string;
@@ -19,20 +20,11 @@ interface OpenChannel {
 
 /** Opens an exchange of a RabbitMQ. Connects with the first message; `publish` rejects while the exchange does not exist. */
 export function openAmqpSink(options: AmqpSinkOptions): BrokerSink {
-  let opening: Promise<OpenChannel> | undefined;
-  let isClosed = false;
-
-  const channelOf = (): Promise<OpenChannel> => {
-    if (isClosed) return Promise.reject(new Error('the service stops'));
-    opening ??= openChannel(options, () => {
-      opening = undefined;
-    });
-    return opening;
-  };
+  const connection = reopening((onEnd) => openChannel(options, onEnd));
 
   return {
     async publish(message) {
-      const { channel, ended } = await channelOf();
+      const { channel, ended } = await connection.get();
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const timer = setTimeout(
         () => reject(new Error(`no confirmation within ${options.timeoutMs} ms`)),
@@ -55,9 +47,8 @@ export function openAmqpSink(options: AmqpSinkOptions): BrokerSink {
       }
     },
     async close() {
-      isClosed = true;
-      const open = await opening?.catch(() => undefined);
-      await open?.model.close().catch(() => undefined);
+      const open = await connection.end();
+      await closeAmqp(open?.model);
     },
   };
 }
@@ -100,7 +91,7 @@ async function openChannel(
     const channel = await model.createConfirmChannel();
     channel.on('error', end);
     // The next message opens another connection.
-    void ended.catch(() => model.close()).catch(() => undefined);
+    void ended.catch(() => closeAmqp(model));
     // A message to an exchange that does not exist would end the channel without a confirmation.
     await channel.checkExchange(exchange);
     return { model, channel, ended };

@@ -46,3 +46,35 @@ export interface BrokerSinkOptions {
 
 /** A text in which `{type}` is the type of the event. */
 export const withType = (template: string, type: string): string => template.replaceAll('{type}', type);
+
+/** A connection that opens with its first use, and again with the first use after its end. */
+export interface Reopening<T> {
+  /** @throws Error after `end`, or why the connection could not be opened */
+  get(): Promise<T>;
+  /** Lets nothing open it again. Resolves with the open connection, which the caller closes; undefined when none is open. */
+  end(): Promise<T | undefined>;
+}
+
+/** @param open calls `onEnd` when the connection has ended, also when it could not be opened */
+export function reopening<T>(open: (onEnd: () => void) => Promise<T>): Reopening<T> {
+  let opening: Promise<T> | undefined;
+  let isEnded = false;
+  return {
+    get() {
+      if (isEnded) return Promise.reject(new Error('the service stops'));
+      if (opening) return opening;
+      // Begins in another turn, so that an end during the opening finds this promise.
+      const made: Promise<T> = Promise.resolve().then(() =>
+        open(() => {
+          if (opening === made) opening = undefined;
+        }),
+      );
+      opening = made;
+      return made;
+    },
+    async end() {
+      isEnded = true;
+      return opening?.catch(() => undefined);
+    },
+  };
+}

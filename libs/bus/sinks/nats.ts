@@ -2,7 +2,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { jetstream } from '@nats-io/jetstream';
 import { connect, headers as natsHeaders, type NatsConnection, type TlsOptions } from '@nats-io/transport-node';
-import { withType, type BrokerSink, type BrokerSinkOptions } from './broker-sink.ts';
+import { reopening, withType, type BrokerSink, type BrokerSinkOptions } from './broker-sink.ts';
 
 interface NatsSinkOptions extends BrokerSinkOptions {
   /** In which `{type}` is the type of the event. */
@@ -13,20 +13,11 @@ interface NatsSinkOptions extends BrokerSinkOptions {
 
 /** Opens a subject of a NATS server. Connects with the first message; `publish` rejects while no stream stores the subject. */
 export function openNatsSink(options: NatsSinkOptions): BrokerSink {
-  let opening: Promise<NatsConnection> | undefined;
-  let isClosed = false;
-
-  const connectionOf = (): Promise<NatsConnection> => {
-    if (isClosed) return Promise.reject(new Error('the service stops'));
-    opening ??= openConnection(options, () => {
-      opening = undefined;
-    });
-    return opening;
-  };
+  const opened = reopening((onEnd) => openConnection(options, onEnd));
 
   return {
     async publish({ id, type, contentType, headers, body }) {
-      const connection = await connectionOf();
+      const connection = await opened.get();
       const sent = natsHeaders();
       sent.set('content-type', contentType);
       for (const [name, value] of Object.entries(headers)) sent.set(name, value);
@@ -43,8 +34,7 @@ export function openNatsSink(options: NatsSinkOptions): BrokerSink {
       await connection.flush();
     },
     async close() {
-      isClosed = true;
-      const connection = await opening?.catch(() => undefined);
+      const connection = await opened.end();
       await connection?.close();
     },
   };

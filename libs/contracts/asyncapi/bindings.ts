@@ -1,8 +1,8 @@
 /** The place of messages on each broker, in the terms of AsyncAPI's servers and bindings. Pure. */
 import type { JsonObject } from '../json.ts';
 
-/** A queue has consumers; an event goes to every listener. */
-export type BindingRoute = 'queue' | 'event';
+/** A queue has consumers; an event goes to every listener; a stream goes to one reader over a WebSocket. */
+export type BindingRoute = 'queue' | 'event' | 'stream';
 
 const host = { description: 'Host name of the broker.', default: 'localhost' };
 const prefix =
@@ -31,11 +31,49 @@ export const servers: JsonObject = {
     variables: { host, port: { description: 'Port for clients.', default: '4222' } },
     security: [{ type: 'userPassword', description: 'A listener only needs permission to subscribe to anneal.e.>.' }],
   },
+  gateway: {
+    host: '{host}:{port}',
+    protocol: 'wss',
+    protocolVersion: '13',
+    description:
+      'The gateway, for events over a WebSocket; `ws` without TLS. Its other functions are in /api/v1/openapi.json.',
+    variables: {
+      host: { description: 'Host name of the gateway.', default: 'localhost' },
+      port: { description: 'Port of the gateway.', default: '8470' },
+    },
+    security: [
+      {
+        type: 'httpApiKey',
+        name: 'X-Auth-Token',
+        in: 'header',
+        description:
+          'A token, or a machine credential with the right events.read. A browser has a ticket in the query.',
+      },
+    ],
+  },
+};
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+/** The query of the WebSocket. Each but `after`, `ticket` and `filters` may be repeated. */
+const streamQuery: JsonObject = {
+  type: 'object',
+  properties: {
+    after: text('The id of the event after which to start; `beginning` for the oldest stored event. Default: now.'),
+    types: text('Patterns of event types with commas between. Default `#`.'),
+    subject_prefix: text('The beginning of the subjects.'),
+    stack: text('A stack with everything nested in it, by name or id.'),
+    tag: text('A tag of the root stack.'),
+    group: text('A group with its members, by its path.'),
+    host: text('A host by name or id.'),
+    filters: text('A JSON array of filters in the dialects of the CloudEvents Subscriptions API.'),
+    ticket: text('A ticket of POST /api/v1/events/ticket, in place of a token and of every filter.'),
+  },
 };
 
 /** The AMQP and NATS bindings of an address. */
 export function bindingsOf(route: BindingRoute, address: string): JsonObject {
   const bindingVersion = '0.3.0';
+  if (route === 'stream') return { ws: { method: 'GET', query: streamQuery, bindingVersion: '0.1.0' } };
   return route === 'event'
     ? {
         amqp: {
@@ -54,11 +92,12 @@ export function bindingsOf(route: BindingRoute, address: string): JsonObject {
 }
 
 /** AsyncAPI's bindings of NATS have no place for streams and subjects. */
-export const natsAddress = (route: BindingRoute, address: string): JsonObject =>
+export const natsAddress = (route: Exclude<BindingRoute, 'stream'>, address: string): JsonObject =>
   route === 'event'
     ? { stream: 'anneal-events', subject: `anneal.e.${address}` }
     : { stream: 'anneal-requests', subject: `anneal.q.${address}` };
 
-export const operationBindings = (route: BindingRoute): JsonObject => ({
-  amqp: { deliveryMode: 2, ack: true, ...(route === 'event' && { mandatory: false }), bindingVersion: '0.3.0' },
-});
+export const operationBindings = (route: BindingRoute): JsonObject =>
+  route === 'stream'
+    ? {}
+    : { amqp: { deliveryMode: 2, ack: true, ...(route === 'event' && { mandatory: false }), bindingVersion: '0.3.0' } };

@@ -2,6 +2,7 @@
  * Generates the AsyncAPI 3 document and the JSON Schemas of all messages from the zod schemas. Pure. The document is
  * self-contained: it includes all schemas.
  */
+import { eventGapSchema } from '../calls/notification.ts';
 import type { Definition } from '../define.ts';
 import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -83,10 +84,23 @@ function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Ch
       receiver: 'templating and scheduling',
     },
   );
-  for (const { type, description } of byFile['events'] ?? [])
+  const events = byFile['events'] ?? [];
+  for (const { type, description } of events)
     channels.push({ address: type, route: 'event', description, types: [type] });
+  channels.push({
+    address: '/api/v1/events/ws',
+    route: 'stream',
+    description:
+      'A WebSocket of the gateway: each text is one event of the project, in the order of the log. Subprotocol cloudevents.json. The reader sends nothing.',
+    types: [...events.map(({ type }) => type), gapType, positionType],
+  });
   return channels;
 }
+
+/** Only in a WebSocket, where every text is an event. Its id is the id that the log has lost. */
+const gapType = 'events.gap';
+/** The id to continue after, when no event names it. */
+const positionType = 'events.position';
 
 function messageOf(type: string, summary: string, data: JsonObject): JsonObject {
   return {
@@ -109,7 +123,7 @@ function channelOf({ address, route, description, types }: Channel): JsonObject 
     }),
     messages: Object.fromEntries(types.map((type) => [idOf(type), messageReference(type)])),
     bindings: bindingsOf(route, address),
-    'x-nats': natsAddress(route, address),
+    ...(route === 'stream' ? { servers: [{ $ref: '#/servers/gateway' }] } : { 'x-nats': natsAddress(route, address) }),
   };
 }
 
@@ -124,6 +138,16 @@ function componentsOf(definitions: readonly Definition[]): JsonObject {
     });
   }
   const named = new NamedSchemas();
+  messages[idOf(gapType)] = messageOf(
+    gapType,
+    'The log has removed events that the reader may have missed.',
+    named.place(jsonSchemaOf(eventGapSchema, 'output')),
+  );
+  messages[idOf(positionType)] = messageOf(
+    positionType,
+    'The id to continue after: first in a stream without a starting point, and when no event came for a while.',
+    { type: 'object', required: ['after'], properties: { after: { type: 'string' } } },
+  );
   const schemas = Object.entries({ ...jsonSchemas(definitions), 'answer.json': jsonSchemaOf(answerSchema, 'output') });
   const placed = schemas.map(([file, schema]) => [idOf(file.replace(/\.json$/, '')), named.place(schema)]);
   return { messages, schemas: { ...named.parts, ...(Object.fromEntries(placed) as JsonObject) } };

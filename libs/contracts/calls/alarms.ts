@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { json } from '../json.ts';
+import { occasionSchema } from '../origin.ts';
 
 export const alarmStates = ['ok', 'alarm', 'insufficient data'] as const;
 const stateSchema = z.enum(alarmStates);
@@ -40,9 +41,32 @@ export const alarmList = call('alarm.list', 'List the alarms of a project.', {
 });
 export const alarmShow = call('alarm.show', 'Read an alarm.', { question: which, answer: alarmViewSchema });
 export const alarmSet = call('alarm.set', 'Set the state of an alarm. Its actions for that state run.', {
-  question: which.extend({ state: stateSchema }),
+  question: which.extend({ state: stateSchema, occasion: occasionSchema.optional() }),
   answer: alarmViewSchema,
 });
+
+/** The values that a rule of an alarm compares, by period. */
+export const alarmSeriesSchema = z.object({
+  rule: z.string().meta({ description: 'The rule as text, e.g. `mean(cpu) gt 80`.' }),
+  comparison: z.string(),
+  threshold: z.number(),
+  granularity: z.number().int().meta({ description: 'Seconds of a period.' }),
+  points: z.array(
+    z.object({
+      at: z.iso.datetime().meta({ description: 'The begin of the period.' }),
+      value: z.number().nullable().meta({ description: 'Null without a measurement.' }),
+      outside: z.boolean().meta({ description: 'Whether the value is on the side of the alarm.' }),
+    }),
+  ),
+});
+export const alarmSeries = call(
+  'alarm.series',
+  'Read the latest values that an alarm compares with its threshold, one for each complete period.',
+  {
+    question: which.extend({ periods: z.number().int().min(1).max(1000) }),
+    answer: z.object({ series: z.array(alarmSeriesSchema) }),
+  },
+);
 
 export const alarmHistorySchema = z.object({
   at: z.iso.datetime(),

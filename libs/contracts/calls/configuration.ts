@@ -28,11 +28,14 @@ export const unexpectedAnswerSchema = z.object({
 });
 export type UnexpectedAnswer = z.infer<typeof unexpectedAnswerSchema>;
 
+/** The statuses of a host. */
+export const hostStatuses = ['expected', 'up', 'silent', 'deleting'] as const;
+
 export const hostViewSchema = z.object({
   id: z.string(),
   name: z.string(),
   project: z.string(),
-  status: z.enum(['expected', 'up', 'silent', 'deleting']).meta({
+  status: z.enum(hostStatuses).meta({
     description: '`expected` until its agent first asks for work; `up` while it asks; `silent` past its deadline.',
   }),
   requests_queue: z.string(),
@@ -149,6 +152,27 @@ export const hostAuthenticate = call('host.authenticate', 'Find the owner of a t
   }),
 });
 
+export const hostsPresent = call(
+  'hosts.present',
+  'Report hosts whose connections are open while they wait for work. Each counts as a contact of the host.',
+  {
+    question: z.object({
+      host_ids: z.array(z.string()).max(1000),
+      within_ms: z.number().int().nonnegative().meta({
+        description: 'How long a connection may stay open after its host has lost its power or its network.',
+      }),
+      look_in: z.string().optional().meta({
+        description: 'The project of the hosts: answer those that wait although they have requests.',
+      }),
+    }),
+    answer: z.object({
+      waiting: z.array(z.string()).optional().meta({
+        description: 'Only with `look_in`: hosts whose first request is free. The event that wakes them may be lost.',
+      }),
+    }),
+  },
+);
+
 export const hostKeys = call('host.keys', 'Read the token of a host, from which the keys of its signatures derive.', {
   question: z.object({ host_id: z.string() }),
   answer: z.object({ project: z.string(), token: z.object({ $sealed: z.string() }) }),
@@ -175,7 +199,14 @@ export const hostJoin = call(
   'host.join',
   'Issue a token with which a machine joins as a host, once. Creates the host unless one has this id or name.',
   {
-    question: z.object({ project: z.string(), host: z.string().min(1).max(255) }),
+    question: z.object({
+      project: z.string(),
+      host: z
+        .string()
+        .min(1)
+        .max(255)
+        .refine((name) => !/\p{Cc}/u.test(name), 'must have no line breaks or other control characters'),
+    }),
     answer: z.object({
       host: hostViewSchema,
       join_token: z.string().meta({ description: 'Replaces the join token that the host had before.' }),
@@ -333,7 +364,12 @@ export const queueMessageDelete = call(
       claim_id: z.string().optional(),
       host_id: z.string().optional().meta({ description: 'The host that deletes; absent for every other client.' }),
     }),
-    answer: z.object({ messages: z.array(queueMessageSchema) }),
+    answer: z.object({
+      messages: z.array(queueMessageSchema),
+      collector: collectorSchema.optional().meta({
+        description: 'The server in its stack of a host that popped a request. Absent for a host without a stack.',
+      }),
+    }),
   },
 );
 export const queueClaim = call(
@@ -357,6 +393,9 @@ export const queueClaim = call(
       by_reference: z.boolean().optional().meta({
         description: 'True for a host that fetches long configs by itself (`config_ref`).',
       }),
+      inputs_by_reference: z.boolean().optional().meta({
+        description: 'True for a host that fetches long values of inputs by itself (`value_ref`).',
+      }),
       client_id: z.string().optional().meta({
         description:
           'The claiming client. A host that claims again under the same id has lost its first claim, and gets the message again.',
@@ -372,25 +411,33 @@ export const queueClaim = call(
 export type QueueClaim = z.infer<typeof queueClaim.data>;
 export type QueueClaimed = z.infer<typeof queueClaim.answer>;
 
-/** Where a host finds a long config that its request only names. */
+/** Where a host finds a long config, or the long value of an input, that its request only names. */
 export const configReferenceSchema = z.object({
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
-    .meta({ description: 'Of the bytes of the config, in hexadecimal digits.' }),
+    .meta({ description: 'Of the bytes, in hexadecimal digits.' }),
   size: z.number().int().positive().meta({ description: 'In bytes.' }),
   url: z.string().meta({
     description:
-      'Relative to the address of the server. The host posts a form with the field `id`, the id of the request, and its token.',
+      'Relative to the address of the server. The host posts a form with the field `id`, the id of the request, its token, and for an input the field `input`, its name.',
   }),
 });
 export type ConfigReference = z.infer<typeof configReferenceSchema>;
-export const runConfig = call('run.config', 'Find the stored config of a run, for its host.', {
-  question: z.object({ caller: byHost, run: z.string() }),
-  answer: z.object({
-    blob: z.string().meta({ description: 'The blob that has the config, after its first line, as JSON.' }),
-  }),
-});
+export const runConfig = call(
+  'run.config',
+  'Find the stored config of a run, or the value of an input, for its host.',
+  {
+    question: z.object({
+      caller: byHost,
+      run: z.string(),
+      input: z.string().optional().meta({ description: 'The name of an input. Absent: the config.' }),
+    }),
+    answer: z.object({
+      blob: z.string().meta({ description: 'The blob that has the value, after its first line, as JSON.' }),
+    }),
+  },
+);
 export const queueClaimShow = call('queue.claim.show', 'Read a claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),
@@ -429,7 +476,16 @@ export const hostRequestSchema = z.object({
       'Only for hosts that ask for references: the config is a long text, which the host fetches. `config` is empty.',
   }),
   action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
-  inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
+  inputs: z.array(
+    z.object({
+      name: z.string(),
+      type: z.string(),
+      value: json,
+      value_ref: configReferenceSchema.optional().meta({
+        description: 'Only for hosts that ask for references: the value is long, and the host fetches its JSON text.',
+      }),
+    }),
+  ),
   outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),
   options: jsonObject,
   timeout: z.number().positive().optional().meta({
@@ -441,6 +497,10 @@ export const hostRequestSchema = z.object({
   creation_time: z.iso.datetime(),
 });
 export type HostRequest = z.infer<typeof hostRequestSchema>;
+
+/** The last message to a host on a broker, before its credentials end. A host over HTTP gets the status 410 instead. */
+export const hostFarewellSchema = z.strictObject({ deleted: z.literal(true), host_id: z.string() });
+export type HostFarewell = z.infer<typeof hostFarewellSchema>;
 
 /** The largest part of a stream in a response, in bytes; the end of the stream is kept. */
 export const outputLimit = 64 * 1024;

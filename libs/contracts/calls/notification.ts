@@ -27,6 +27,16 @@ const refusalRule = z.enum(['block', 'skip']).meta({
     'What follows a refused event. `block`: the events of its subject wait during its retries. `skip`: it is dead at once and they continue.',
 });
 
+const condensing = z.enum(['latest', 'digest']).meta({
+  description:
+    'How the events of a window become fewer messages. `latest`: of each subject the latest event. `digest`: one event `subscription.digest` with all of them and their counts.',
+});
+/** The longest window of a subscription that condenses: a day. */
+export const mostWindowSeconds = 86_400;
+const windowSeconds = z.number().int().min(1).max(mostWindowSeconds).meta({
+  description: 'Length of the window, which begins with its first event. It ends early with 1,000 events.',
+});
+
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
@@ -41,6 +51,8 @@ export const subscriptionViewSchema = z.object({
   status: z.enum(['active', 'paused', 'disabled', 'unconfirmed']).meta({
     description: '`unconfirmed`: the listener has not agreed to receive events; they wait in the log.',
   }),
+  condense: condensing.nullable().optional(),
+  window_seconds: windowSeconds.nullable().optional(),
   on_refusal: refusalRule.optional(),
   dead_letter: z
     .string()
@@ -66,6 +78,15 @@ export const subscriptionViewSchema = z.object({
   dropped: droppedSchema.nullable().optional().meta({
     description: 'Null when this subscription has lost no event; absent in answers of older versions.',
   }),
+  events_project: z.string().optional().meta({
+    description: 'The project whose events it gets, which an operator chose. Absent: its own.',
+  }),
+  stack_id: z.string().optional().meta({
+    description: 'An event sink: the stack whose environment names it. The stack creates, changes and deletes it.',
+  }),
+  allowed_rate: z.number().int().nullable().optional().meta({
+    description: 'The requests per minute that the listener has allowed (`WebHook-Allowed-Rate`); null for any number.',
+  }),
   version: z.number().int(),
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
@@ -87,7 +108,7 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     name: z.string().max(255),
     url: z.url().meta({
       description:
-        'A webhook `http[s]://…`, a queue `queue:NAME?ttl=3600`, `amqp[s]://HOST/VHOST?exchange=NAME&key={type}`, or `nats://HOST?subject=NAME.{type}&ack=stream`.',
+        'A webhook `http[s]://…`, a queue `queue:NAME?ttl=3600`, `amqp[s]://HOST/VHOST?exchange=NAME&key={type}`, `nats://HOST?subject=NAME.{type}&ack=stream`, mail `mailto:ADDRESS`, or a config `config:ID?host=NAME`.',
     }),
     credentials: secretText.optional().meta({ description: '`user:password` for a broker, encoded as in a URL.' }),
     format: eventFormat.optional(),
@@ -95,12 +116,17 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     confirm: z.boolean().optional().meta({
       description: 'Send no event until the webhook has agreed, as the validation of CloudEvents webhooks defines.',
     }),
+    condense: condensing.optional(),
+    window_seconds: windowSeconds.optional(),
     on_refusal: refusalRule.optional(),
     dead_letter: z.url().optional().meta({
       description:
         'A webhook or a queue for events that the listener refused for good, with the reason and the attempts.',
     }),
     types: z.array(z.string()).min(1),
+    events_project: z.string().optional().meta({
+      description: 'The project whose events it gets. Absent: its own.',
+    }),
     subject_prefix: z.string().default(''),
     batch_size: z.number().int().min(1).max(1000).optional().meta({ description: 'The most events of one request.' }),
     filters: z.array(jsonObject).max(100).optional().meta({
@@ -158,6 +184,9 @@ export const subscriptionConfirm = call(
       id: z.string(),
       expires: z.number().int().meta({ description: 'In seconds since the epoch.' }),
       signature: z.string(),
+      rate: z.number().int().positive().optional().meta({
+        description: 'The requests per minute that the listener allows. Absent: any number.',
+      }),
     }),
     answer: z.object({ project: z.string() }),
   },
@@ -315,5 +344,25 @@ export const eventLog = call('event.log', 'List the events of a project in the o
     }),
     position: z.number().int().optional().meta({ description: 'The number up to which the log was read.' }),
     gap: eventGapSchema.optional(),
+  }),
+});
+
+const mailAddresses = z.array(z.string().max(320)).max(50);
+export const mailSend = call('mail.send', 'Send a mail through the SMTP server of the operator, once for an id.', {
+  question: z.object({
+    project: z.string(),
+    id: z.string().meta({ description: 'Makes the Message-ID, which is the same in a repeat.' }),
+    to: mailAddresses.min(1),
+    cc: mailAddresses,
+    bcc: mailAddresses,
+    reply_to: mailAddresses,
+    subject: z.string().max(998),
+    text: z.string().max(262_144),
+    html: z.string().max(262_144).nullable(),
+  }),
+  answer: z.object({
+    rejected: z
+      .array(z.string())
+      .meta({ description: 'Recipients that the server has refused; the others get the mail.' }),
   }),
 });

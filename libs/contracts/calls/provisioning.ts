@@ -1,5 +1,6 @@
 /** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
+import { holdsCredentials } from '../address.ts';
 import { call } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, secretText, type Json } from '../json.ts';
@@ -21,9 +22,54 @@ export const nodeStates = [
   'cleaning',
   'clean failed',
   'error',
+  'adopting',
+  'adopt failed',
+  'rescuing',
+  'rescue',
+  'rescue failed',
+  'unrescuing',
+  'unrescue failed',
+  'servicing',
+  'service failed',
+  'clean hold',
+  'deploy hold',
+  'service hold',
 ] as const;
 export type NodeState = (typeof nodeStates)[number];
 export const powerStates = ['power on', 'power off'] as const;
+
+/** The verbs of an operator, after Ironic's. */
+export const provisionVerbs = [
+  'manage',
+  'inspect',
+  'provide',
+  'clean',
+  'adopt',
+  'rebuild',
+  'rescue',
+  'unrescue',
+  'service',
+  'unhold',
+  'abort',
+  'deleted',
+] as const;
+export type ProvisionVerb = (typeof provisionVerbs)[number];
+
+/** One step of a cleaning, a deployment or a service, in Ironic's form. */
+export const nodeStepSchema = z.strictObject({
+  interface: z.enum(['power', 'management', 'deploy', 'bios', 'raid', 'firmware']),
+  step: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a name in lower case, such as erase_devices')
+    .meta({ description: 'A step that the node does not have is refused, with the list of those that it has.' }),
+  args: jsonObject.default({}),
+});
+export type NodeStep = z.output<typeof nodeStepSchema>;
+export const nodeStepsSchema = z
+  .array(nodeStepSchema)
+  .min(1)
+  .max(50)
+  .refine((steps) => JSON.stringify(steps).length <= 65_536, 'expected at most 64 KiB');
 
 export const nodeViewSchema = z.object({
   id: z.string(),
@@ -54,6 +100,18 @@ export const nodeViewSchema = z.object({
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   provision_updated_at: z.iso.datetime().nullable(),
+  retired: z.boolean().default(false).meta({ description: 'Gets no server any more.' }),
+  retired_reason: z.string().nullable().default(null),
+  protected: z.boolean().default(false).meta({ description: 'Refuses to release or rebuild its server.' }),
+  protected_reason: z.string().nullable().default(null),
+  owner: z.string().nullable().default(null).meta({ description: 'Project that owns the machine. Information only.' }),
+  lessee: z.string().nullable().default(null).meta({ description: 'The only project whose servers it may get.' }),
+  description: z.string().nullable().default(null),
+  step: z
+    .object({ ...nodeStepSchema.shape, at: z.number().int(), of: z.number().int() })
+    .nullable()
+    .default(null)
+    .meta({ description: 'The step in progress, of those that an operator, a runbook or a template asked for.' }),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
 });
@@ -61,13 +119,6 @@ export type NodeView = z.infer<typeof nodeViewSchema>;
 
 const node = z.object({ node: z.string() });
 const answer = nodeViewSchema;
-
-/** Whether a URL has a user or password before its host. Such a URL is shown and logged, so it must not be stored. */
-export function holdsCredentials(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username !== '' || password !== '';
-}
 
 /** How to reach a node. */
 export const driverInfoSchema = z.object({
@@ -93,6 +144,15 @@ export const driverInfoSchema = z.object({
         'How to check its TLS certificate: true, false, the path of a CA file, or `sha256:…`. Absent: the setting decides.',
     }),
 });
+
+/**
+ * `metadata` overwrites the partition tables and the first and last MiB of every disk; `express` has the disk erase
+ * itself where it can, else does the same; `full` has the disk erase itself, else overwrites all of it.
+ */
+export const eraseModes = ['metadata', 'express', 'full'] as const;
+
+/** Names of the hints that choose a disk. */
+export const rootDeviceHints = ['name', 'size', 'rotational', 'serial', 'wwn', 'model', 'vendor', 'hctl'] as const;
 
 const capabilityValue = z.union([z.string().max(255), z.number(), z.boolean()]);
 const interfaceSchema = z
@@ -122,6 +182,10 @@ export const nodeExtraSchema = jsonObject.refine(
   (extra) => JSON.stringify(extra).length <= 65_536,
   'expected at most 64 KiB',
 );
+/** A name that a terminal, an address and every store show as it was written. */
+const isPlainName = (name: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(name);
+const plainName = 'must not contain a control character or half of a character (a lone surrogate)';
+const placeSchema = z.string().min(1).max(255).refine(isPlainName, plainName);
 /** Properties of a machine that an operator declares; the inspection adds those that its BMC shows. */
 export const nodePropertiesSchema = z
   .object({
@@ -132,15 +196,26 @@ export const nodePropertiesSchema = z
         description: '`{"profile": "control"}`, or in Ironic\'s text form `profile:control,node:controller-0`.',
       }),
     interfaces: z.array(interfaceSchema).max(64).optional(),
+    root_device: z
+      .partialRecord(z.enum(rootDeviceHints), z.union([z.string().min(1).max(255), z.number(), z.boolean()]))
+      .optional()
+      .meta({ description: 'Hints that choose the disk for images: `{"serial": "S1"}`, with Ironic\'s operators.' }),
+    erase: z.enum(eraseModes).optional().meta({ description: 'How to erase its disks.' }),
+    availability_zone: placeSchema.optional().meta({ description: 'Its zone. Absent: `nova`.' }),
+    rack: placeSchema.optional().meta({ description: 'Its rack. Absent: the node is a rack of its own.' }),
+    power_domain: placeSchema
+      .optional()
+      .meta({ description: 'What fails together, such as a feed. Absent: the node is a power domain of its own.' }),
   })
   .catchall(json)
   .refine((properties) => JSON.stringify(properties).length <= 65_536, 'expected at most 64 KiB');
 
-/** A name that a terminal, an address and every store show as it was written. */
-const isPlainName = (name: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(name);
-const plainName = 'must not contain a control character or half of a character (a lone surrogate)';
 export const nodeNameSchema = z.string().min(1).max(255).refine(isPlainName, plainName);
 export const resourceClassSchema = z.string().min(1).max(80).refine(isPlainName, plainName);
+
+/** The name of a project, or null. */
+export const nodeTextSchema = z.string().min(1).max(255).refine(isPlainName, plainName).nullable();
+export const nodeDescriptionSchema = z.string().max(4096).nullable();
 
 export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also make it available.', {
   question: z.object({
@@ -152,6 +227,9 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
     extra: nodeExtraSchema.default({}),
+    owner: nodeTextSchema.default(null),
+    lessee: nodeTextSchema.default(null),
+    description: nodeDescriptionSchema.default(null),
     provide: z
       .boolean()
       .default(false)
@@ -202,8 +280,85 @@ export const nodePower = call('node.power', 'Change the power state of a node; a
   answer,
 });
 export const nodeProvision = call('node.provision', 'Apply an Ironic verb to a node.', {
-  question: node.extend({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']), occasion }),
+  question: node.extend({
+    target: z.enum(provisionVerbs),
+    steps: nodeStepsSchema
+      .optional()
+      .meta({ description: 'For clean, rebuild and service: the steps to run, in this order.' }),
+    runbook: z.string().min(1).max(255).optional().meta({ description: 'For clean and service: its steps.' }),
+    rescue_password: secretText.optional().meta({ description: 'For rescue: the password of the rescue user.' }),
+    occasion,
+  }),
   answer,
+});
+
+export const nodeHistoryEntrySchema = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  from: z.enum(nodeStates),
+  to: z.enum(nodeStates),
+  reason: z.string(),
+  failed: z.boolean(),
+  actor: z.string(),
+  cause: z.string(),
+});
+export type NodeHistoryEntry = z.infer<typeof nodeHistoryEntrySchema>;
+export const nodeHistory = call('node.history', 'Read the last changes of the state of a node, newest first.', {
+  question: node,
+  answer: z.object({ history: z.array(nodeHistoryEntrySchema) }),
+});
+
+/** A trait of a node, as runbooks and templates name it. */
+const traitSchema = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'expected a standard trait, or CUSTOM_ and A to Z, 0 to 9, _');
+const runbookKind = z.enum(['runbook', 'deploy template']);
+export const runbookViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(['runbook', 'deploy template']).meta({
+    description:
+      '`runbook`: an operator names it for a cleaning or a service. `deploy template`: a server that requires the trait of its name gets its steps.',
+  }),
+  steps: z.array(nodeStepSchema.extend({ priority: z.number().int().default(100) })),
+  traits: z.array(z.string()).meta({ description: 'A runbook runs only on a node with one of these traits.' }),
+  description: z.string().nullable(),
+  extra: jsonObject,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+export type RunbookView = z.infer<typeof runbookViewSchema>;
+export const runbookStepSchema = nodeStepSchema.extend({
+  priority: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(100)
+    .meta({ description: 'The highest is first, equal ones in their order. 0 leaves the step out.' }),
+});
+export const runbookFieldsSchema = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9\-._~]{1,255}$/, 'expected letters, digits and -._~'),
+  steps: z.array(runbookStepSchema).min(1).max(50),
+  traits: z.array(traitSchema).max(50).default([]),
+  description: z.string().max(4096).nullable().default(null),
+  extra: nodeExtraSchema.default({}),
+});
+export const runbookSet = call('runbook.set', 'Create a runbook or deploy template, or replace the one with this id.', {
+  question: runbookFieldsSchema.extend({ id: z.string(), kind: runbookKind }),
+  answer: runbookViewSchema,
+});
+export const runbookList = call('runbook.list', 'List the runbooks or deploy templates by name.', {
+  question: z.object({ kind: runbookKind }),
+  answer: z.object({ runbooks: z.array(runbookViewSchema) }),
+});
+export const runbookShow = call('runbook.show', 'Read a runbook or deploy template by id or name.', {
+  question: z.object({ kind: runbookKind, runbook: z.string() }),
+  answer: runbookViewSchema,
+});
+export const runbookRemove = call('runbook.remove', 'Remove a runbook or deploy template.', {
+  question: z.object({ kind: runbookKind, runbook: z.string() }),
+  answer: z.object({}),
 });
 export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenance.', {
   question: node.extend({ maintenance: z.boolean(), reason: z.string().optional() }),
@@ -216,29 +371,55 @@ export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenanc
  */
 export const bootDocumentSchema = z.object({
   format: z.literal(2),
-  purpose: z.enum(['deploy', 'clean']).meta({
-    description: '`deploy`: install the seed and run the agent. `clean`: erase the disks, report it, power off.',
+  purpose: z.enum(['deploy', 'clean', 'rescue']).meta({
+    description:
+      '`deploy`: install the seed and run the agent. `clean`: erase the disks, report it, power off. `rescue`: change no disk, set the rescue password, report `ready`, stay on.',
   }),
   node: z.string(),
 });
 export type BootDocument = z.infer<typeof bootDocumentSchema>;
 
+/** `cleaned`: the disks are erased. `ready`: the rescue system runs. `written`: the image is on the disk, with the right checksum. */
+export const bootReportStatuses = ['cleaned', 'ready', 'written', 'failed'] as const;
+
 /** Random text that a machine chooses once and keeps. Only with it the machine may repeat its exchange. */
 export const bootKeySchema = z.string().min(16).max(256);
+
+export const sha256Schema = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits, as sha256sum prints them');
 
 /** The seed that a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
 export const bootSeedSchema = z.object({
   format: z.literal(1),
-  purpose: z.enum(['deploy', 'clean']),
+  purpose: z.enum(['deploy', 'clean', 'rescue']),
   host_id: z.string(),
   hostname: z.string(),
   gateway_url: z.url(),
   project: z.string(),
-  token: z.string().meta({ description: '`deploy`: the token of the host. `clean`: valid for one report only.' }),
+  token: z
+    .string()
+    .meta({ description: '`deploy`: the token of the host. `clean` and `rescue`: valid for one report only.' }),
   requests_queue: z.string(),
   responses_queue: z.string(),
+  client_id: z
+    .string()
+    .optional()
+    .meta({ description: 'The id by which the agent claims its requests. Absent: the agent makes one.' }),
   user_data: z.string(),
   metadata: jsonObject,
+  rescue_password: z.string().optional().meta({ description: 'Only for `rescue`.' }),
+  report_token: z
+    .string()
+    .optional()
+    .meta({ description: '`deploy`: valid for the report that the image is written.' }),
+  image: z
+    .object({ name: z.string(), url: z.url(), sha256: sha256Schema, size: z.number().int().positive() })
+    .optional()
+    .meta({ description: 'The image to write to the disk. Absent when the registry has no image of this name.' }),
+  image_name: z.string().optional(),
+  root_device: jsonObject.optional().meta({ description: "Hints that choose the disk: the node's `root_device`." }),
+  erase: z.enum(eraseModes).optional().meta({ description: '`clean`: how to erase the disks.' }),
 });
 export type BootSeed = z.infer<typeof bootSeedSchema>;
 
@@ -251,12 +432,64 @@ export const bootDocumentShow = call(
   },
 );
 
+export const bootFind = call(
+  'boot.find',
+  'Find the boot of a machine that boots by PXE, by the UUID that its firmware reports.',
+  {
+    question: z.object({ uuid: z.string() }),
+    answer: z.object({ secret: z.string() }),
+  },
+);
+
 export const bootExchange = call('boot.exchange', 'Exchange the secret of a boot address for the seed; works once.', {
   question: z.object({ secret: z.string(), key: bootKeySchema }),
   answer: bootSeedSchema,
 });
 
-export const bootReport = call('boot.report', 'Report the result of cleaning, from the machine that booted for it.', {
-  question: z.object({ token: z.string(), status: z.enum(['cleaned', 'failed']), message: z.string().max(4096) }),
+export const bootReport = call(
+  'boot.report',
+  'Report the result of cleaning or of writing an image, from the machine that booted for it.',
+  {
+    question: z.object({ token: z.string(), status: z.enum(bootReportStatuses), message: z.string().max(4096) }),
+    answer: z.object({
+      settled: z.boolean().optional().meta({
+        description: '`written`: false until the machine boots from its disk. It asks again, then reboots.',
+      }),
+    }),
+  },
+);
+
+/** An image that machines can write to their disks: the raw content of a whole disk. */
+export const imageSchema = z.object({
+  id: z.string(),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be letters, digits and ._- and begin with a letter or digit'),
+  url: z.url({ protocol: /^https?$/ }).meta({ description: 'Where machines fetch it.' }),
+  sha256: sha256Schema.meta({ description: 'Checksum of the content, which is compared on the disk before the boot.' }),
+  size: z
+    .number()
+    .int()
+    .positive()
+    .max(2 ** 50)
+    .meta({ description: 'Bytes.' }),
+  created_at: z.string(),
+});
+export type ImageView = z.infer<typeof imageSchema>;
+
+export const imageAdd = call('image.add', 'Add an image that servers can use.', {
+  question: imageSchema.omit({ created_at: true }),
+  answer: imageSchema,
+});
+export const imageList = call('image.list', 'List all images, by name.', {
+  question: z.object({}),
+  answer: z.object({ images: z.array(imageSchema) }),
+});
+export const imageShow = call('image.show', 'Show an image, by name or id.', {
+  question: z.object({ image: z.string() }),
+  answer: imageSchema,
+});
+export const imageRemove = call('image.remove', 'Remove an image. Machines that write it now may fail.', {
+  question: z.object({ image: z.string() }),
   answer: z.object({}),
 });

@@ -187,6 +187,11 @@ export const groupViewSchema = z.object({
       status: z.string(),
       protected: z.boolean(),
       lost_since: z.iso.datetime().nullable(),
+      lost_reason: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({ description: 'Its host is silent, or its node has a fault.' }),
       created_at: z.iso.datetime().nullable(),
       servers: z.array(jsonObject),
     }),
@@ -216,7 +221,7 @@ export const groupShow = call('group.show', 'Read a group that scales, and why i
 
 export const groupLost = message(
   'group.lost',
-  'The host of a member fell silent, or came back.',
+  'The host of a member fell silent or came back, or its node has a fault or none any more.',
   z.object({
     stack_id: z.string(),
     member: z.string(),
@@ -224,5 +229,10 @@ export const groupLost = message(
     lost: z.boolean(),
     since: z.iso.datetime(),
     event: z.string(),
+    sign: z
+      .enum(['silence', 'fault'])
+      .optional()
+      .meta({ description: 'What showed the loss, or ended. Absent: silence of the host.' }),
+    reason: z.string().optional().meta({ description: 'The fault of the node.' }),
   }),
 );

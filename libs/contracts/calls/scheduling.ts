@@ -286,6 +286,42 @@ export const snapshotDelete = call('snapshot.delete', 'Delete a snapshot.', {
   answer: z.object({}),
 });
 
+const stackRevisionSchema = z.object({
+  id: z.string(),
+  at: z.iso.datetime().meta({ description: 'When the stack was last sent towards it.' }),
+  action: z.enum(stackActions),
+  status: z.enum(statuses).meta({ description: 'How that action ended, or that it has not.' }),
+  reason: z.string(),
+  is_current: z.boolean(),
+  plan: z.string().meta({ description: 'Content hash of the plan. Equal plans have equal hashes.' }),
+  occasion: occasionSchema
+    .optional()
+    .meta({ description: 'Who sent the stack towards it last, and why; absent in revisions of older versions.' }),
+});
+/** A state that an update sent a stack towards. */
+export type StackRevision = z.infer<typeof stackRevisionSchema>;
+
+export const stackRevisionList = call(
+  'stack.revision.list',
+  'List the stored revisions of a stack, the newest first.',
+  {
+    question: which,
+    answer: z.object({ revisions: z.array(stackRevisionSchema) }),
+  },
+);
+export const stackRevisionShow = call('stack.revision.show', 'Read a stored revision of a stack. Secrets are masked.', {
+  question: which.extend({ revision: z.string() }),
+  answer: stackRevisionSchema.extend({
+    template: jsonObject,
+    environment: jsonObject,
+    files: jsonObject,
+    parameters: jsonObject,
+    contents: z
+      .object({ template: z.string(), environment: z.string(), files: z.string() })
+      .meta({ description: 'Content hashes, for an update that begins from it.' }),
+  }),
+});
+
 export const stackExport = call('stack.export', 'Export a stack in the form that an adopt accepts.', {
   question: which,
   answer: jsonObject,
@@ -361,6 +397,37 @@ export const stackWhy = call(
         .array(z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }))
         .meta({ description: 'From the outermost to the cause.' }),
       exits: z.array(z.string()).meta({ description: 'The steps that an operator can take.' }),
+      request: z.object({ stack_id: z.string(), resource: z.string(), queue: z.string() }).optional().meta({
+        description: 'The request at the end of the chain that a provider works on, and the queue of the provider.',
+      }),
+    }),
+  },
+);
+
+export const attentionSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  action: z.enum(stackActions),
+  status: z.enum(statuses),
+  paused: z.boolean().meta({ description: 'Whether it stands still after a failure until an operator decides.' }),
+  since: z.iso.datetime(),
+  why: stackWhy.answer,
+});
+/** A stack that works, has failed or waits, and why. */
+export type StackAttention = z.infer<typeof attentionSchema>;
+
+export const stackOverview = call(
+  'stack.overview',
+  'Count the stacks of a project by state, and explain those that work or have failed. Nested stacks are not counted.',
+  {
+    question: z.object({
+      project: z.string(),
+      most: z.number().int().positive().max(100).meta({ description: 'The most stacks that each list explains.' }),
+    }),
+    answer: z.object({
+      counts: z.record(z.string(), z.number().int()).meta({ description: 'E.g. `{"CREATE_COMPLETE": 12}`.' }),
+      working: z.array(attentionSchema).meta({ description: 'Stacks in progress, the longest first.' }),
+      failed: z.array(attentionSchema).meta({ description: 'Failed and paused stacks, the latest first.' }),
     }),
   },
 );
@@ -380,8 +447,14 @@ export const stackList = call('stack.list', 'List the stacks of a project, newes
     states: z.array(z.string()).optional().meta({ description: 'E.g. CREATE_COMPLETE, or COMPLETE.' }),
     deleted: z.boolean().optional(),
     nested: z.boolean().optional().meta({ description: 'Include nested stacks.' }),
+    all_projects: z
+      .boolean()
+      .optional()
+      .meta({ description: 'List the stacks of every project. The caller must be an operator.' }),
   }),
-  answer: z.object({ stacks: z.array(stackViewSchema) }),
+  answer: z.object({
+    stacks: z.array(stackViewSchema).meta({ description: 'Without their parameters, which cost a read for each.' }),
+  }),
 });
 
 export const stackResources = call('stack.resources', 'List the resources of a stack.', {

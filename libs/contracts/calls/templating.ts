@@ -114,6 +114,36 @@ export const templateValidate = call(
   },
 );
 
+const outlineSchema = z.object({
+  levels: z.array(z.array(z.object({ name: z.string(), type: z.string() }))).meta({
+    description: 'The resources of a level can be created in parallel once the levels before it are complete.',
+  }),
+  critical_path: z.array(z.string()).meta({ description: 'The longest chain of requirements.' }),
+  resources: z.number().int(),
+  edges: z.array(z.object({ from: z.string(), to: z.string() })),
+});
+
+export const templateCheckAnswerSchema = z.object({
+  mistakes: z
+    .array(mistakeSchema)
+    .meta({ description: 'Every mistake, with its line and column. Empty: it compiles.' }),
+  warnings: z.array(mistakeSchema),
+  description: z.string(),
+  parameters: z.record(z.string(), jsonObject).meta({ description: "Each parameter in the form of Heat's validate." }),
+  parameter_groups: json.meta({ description: 'As written; null without groups.' }),
+  outline: outlineSchema
+    .nullable()
+    .meta({ description: 'The order of work of the root stack; null when there are mistakes.' }),
+});
+/** The facts about a template that an editor shows. */
+export type TemplateCheck = z.infer<typeof templateCheckAnswerSchema>;
+
+export const templateCheck = call(
+  'template.check',
+  'Check a template while it is written: its mistakes, its parameters and its order of work. Mistakes refuse nothing.',
+  { question: compileQuestionSchema, answer: templateCheckAnswerSchema },
+);
+
 /** Sent to every replica, because any of them may have the question. */
 export const questionAbandoned = event(
   'template.abandoned',

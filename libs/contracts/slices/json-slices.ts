@@ -29,7 +29,10 @@ function left(value: unknown, budget: number): number {
     return rest;
   }
   for (const key in value) {
-    rest = left((value as Record<string, unknown>)[key], rest);
+    const member = (value as Record<string, unknown>)[key];
+    // Most members are short texts and numbers.
+    if (typeof member === 'string' && member.length < charactersOfOne) rest -= 1;
+    else rest = left(member, rest);
     if (rest < 0) return rest;
   }
   return rest;

@@ -5,12 +5,14 @@
  * nodes, one per incarnation that the plan does not want: ready when no existing incarnation uses it. The requirements
  * of a dependent are only rewritten once it is updated, and its own incarnation only vanishes once it is deleted. So
  * the second rule alone gives Heat's order: replacement up, dependents moved, original deleted, the reverse of creation.
+ * An update node whose requirements are in flight in one queue of a provider may be sent before it is ready: `ahead.ts`.
  * A visit (check, suspend, resume, snapshot) has one node per name, for its current incarnation, and no clean-up nodes.
  *
  * Doneness is not stored. A node is done when its resource is COMPLETE and matches the current plan. So a graph that is
  * rebuilt after a restart finds its place by looking at the resources, and unchanged resources are never written.
  */
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import { lookAhead, reviewAhead, visitAhead } from './ahead.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from '../traversal/finish.ts';
 import { markForDeletion } from './node.ts';
@@ -40,9 +42,17 @@ export function advance(transaction: Transaction): void {
         continue;
       }
       const node = shift(state.ready.updates);
-      if (node === undefined) break;
+      if (node === undefined) {
+        const ahead = shift(state.ready.ahead);
+        if (ahead === undefined) break;
+        visitAhead(transaction, ahead);
+        continue;
+      }
       if (isVisit(state.stack.action)) visitNode(transaction, node);
-      else visitUpdate(transaction, node);
+      else {
+        visitUpdate(transaction, node);
+        lookAhead(transaction, node);
+      }
     }
   } while (finishIfDone(transaction));
 }
@@ -55,7 +65,7 @@ function hasDoneItsPart({ changes, visits, tools: { most = Infinity } }: Transac
 export function isPartial(state: State, { limit }: Pick<Tools, 'limit'>): boolean {
   const { stack, graph, ready, inFlight } = state;
   if (stack.phase !== 'converging' || inFlight.size >= limit) return false;
-  return !graph || isFilled(ready.updates) || isFilled(ready.cleanups);
+  return !graph || isFilled(ready.updates) || isFilled(ready.cleanups) || isFilled(ready.ahead);
 }
 
 const isFilled = ({ head, items }: Queue): boolean => head < items.length;
@@ -70,7 +80,7 @@ function shift(queue: Queue): string | undefined {
 
 function buildGraph(transaction: Transaction): void {
   const { state } = transaction;
-  for (const queue of [state.ready.updates, state.ready.cleanups]) {
+  for (const queue of [state.ready.updates, state.ready.cleanups, state.ready.ahead]) {
     queue.items.length = 0;
     queue.head = 0;
   }
@@ -108,8 +118,10 @@ function buildPlan(transaction: Transaction): void {
     queued: new Set(),
     temporary,
     first: new Set(),
+    ahead: new Map(),
   };
   for (const resource of state.resources.values()) if (!waiting.has(resource.name)) markForDeletion(state, resource.id);
+  reviewAhead(transaction);
 }
 
 /** Entries of the plan; group members in the order of the rolling update, because the first ones join the batch. */
@@ -149,6 +161,7 @@ function buildVisit(state: State): void {
     queued: new Set(),
     temporary: none,
     first: new Set(),
+    ahead: new Map(),
   };
 }
 

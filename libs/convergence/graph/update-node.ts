@@ -28,11 +28,11 @@ import { markForDeletion, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from '../hooks/wait.ts';
 import { createIncarnation, currentRequires, send, type ResolvedResource } from '../resources/incarnation.ts';
 import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
-import type { Comparison, Resolution } from '../protocol.ts';
+import type { Comparison } from '../protocol.ts';
+import { resolvePlanned } from './resolve-planned.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
-import { isBeingMade, isDisposable, noteOvertaken, yieldsToUpdate } from '../resources/overtake.ts';
+import { cancelReplaced, isBeingMade, isDisposable, noteOvertaken, yieldsToUpdate } from '../resources/overtake.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
-import { tooLargeToApply } from '../resources/size.ts';
 import type { Graph } from '../state.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 
@@ -61,7 +61,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (candidates.some(({ hook }) => hook !== null)) return;
   if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
-  const resolved = resolve(transaction, planned, candidates[0]);
+  const resolved = resolvePlanned(transaction, planned, { before: candidates[0] });
   if (!resolved.ok) {
     const failed =
       candidates.find(({ request }) => !request) ?? createIncarnation(transaction, planned, {}, only?.id ?? null);
@@ -85,25 +85,6 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   }
   if (choice) reconcile(transaction, choice, planned, resolved);
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
-}
-
-/** Evaluates the properties of a plan entry; fails when they exceed the size limits. */
-function resolve(
-  { state, tools }: Transaction,
-  planned: PlanResource,
-  before: ResourceDocument | undefined,
-): Resolution {
-  const { current } = state.graph as Graph;
-  const resolved = tools.resolve({
-    plan: state.plan,
-    resource: planned,
-    stack: state.stack,
-    peer: (peer) => state.resources.get(current.get(peer) ?? ''),
-  });
-  if (!resolved.ok || !tools.sizes) return resolved;
-  const room = { limits: tools.sizes, stackBytes: state.bytes };
-  const failure = tooLargeToApply(resolved, { ...room, name: planned.name, before });
-  return failure ? { ok: false, failure } : resolved;
 }
 
 /** Makes the first incarnation of a plan entry. */
@@ -162,6 +143,7 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
     // Create before delete: the original stays, and is cleaned up once its dependents have moved.
     const replacement = createIncarnation(transaction, planned, resolved, resource.id);
     changeResource(transaction, resource.id, { replaced_by: replacement.id });
+    cancelReplaced(transaction, resource);
     send(transaction, replacement, 'create', resolved, []);
     return;
   }

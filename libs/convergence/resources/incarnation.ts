@@ -82,10 +82,20 @@ export function createIncarnation(
   return resource;
 }
 
-/** Current incarnations of the resources that a plan entry requires. */
+/** Current incarnations of the resources that a plan entry requires, and those in flight that it is sent ahead of. */
 export function currentRequires({ state }: Transaction, planned: PlanResource): string[] {
-  const current = (state.graph as Graph).current;
-  return planned.requires.map((name) => current.get(name)).filter((id) => id !== undefined);
+  const { current, ahead } = state.graph as Graph;
+  return planned.requires.map((name) => current.get(name) ?? ahead.get(name)).filter((id) => id !== undefined);
+}
+
+/** The requests in flight that a plan entry is sent ahead of. */
+function requestsBefore({ state }: Transaction, planned: PlanResource): { id: string; fence: number }[] {
+  const { current, ahead } = state.graph as Graph;
+  return planned.requires.flatMap((name) => {
+    const id = current.has(name) ? undefined : ahead.get(name);
+    const fence = id === undefined ? undefined : state.resources.get(id)?.request?.fence;
+    return id === undefined || fence === undefined ? [] : [{ id, fence }];
+  });
 }
 
 const applies = (action: RequestAction): boolean => action === 'create' || action === 'update';
@@ -103,6 +113,7 @@ export function send(
   const fence = resource.fence + 1;
   const planned = applies(action) || as === 'ADOPT' ? state.plan.resources[resource.name] : undefined;
   const requires = planned ? currentRequires(transaction, planned) : resource.requires;
+  const after = planned ? requestsBefore(transaction, planned) : [];
   const union = [...new Set([...resource.requires, ...requires])];
   const request: PendingRequest = {
     action,
@@ -117,6 +128,7 @@ export function send(
     seen_at: planned ? state.stack.clock : resource.seen_at,
     attempts: 0,
     not_before: null,
+    ...(after.length > 0 && { after }),
   };
   const sent = changeResource(transaction, resource.id, {
     action: as,

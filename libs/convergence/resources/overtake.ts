@@ -9,14 +9,15 @@
  * | create                 | create        | made from the new properties, in the same incarnation                   |
  * | update                 | update        | names also all that the earlier update may have changed                 |
  * | create, must replace   | delete        | deleted before its replacement is made: nothing can use it              |
- * | update, must replace   | none          | its replacement is made now; it is deleted later, as always             |
+ * | update, must replace   | cancel        | its replacement is made now; it is deleted later, as always             |
  * | any but delete         | delete        | deleted now, unless a hook, a snapshot or a policy comes first: awaited |
- * Properties as requested are awaited, and so are adoptions, and resources that an update hook holds first.
+ * Properties as requested are awaited, and so are adoptions, and resources that an update hook holds first. A cancel is
+ * sent where the type announces `cancels`. Without it the work goes on, perhaps in the way of the replacement.
  */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { attemptOf } from '../traversal/failure.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
-import { changeResource, type Transaction } from '../transaction.ts';
+import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 
 /** Whether the running traversal may replace the pending request of the resource. False without such a request. */
 function isOvertakable({ state, tools }: Transaction, resource: ResourceDocument): boolean {
@@ -61,6 +62,12 @@ export const isBeingMade = (transaction: Transaction, resource: ResourceDocument
 /** Whether to delete such a resource at once: it never completed, so nothing uses it, and no rollback restores it. */
 export const isDisposable = (transaction: Transaction, resource: ResourceDocument): boolean =>
   isBeingMade(transaction, resource) && resource.deletion_policy !== 'Retain' && !declaresHook(resource, deletionHooks);
+
+/** Stops the work of a pending request whose resource is replaced. Its answer follows, and may be a failure. */
+export function cancelReplaced(transaction: Transaction, { id, request, ...resource }: ResourceDocument): void {
+  if (request === null || !transaction.tools.cancels(resource)) return;
+  addEffect(transaction, { kind: 'cancel', resource: id, fence: request.fence });
+}
 
 /** Notes what the update that is about to be overtaken may have changed, so that the newer one sends all of it. */
 export function noteOvertaken(transaction: Transaction, resource: ResourceDocument): ResourceDocument {

@@ -3,6 +3,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
 import { attemptOf, bounded, failLeaf } from '../traversal/failure.ts';
+import { failsInConsequence, seenBy } from '../graph/recall.ts';
 import { revisit } from '../graph/node.ts';
 import { holdAt } from '../hooks/wait.ts';
 import { followAttributes, followCompleted } from './follow.ts';
@@ -79,7 +80,7 @@ function complete(
       requires: request.requires,
       digest: request.digest,
       source: request.source,
-      seen_at: request.seen_at,
+      seen_at: seenBy(transaction, request),
       drift: [],
     }),
     ...(action === 'check' && transaction.state.stack.observe && asFound(resource, reported)),
@@ -162,6 +163,7 @@ function failed(
     leaves: response.failures,
     attempted: attemptOf(request, resource),
     traversal: request.traversal,
+    isConsequence: failsInConsequence(transaction, request),
   });
   // A newer traversal continues with this resource.
   const left = transaction.state.resources.get(resource.id);

@@ -3,7 +3,7 @@
  * another resource, and in which a nested stack's plan follows from its properties.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { LifecycleHook, Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Expression, LifecycleHook, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
 import { newStack as blankStack, type ResourceDocument, type StackDocument } from '../documents.ts';
@@ -24,7 +24,7 @@ export function createRandom(seed: number): Random {
 
 /**
  * `Plain` serves nothing but create, update and delete; `Instant` is answered within the step; a newer request for a
- * `Latest` replaces the one in flight.
+ * `Latest` replaces the one in flight, and its provider has one queue for all of them.
  */
 export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant' | 'Latest';
 
@@ -75,6 +75,7 @@ function entryOf(name: string, wish: DesiredResource): PlanResource {
       value: { kind: 'literal', value: wish.value },
       kind: { kind: 'literal', value: wish.kind },
       ...(wish.broken && { broken: { kind: 'literal', value: true } }),
+      ...(type === 'Latest' && { queue: { kind: 'literal', value: 'q' } }),
       from: {
         kind: 'list',
         // Every second requirement only sets the order, as with depends_on.
@@ -135,6 +136,13 @@ export interface ToolOptions {
   readonly follows?: readonly string[];
 }
 
+const readBy = (expression: Expression | undefined): ReadonlySet<string> =>
+  new Set(
+    (expression?.kind === 'list' ? expression.items : []).flatMap((item) =>
+      item.kind === 'call' && item.arguments.kind === 'literal' ? [item.arguments.value as string] : [],
+    ),
+  );
+
 /** The tools of a step at this time, in milliseconds. Only the types `Test` and `Latest` serve every action. */
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
@@ -142,6 +150,9 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     graceMs: 5000,
     serves: ({ type }) => servesAll(type),
     supersedes: ({ type }) => type === 'Latest',
+    cancels: ({ type }) => type === 'Latest',
+    queuePlace: ({ type, properties }) =>
+      type === 'Latest' ? { kind: 'latest', property: 'queue', reads: readBy(properties['from']) } : undefined,
     limit: options.limit ?? 1000,
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),

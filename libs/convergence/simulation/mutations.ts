@@ -45,6 +45,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     from: 'tools.supersedes(resource)',
     to: 'tools.now < 0',
   },
+  'lets what is replaced go on': {
+    rule: 'the work of a request stops when its resource is replaced',
+    file: 'graph/update-node.ts',
+    from: 'cancelReplaced(transaction, resource);',
+    to: '',
+  },
   'forgets what an overtaken update may have changed': {
     rule: 'a newer update sends all that an overtaken one may have changed',
     file: 'resources/overtake.ts',

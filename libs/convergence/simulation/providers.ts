@@ -1,6 +1,6 @@
 /** Simulated providers: they are slow, fail, lie, and answer twice, late or never. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { ResourceDocument } from '../documents.ts';
+import type { PendingRequest, ResourceDocument } from '../documents.ts';
 import type { Books } from './checks/ledger.ts';
 import { successResponse, outputOf, type Random } from './model.ts';
 
@@ -59,10 +59,21 @@ export class SimulatedProviders {
     say({ resource_id, stack_id, action: 'signal', fence, status: 'complete', attributes }, random(100));
   }
 
+  /** Stops the work on the request with this fence, which then fails. What it has done may stay, in part. */
+  cancel(resource: ResourceDocument, fence: number): void {
+    const { request, id } = resource;
+    if (!request || request.fence !== fence || (this.fences.get(id) ?? 0) > fence) return;
+    if (this.answers.get(id)?.fence === fence) return;
+    this.fences.set(id, fence);
+    const { attributes: _, ...bare } = successResponse(resource);
+    const answer = { ...bare, status: 'failed', error: { code: 'Superseded', message: 'cancelled' } } as const;
+    this.answers.set(id, answer);
+    this.around.say(answer, this.around.random(1000));
+  }
+
   /** Handles a request, also a duplicate. */
   serve(resource: ResourceDocument): void {
-    const { random, say, books } = this.around;
-    const chance = (percent: number): boolean => random(100) < percent;
+    const { random, say } = this.around;
     const request = resource.request;
     if (!request || (this.fences.get(resource.id) ?? 0) > request.fence) return;
     if (this.fences.get(resource.id) === request.fence) {
@@ -72,6 +83,29 @@ export class SimulatedProviders {
     }
     this.fences.set(resource.id, request.fence);
     if (this.silent && request.action !== 'delete') return;
+    this.inTurn(resource, request);
+  }
+
+  /** Begins a request after those that it names have completed. Fails it when one of them has failed. */
+  private inTurn(resource: ResourceDocument, request: PendingRequest): void {
+    const { fence } = request;
+    if (this.fences.get(resource.id) !== fence || this.answers.get(resource.id)?.fence === fence) return;
+    const before = (request.after ?? []).map(({ id, fence: least }) => {
+      const answer = this.answers.get(id);
+      return answer && answer.fence >= least && answer.fence === this.fences.get(id) ? answer.status : 'in progress';
+    });
+    if (before.includes('failed')) {
+      const { attributes: _, ...bare } = successResponse(resource);
+      const answer = { ...bare, status: 'failed', error: { code: 'Skipped', message: 'not begun' } } as const;
+      this.answers.set(resource.id, answer);
+      this.around.say(answer, this.around.random(1000));
+    } else if (before.includes('in progress')) this.around.later(300, () => this.inTurn(resource, request));
+    else this.perform(resource, request);
+  }
+
+  private perform(resource: ResourceDocument, request: PendingRequest): void {
+    const { random, say, books } = this.around;
+    const chance = (percent: number): boolean => random(100) < percent;
     const good = successResponse(resource);
     const { attributes: _, ...bare } = good;
     const failed = { ...bare, status: 'failed', error: { code: 'ResourceFailed', message: 'no' } } as const;
@@ -138,7 +172,7 @@ export class SimulatedProviders {
     const applies = action === 'create' || action === 'update';
     if (applies && random(2) === 0) books.apply(resource, action, { fence, whole: false });
     later(random(3000), () => {
-      if (this.fences.get(resource.id) !== fence) return;
+      if (this.fences.get(resource.id) !== fence || this.answers.get(resource.id)?.fence === fence) return;
       books.apply(resource, action, { fence, whole: true });
       settle(good);
     });

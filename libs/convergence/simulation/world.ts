@@ -210,6 +210,7 @@ export class SimulatedWorld implements CheckedWorld {
           this.send(stack, resourceOf(effect.resource), effect);
           break;
         case 'cancel':
+          if (this.cancelLeaf(resourceOf(effect.resource), effect.fence)) break;
           sendToNested(this, stack, resourceOf(effect.resource), {
             kind: 'cancel',
             id: `cancel ${effect.resource} ${effect.fence}`,
@@ -228,6 +229,13 @@ export class SimulatedWorld implements CheckedWorld {
         }
       }
     }
+  }
+
+  /** Passes the cancellation of a request to its provider. False for a nested stack. */
+  private cancelLeaf(resource: ResourceDocument | undefined, fence: number): boolean {
+    if (!resource || isNested(resource)) return false;
+    this.clock.after(this.random(200), () => this.providers.cancel(resource, fence));
+    return true;
   }
 
   private send(stack: StackDocument, resource: ResourceDocument | undefined, { fence }: Request): void {

@@ -2,7 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
-import type { Scaling, StackAction, StackDocument } from '../documents.ts';
+import type { StackSink } from '@anneal/contracts/stack-sink.ts';
+import { goesToNothing, isVisit, type Scaling, type StackAction, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
 import type { ScalingReport } from '../protocol.ts';
 import { addEffect, announceStack, changeStack, newId, type Transaction } from '../transaction.ts';
@@ -33,6 +34,7 @@ export function begin(
   const occasion = details.occasion ?? transaction.acting ?? systemOccasion();
   // From here on the traversal acts.
   transaction.acting = undefined;
+  const sinks = sinksFor(transaction, action, plan);
   state.plan = plan;
   state.graph = undefined;
   const stack = changeStack(transaction, {
@@ -55,8 +57,15 @@ export function begin(
     ...more,
     ...(reports.length > 0 && { scaling: details.scaling ?? null }),
   });
-  announceStack(transaction, { scaling: reports });
+  announceStack(transaction, { scaling: reports, sinks });
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+}
+
+/** The event sinks that a traversal towards a plan reports. The events of a deletion go where those before it went. */
+function sinksFor({ state }: Transaction, action: StackAction, plan: Plan): readonly StackSink[] | undefined {
+  const { stack, plan: before } = state;
+  if (stack.parent !== null || isVisit(action) || goesToNothing({ action, complete: stack.complete })) return undefined;
+  return plan.event_sinks ?? (before.event_sinks && []);
 }
 
 /**

@@ -4,6 +4,7 @@ import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts'
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
 import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState, shownType } from '../documents.ts';
 import { announceResource, changeResource, changeStack, type Transaction } from '../transaction.ts';
+import { recallAll } from '../graph/recall.ts';
 import { dropWaits } from '../hooks/wait.ts';
 
 /** Limits of all stored texts and lists: a failed write of a long reason must never block a stack. */
@@ -46,6 +47,8 @@ interface HowItFailed {
   readonly attempted?: ResourceDocument['attempted'];
   /** The traversal that sent the request; absent: the running one. */
   readonly traversal?: string;
+  /** True when it failed because another one did: then the traversal has failed already. */
+  readonly isConsequence?: boolean;
 }
 
 /** Marks a resource as failed. The running traversal fails too, if it sent the request. */
@@ -70,7 +73,7 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
   });
   announceResource(transaction, failed);
   if (stays) announceResource(transaction, failed, { action: 'SNAPSHOT', status: 'FAILED', failure });
-  failTraversal(transaction, failures, how.traversal);
+  if (how.isConsequence !== true) failTraversal(transaction, failures, how.traversal);
 }
 
 /** Fails the traversal because a change is not allowed; the resource stays as it is. */
@@ -111,6 +114,7 @@ function failTraversal(transaction: Transaction, leaves: readonly LeafFailure[],
   changeStack(transaction, { failures: [...stack.failures, ...leaves].slice(0, failureLimit) });
   // A check changes nothing: it continues, so that it finds all failures.
   if (stack.action === 'CHECK') return;
+  if (stack.phase === 'converging') recallAll(transaction);
   changeStack(transaction, { phase: 'draining' });
   dropWaits(transaction);
 }

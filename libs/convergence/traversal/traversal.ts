@@ -3,6 +3,7 @@ import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
 import { attemptOf, failLeaf } from './failure.ts';
 import { endTraversal, fail } from './finish.ts';
+import { recallAll } from '../graph/recall.ts';
 import { revisit } from '../graph/node.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, type StackDocument } from '../documents.ts';
@@ -48,6 +49,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     queued: none,
     temporary: none,
     first: new Set(),
+    ahead: new Map(),
   };
 }
 
@@ -87,6 +89,7 @@ export function cancel(transaction: Transaction): void {
       addEffect(transaction, { kind: 'cancel', resource: id, fence: resource.request.fence });
     }
   }
+  recallAll(transaction);
   if (state.inFlight.size === 0 || deadline === null) return;
   changeStack(transaction, { phase: 'draining', deadline });
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: cancelled.traversal });

@@ -5,9 +5,10 @@
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
 import { actionId, type TaskDocument, type TaskItem } from './documents.ts';
+import { baseInput, resultThrough } from './ad-hoc.ts';
 import { answerInside } from './inside.ts';
 import type { ActionEnd } from './protocol.ts';
-import { mostValueBytes, TaskFault, type WorkflowRun } from './run.ts';
+import { mostCarriedBytes, mostValueBytes, TaskFault, type WorkflowRun } from './run.ts';
 
 /** Items of one task, and those that run at a time when the task names no concurrency. */
 export const mostItems = 1000;
@@ -74,7 +75,7 @@ export function runAttempt(run: WorkflowRun, id: string, { keep = false } = {}):
     reason: null,
     started_at: before.started_at ?? run.tools.now,
     listed: spec.with_items.length > 0,
-    ...(!keep && { items: [] }),
+    ...(!keep && { items: [], bytes: 0 }),
   });
   run.event(before.tries === 0 ? 'task.started' : 'task.retried', null, task);
   guarded(run, task, () => {
@@ -151,14 +152,30 @@ function startItem(run: WorkflowRun, task: TaskDocument, index: number): Pick<Ac
     run.effect({ kind: 'workflow', id, task: task.name, workflow: name, input });
     return undefined;
   }
-  const inside = answerInside(name, input);
-  if (inside !== 'outside') return inside;
+  const { through = [] } = spec;
+  const given = baseInput(run, through, input);
+  const inside = answerInside(name, given);
+  if (inside !== 'outside') {
+    return inside.ok ? { ok: true, result: resultThrough(run, through, inside.result) } : inside;
+  }
   const seconds = run.integer(spec.timeout, { key: 'timeout', task }) || longestActionSeconds;
   const deadline = new Date(Date.parse(run.tools.now) + Math.min(seconds, longestActionSeconds) * 1000).toISOString();
   // A client completes this action; no provider takes it.
   if (name === 'std.async_noop') return undefined;
-  run.effect({ kind: 'action', id, task: task.name, action: name, input, deadline });
+  run.effect({ kind: 'action', id, task: task.name, action: name, input: given, deadline });
   return undefined;
+}
+
+/** The end of an action as the task sees it, after the output of ad hoc actions. */
+function endThrough(run: WorkflowRun, task: TaskDocument, end: Omit<ActionEnd, 'action'>): Omit<ActionEnd, 'action'> {
+  const { through = [] } = run.specOf(task);
+  if (!end.ok || through.length === 0) return end;
+  try {
+    return { ...end, result: resultThrough(run, through, end.result) };
+  } catch (error) {
+    if (!(error instanceof TaskFault)) throw error;
+    return { ok: false, result: error.message, reason: error.message };
+  }
 }
 
 /** Takes the end of an item. An end of an earlier attempt, or a second one, changes nothing. */
@@ -170,12 +187,21 @@ export function endItem(
   const task = run.state.tasks.get(id);
   const item = task?.items[at.item];
   if (!task || !item || task.state !== 'RUNNING' || task.attempt !== at.attempt || item.state !== 'RUNNING') return;
-  const { end } = at;
-  const isLarge = jsonBytes(end.result, mostValueBytes) > mostValueBytes;
+  const end = endThrough(run, task, at.end);
+  const size = jsonBytes(end.result, mostValueBytes);
+  const bytes = (task.bytes ?? 0) + size;
+  const isLarge = size > mostValueBytes || bytes > mostCarriedBytes;
+  const limit =
+    size > mostValueBytes
+      ? `The result is larger than ${mostValueBytes} bytes.`
+      : `The results of all items are larger than ${mostCarriedBytes} bytes.`;
   const taken = isLarge
-    ? { ok: false, result: `The result is larger than ${mostValueBytes} bytes.` }
+    ? { ok: false, result: limit }
     : { ok: end.ok, result: end.ok ? end.result : (end.result ?? end.reason) };
-  run.changeTask(id, { items: task.items.with(at.item, endedItem(item, taken)) });
+  run.changeTask(id, {
+    ...(!isLarge && { bytes }),
+    items: task.items.with(at.item, endedItem(item, taken)),
+  });
   guarded(run, task, () => startItems(run, id));
 }
 

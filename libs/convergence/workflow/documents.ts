@@ -90,6 +90,10 @@ export interface TaskDocument {
   readonly attempt: number;
   readonly tries: number;
   readonly items: readonly TaskItem[];
+  /** The items of a large task are in pages of their own (`pages.ts`): how many, how many have ended, and the versions. */
+  readonly paged?: { readonly items: number; readonly ended: number; readonly versions: readonly number[] };
+  /** Bytes of the results of the items of this attempt. */
+  readonly bytes?: number;
   /** True when the result is a list with one element for each item. */
   readonly listed: boolean;
   readonly result: Json;

@@ -14,7 +14,7 @@ import {
 import { beginTask, endTask, pauseExecution } from './attempt.ts';
 import type { TaskDocument, WorkflowContext } from './documents.ts';
 import { endExecution } from './finish.ts';
-import { mergeContexts, TaskFault, type WorkflowRun } from './run.ts';
+import { mergeContexts, requireCarried, TaskFault, type WorkflowRun } from './run.ts';
 
 /** Task runs of one execution. It bounds loops. */
 export const mostRuns = 2000;
@@ -56,8 +56,11 @@ function follow(run: WorkflowRun, task: TaskDocument): void {
     ...values(own, 'branch', 'publish'),
   };
   const global = { ...values(after, 'global', 'on-complete.publish'), ...values(own, 'global', 'publish') };
+  const globals = { ...run.execution.globals, ...global };
+  requireCarried({ ...task.context.values, ...branch }, 'publish: the values of this branch');
+  requireCarried(globals, 'publish: the global values');
   const published = run.changeTask(task.id, { published: branch });
-  if (Object.keys(global).length > 0) run.change({ globals: { ...run.execution.globals, ...global } });
+  if (Object.keys(global).length > 0) run.change({ globals });
   const taken = (clause: WorkflowClause | null): WorkflowLink[] =>
     (clause?.next ?? []).filter(({ guard }) => guard === null || run.holds(guard, { key: 'guard', task: published }));
   const [first, then] = [taken(own), taken(after)];
@@ -124,7 +127,9 @@ function linkTo(run: WorkflowRun, from: TaskDocument, to: string): void {
   if (!join) makeTask(run, to, { context, triggers: [from.name], waiting: true });
   else if (join.state === 'WAITING') {
     const triggers = [...new Set([...join.triggers, from.name])];
-    run.changeTask(join.id, { triggers, context: mergeContexts([join.context, context]) });
+    const merged = mergeContexts([join.context, context]);
+    requireCarried(merged.values, `publish: the values of all branches that join in ${to}`);
+    run.changeTask(join.id, { triggers, context: merged });
   }
 }
 

@@ -3,6 +3,7 @@ import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowSpec, WorkflowTask } from '@anneal/contracts/workflow.ts';
 import type { ExecutionDocument, ExecutionParent, TaskDocument } from './documents.ts';
+import type { ItemPage } from './pages.ts';
 
 /** A command of an operator. */
 export type ExecutionAct =
@@ -85,7 +86,8 @@ export interface ExecutionEvent {
 
 /** The values of an expression of this execution. */
 export interface ExpressionScope {
-  readonly data: JsonObject;
+  /** `$`. */
+  readonly data: Json;
   readonly env: JsonObject;
   readonly execution: JsonObject;
   readonly globals: JsonObject;
@@ -116,7 +118,9 @@ export interface WorkflowState {
 /** The changes of a step. */
 export interface ExecutionChanges {
   dirty: boolean;
+  /** In their stored form once the step is over: the items of a large task are in its pages. */
   readonly tasks: Map<string, TaskDocument>;
+  readonly pages: ItemPage[];
   readonly effects: ExecutionEffect[];
   readonly events: ExecutionEvent[];
 }

@@ -2,6 +2,7 @@
 import { isObject, jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
 import type { ExecutionDocument, TaskDocument, WorkflowContext } from './documents.ts';
+import { splitTask } from './pages.ts';
 import type { ExecutionChanges, ExecutionEffect, ExecutionEvent, ExecutionTools, WorkflowState } from './protocol.ts';
 
 /** A wrong expression or value of a task. It fails the task, and names the task's key. */
@@ -10,11 +11,22 @@ export class TaskFault extends Error {}
 /** Bytes of one value that a task keeps: a result, or all that it publishes. */
 export const mostValueBytes = 1_048_576;
 
+/** Bytes of all values that a branch carries, of all globals, and of all results of the items of a task. */
+export const mostCarriedBytes = 4_194_304;
+
+/** @throws TaskFault when the values are larger than a document may be */
+export function requireCarried(values: JsonObject, what: string): void {
+  if (jsonBytes(values, mostCarriedBytes) <= mostCarriedBytes) return;
+  throw new TaskFault(`${what} are larger than ${mostCarriedBytes} bytes; publish less, or keep values in a store`);
+}
+
 /** A step in progress. */
 export class WorkflowRun {
   readonly state: WorkflowState;
   readonly tools: ExecutionTools;
-  readonly changes: ExecutionChanges = { dirty: false, tasks: new Map(), effects: [], events: [] };
+  readonly changes: ExecutionChanges = { dirty: false, tasks: new Map(), pages: [], effects: [], events: [] };
+  /** The changed tasks as they were before the step. */
+  readonly #before = new Map<string, TaskDocument | undefined>();
 
   constructor(state: WorkflowState, tools: ExecutionTools) {
     this.state = state;
@@ -47,9 +59,20 @@ export class WorkflowRun {
 
   putTask(task: TaskDocument): TaskDocument {
     this.change({});
+    if (!this.changes.tasks.has(task.id)) this.#before.set(task.id, this.state.tasks.get(task.id));
     this.state.tasks.set(task.id, task);
     this.changes.tasks.set(task.id, task);
     return task;
+  }
+
+  /** Ends the step: gives the changed tasks their stored form. */
+  split(): void {
+    for (const [id, task] of this.changes.tasks) {
+      const { whole, stored, pages } = splitTask(this.#before.get(id), task);
+      this.state.tasks.set(id, whole);
+      this.changes.tasks.set(id, stored);
+      this.changes.pages.push(...pages);
+    }
   }
 
   specOf({ name }: Pick<TaskDocument, 'name'>): WorkflowTask {
@@ -102,6 +125,17 @@ export class WorkflowRun {
         return about ? taskFacts(about, execution) : null;
       },
     });
+    return this.#checked(found, key);
+  }
+
+  /** Evaluates for an ad hoc action, whose expressions see only `data`, as `$`. @throws TaskFault */
+  evaluateAlone(value: Json, data: Json, key: string): Json {
+    const { execution } = this;
+    const scope = { data, env: execution.env, execution: executionFacts(execution), globals: {}, task: () => null };
+    return this.#checked(this.tools.evaluate(value, scope), key);
+  }
+
+  #checked(found: ReturnType<ExecutionTools['evaluate']>, key: string): Json {
     if (!found.ok) throw new TaskFault(`${key}: <% ${found.expression} %>: ${found.message}`);
     if (jsonBytes(found.value, mostValueBytes) > mostValueBytes) {
       throw new TaskFault(`${key}: the value is larger than ${mostValueBytes} bytes`);

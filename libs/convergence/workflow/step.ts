@@ -14,14 +14,14 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { actExecution } from './act.ts';
-import { beginTask, endItem, taskTimer } from './attempt.ts';
-import { actionOf, isEndedExecution, isEndedTask, isLiveTask } from './documents.ts';
+import { beginTask, endItem, endTask, taskTimer } from './attempt.ts';
+import { actionOf, isEndedExecution, isEndedTask, isLiveTask, type TaskDocument } from './documents.ts';
 import { endExecution, endWhenIdle } from './finish.ts';
 import { firstTasks, requiredTasks } from './graph.ts';
 import { breakDeadlock, decideJoins } from './join.ts';
 import { contextAfter, followLinks, makeTask } from './links.ts';
 import type { ExecutionInput, ExecutionOutcome, ExecutionTools, WorkflowState } from './protocol.ts';
-import { mergeContexts, TaskFault, WorkflowRun } from './run.ts';
+import { mergeContexts, requireCarried, TaskFault, WorkflowRun } from './run.ts';
 
 /**
  * Takes a batch of inputs, in order. `state` is changed in place. A caller that fails to record the changes must load the
@@ -43,6 +43,7 @@ export function stepExecution(
     }
   }
   const isPartial = settle(run);
+  run.split();
   return { changes: run.changes, refusals, isPartial };
 }
 
@@ -119,10 +120,22 @@ function startRequired(run: WorkflowRun): boolean {
     if (byName.has(name) || !ready || run.execution.state !== 'RUNNING') continue;
     const context = mergeContexts(done.map((task) => contextAfter(run, task)));
     const task = makeTask(run, name, { context, triggers: requires });
-    if (task) beginTask(run, task.id);
+    if (task) beginWithin(run, task);
     started = true;
   }
   return started;
+}
+
+/** Begins a task, unless its requirements have published more than it may carry. */
+function beginWithin(run: WorkflowRun, { id, context }: TaskDocument): void {
+  try {
+    requireCarried(context.values, 'requires: the values of all required tasks');
+    beginTask(run, id);
+  } catch (error) {
+    if (!(error instanceof TaskFault)) throw error;
+    run.changeTask(id, { reason: error.message, result: error.message, context: { values: {}, stamps: {} } });
+    endTask(run, id, 'ERROR');
+  }
 }
 
 /** Checks the input of a start. Returns it with the defaults; expressions in defaults read the given values. */

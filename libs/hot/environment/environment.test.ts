@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { compile } from '../compile.ts';
 import { render } from '../render.ts';
 import { types } from '../testing/types-and-compile.ts';
 
@@ -31,12 +32,43 @@ describe('environments', () => {
     expect(values('deep_merge')).toMatchObject({ rendered: { parameters: { map: { a: { b: [1, 2] }, c: 3 } } } });
   });
 
-  it('are refused with event sinks, which are not supported, and accepted with an empty list of them', () => {
+  it('name event sinks, of which a later one replaces an earlier one with the same target', () => {
     const sink = { type: 'zaqar-queue', target: 'q', ttl: 120 };
-    expect(answer([{ event_sinks: [sink] }])).toMatchObject({
-      mistakes: [{ code: 'UnsupportedEventSink', path: 'event_sinks' }],
+    const compiled = (environments: readonly object[]) =>
+      compile({
+        template,
+        environments: environments.map((environment) => JSON.stringify(environment)),
+        stackName: 's',
+        stackId: '',
+        projectId: 'p',
+        types,
+      });
+    expect(compiled([{ event_sinks: [sink] }])).toMatchObject({
+      plan: { event_sinks: [sink] },
+      environment: { event_sinks: [sink] },
     });
-    expect(answer([{ event_sinks: [] }])).toHaveProperty('rendered');
+    const other = { type: 'zaqar-queue', target: 'other' };
+    expect(compiled([{ event_sinks: [sink, other] }, { event_sinks: [{ ...sink, ttl: 60 }] }])).toMatchObject({
+      plan: {
+        event_sinks: [
+          { ...other, ttl: 3600 },
+          { ...sink, ttl: 60 },
+        ],
+      },
+    });
+    expect(compiled([{ event_sinks: [] }])).not.toHaveProperty('plan.event_sinks');
+    const wrong = [{ type: 'zaqar-queu', target: 'q' }, { type: 'zaqar-queue', target: 'a b', ttl: 0, more: 1 }, 'q'];
+    expect(compiled([{ event_sinks: wrong }])).toMatchObject({
+      mistakes: [
+        { code: 'InvalidEventSink', path: 'event_sinks.0.type', nearest: 'zaqar-queue' },
+        { path: 'event_sinks.1.target' },
+        { path: 'event_sinks.1.ttl' },
+        { path: 'event_sinks.1' },
+        { path: 'event_sinks.2' },
+      ],
+    });
+    const many = Array.from({ length: 11 }, (_, index) => ({ type: 'zaqar-queue', target: `q${index}` }));
+    expect(compiled([{ event_sinks: many }])).toMatchObject({ mistakes: [{ path: 'event_sinks' }] });
   });
 
   it('may not name different strategies for one parameter, nor merge booleans', () => {

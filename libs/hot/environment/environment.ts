@@ -1,6 +1,8 @@
 /** Reads environments, merges them in order and splits them into sections. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
+import type { StackSink } from '@anneal/contracts/stack-sink.ts';
+import { joinEventSinks, readEventSinks } from './event-sinks.ts';
 import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
 import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import {
@@ -31,6 +33,7 @@ export interface Environment {
   readonly parameters: ReadonlyMap<string, MappingEntry>;
   readonly defaults: ReadonlyMap<string, MappingEntry>;
   readonly registry: TypeRegistry;
+  readonly eventSinks: readonly StackSink[];
   /** All sections merged, in the form that is stored. */
   readonly merged: JsonObject;
 }
@@ -53,6 +56,8 @@ interface Merging {
   readonly mistakes: Mistakes;
   readonly maps: Map<Section, Map<string, MappingEntry>>;
   readonly lists: Map<Section, Json[]>;
+  /** Where the last list of event sinks is. */
+  sinksAt: PlanSource | undefined;
   readonly isOnly: boolean;
 }
 
@@ -66,6 +71,7 @@ export function readEnvironments(documents: readonly EnvironmentDocument[], cont
     mistakes,
     maps: new Map(),
     lists: new Map(),
+    sinksAt: undefined,
     isOnly: documents.length === 1,
   };
   for (const { content, file } of documents) {
@@ -80,11 +86,13 @@ export function readEnvironments(documents: readonly EnvironmentDocument[], cont
     const entries = Array.from(of(name), ([key, { value }]): [string, Json] => [key, toJson(value)]);
     return entries.length > 0 ? [[name, toRecord(entries)]] : [];
   });
+  const sinks = merging.lists.get('event_sinks') ?? [];
   const registry: YamlNode = { kind: 'map', entries: of('resource_registry'), at: undefined };
   return {
     parameters: of('parameters'),
     defaults: of('parameter_defaults'),
     registry: TypeRegistry.read(registry, mistakes),
+    eventSinks: readEventSinks(sinks, { mistakes, at: merging.sinksAt }),
     merged: toRecord(merged),
   };
 }
@@ -167,11 +175,7 @@ function addList({
     merging.mistakes.add({ code: 'WrongType', message, path: section, at, expected: 'a list' });
     return;
   }
-  if (section === 'event_sinks' && value.length > 0) {
-    // Nothing delivers events to the sinks, and accepting them would lose events silently.
-    const message =
-      'environment section "event_sinks" is not served; subscribe to the events of the stack instead (anneal subscription create)';
-    merging.mistakes.add({ code: 'UnsupportedEventSink', message, path: section, at });
-  }
-  merging.lists.set(section, [...(merging.lists.get(section) ?? []), ...value]);
+  const before = merging.lists.get(section) ?? [];
+  if (section === 'event_sinks') merging.sinksAt = at;
+  merging.lists.set(section, section === 'event_sinks' ? joinEventSinks(before, value) : [...before, ...value]);
 }

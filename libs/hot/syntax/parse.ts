@@ -18,11 +18,13 @@ export interface ParseParameters {
   readonly text: string;
   /** File named in mistakes; undefined for the root template. */
   readonly file: string | undefined;
+  /** Named in mistakes when the text is no template. */
+  readonly subject?: string;
   readonly mistakes: Mistakes;
 }
 
 /** Returns undefined when there is nothing to compile; then it has reported at least one mistake. */
-export function parse({ text, file, mistakes }: ParseParameters): YamlNode | undefined {
+export function parse({ text, file, subject, mistakes }: ParseParameters): YamlNode | undefined {
   const placeOf = lineTable(text);
   const at = (offset: number): PlanSource => ({ ...(file !== undefined && { file }), ...placeOf(offset) });
   const json = readJson(text, at);
@@ -33,7 +35,7 @@ export function parse({ text, file, mistakes }: ParseParameters): YamlNode | und
     if (!(error instanceof YamlError)) throw error;
     mistakes.add({
       code: 'InvalidYaml',
-      message: `Error parsing template ${file ?? '[root stack]'} ${error.message}`,
+      message: `Error parsing ${subject ?? `template ${file ?? '[root stack]'}`} ${error.message}`,
       path: '',
       at: at(error.offset),
       found: error.message,

@@ -2,6 +2,7 @@
 import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { contextType } from './context.ts';
+import { explained } from './texts/texts.ts';
 
 const ioTypes = { allowed_values: ['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean'] };
 const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
@@ -116,6 +117,8 @@ const softwareDeployment: ResourceType = {
   type: 'OS::Heat::SoftwareDeployment',
   actions: ['check', 'suspend', 'resume', 'signal'],
   supersedes: true,
+  cancels: true,
+  queue: { kind: 'anneal.host', property: 'server' },
   description: 'One config, with values for its inputs, on one host.',
   properties: {
     config: { type: 'String', update_allowed: true, description: 'Id of the config.' },
@@ -139,6 +142,8 @@ const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
   actions: ['check', 'suspend', 'resume', 'signal'],
   supersedes: true,
+  cancels: true,
+  queue: { kind: 'anneal.host', property: 'hosted_on' },
   description:
     'A config on a host that runs after the configs that it depends on. A change of the script runs it again.',
   properties: {
@@ -263,7 +268,7 @@ const queueServer: ResourceType = {
 };
 
 /** The types of the configuration service. */
-export const configurationTypes: ResourceType[] = [
+export const configurationTypes: ResourceType[] = explained([
   softwareConfig,
   softwareComponent,
   softwareDeployment,
@@ -274,4 +279,4 @@ export const configurationTypes: ResourceType[] = [
   orderedConfig,
   queueServer,
   contextType,
-];
+]);

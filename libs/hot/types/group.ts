@@ -1,5 +1,6 @@
 /** Groups of resources and nested stacks. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { explained } from './texts/texts.ts';
 import { ownScalingTypes, scalingAttributes, scalingProperties } from './scaling.ts';
 import {
   boolean,
@@ -16,7 +17,7 @@ import {
 } from './schema.ts';
 
 /** The groups that the engine itself makes. */
-export const groupTypes: ResourceType[] = [
+export const groupTypes: ResourceType[] = explained([
   resourceType(
     'OS::Heat::ResourceGroup',
     {
@@ -103,4 +104,4 @@ export const groupTypes: ResourceType[] = [
     },
   ),
   resourceType('OS::Heat::AccessPolicy', { AllowedResources: list({ required: true }) }, {}),
-];
+]);

@@ -6,7 +6,6 @@ import { cinderTypes } from './openstack/cinder.ts';
 import { clusterTypes } from './openstack/cluster.ts';
 import { configurationTypes } from './configuration.ts';
 import { groupTypes } from './group.ts';
-import { ironicTypes } from './openstack/ironic.ts';
 import { keystoneTypes } from './openstack/keystone.ts';
 import { mistralTypes, workflowTypes } from './openstack/mistral.ts';
 import { moreAlarmTypes } from './measuring.ts';
@@ -37,9 +36,8 @@ export const knownTypes: readonly ResourceType[] = [
   ...clusterTypes,
   ...configurationTypes,
   ...groupTypes,
-  ...ironicTypes,
   ...keystoneTypes,
-  ...new Set([...mistralTypes, ...workflowTypes]),
+  ...new Set([...mistralTypes, ...workflowTypes, ...zaqarTypes]),
   ...moreAlarmTypes,
   ...neutronBalanceTypes,
   ...neutronBaseTypes,
@@ -58,5 +56,4 @@ export const knownTypes: readonly ResourceType[] = [
   ...storeTypes,
   ...swiftSignalTypes,
   ...watchTypes,
-  ...zaqarTypes,
 ];

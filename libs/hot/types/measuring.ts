@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { aodhTypes } from './openstack/aodh.ts';
 import { awsTypes } from './openstack/aws.ts';
+import { explained } from './texts/texts.ts';
 import { boolean, integer, list, listOf, map, number, oneOf, resourceType, string } from './schema.ts';
 
 const updated = { update_allowed: true } as const;
@@ -42,6 +43,47 @@ const cloudWatch = (type: string): ResourceType =>
     {},
   );
 
+/** The targets of Anneal's own alarms. */
+const ownActions = {
+  alarm_actions: list({ ...updated, description: 'Targets in the state alarm: resources of the stack, or URLs.' }),
+  ok_actions: list({ ...updated, description: 'Targets in the state ok.' }),
+  insufficient_data_actions: list({ ...updated, description: 'Targets in the state insufficient data.' }),
+  value_actions: list({
+    ...updated,
+    description: 'Targets that get the latest value of every period as `value`, for target tracking.',
+  }),
+  repeat_actions: boolean({ default: true, ...updated, description: 'Repeat the actions at every evaluation.' }),
+  enabled: boolean({ default: true, ...updated }),
+  severity: string({ default: 'low', ...updated, constraints: oneOf('low', 'moderate', 'critical') }),
+  description: string(updated),
+};
+
+/** Its alerts come as signals to `alert_url`. */
+const alertmanager = resourceType(
+  'Anneal::AlertmanagerAlarm',
+  {
+    labels: map({
+      default: {},
+      ...updated,
+      description: 'Labels that an alert must have. Default: every alert counts.',
+    }),
+    value_annotation: string({
+      default: 'value',
+      ...updated,
+      description: 'Annotation of an alert with a number, which `value_actions` get; the largest of all firing alerts.',
+    }),
+    stale_after: integer({
+      ...updated,
+      constraints: [{ range: { min: 1, max: 31_536_000 } }],
+      description:
+        'Seconds without a notification after which the state is insufficient data. Longer than the `repeat_interval` of Alertmanager. Default: never.',
+    }),
+    ...ownActions,
+  },
+  { show: 'Map', alert_url: 'String' },
+  { description: 'Has the state of alerts that Alertmanager posts to its `alert_url`.' },
+);
+
 const alarm = resourceType(
   'Anneal::Alarm',
   {
@@ -72,17 +114,7 @@ const alarm = resourceType(
       ...updated,
       description: 'Seconds in which a new series, as of a new member of a group, does not count.',
     }),
-    alarm_actions: list({ ...updated, description: 'Targets in the state alarm: resources of the stack, or URLs.' }),
-    ok_actions: list({ ...updated, description: 'Targets in the state ok.' }),
-    insufficient_data_actions: list({ ...updated, description: 'Targets in the state insufficient data.' }),
-    value_actions: list({
-      ...updated,
-      description: 'Targets that get the latest value of every period as `value`, for target tracking.',
-    }),
-    repeat_actions: boolean({ default: true, ...updated, description: 'Repeat the actions at every evaluation.' }),
-    enabled: boolean({ default: true, ...updated }),
-    severity: string({ default: 'low', ...updated, constraints: oneOf('low', 'moderate', 'critical') }),
-    description: string(updated),
+    ...ownActions,
   },
   { show: 'Map' },
   { description: 'Compares measurements with a threshold, and notifies policies, webhooks and workflows.' },
@@ -125,8 +157,9 @@ const credential = resourceType(
 );
 
 /** Types besides those of `aodh.ts` and `aws.ts`. */
-export const moreAlarmTypes: readonly ResourceType[] = [
+export const moreAlarmTypes: readonly ResourceType[] = explained([
   alarm,
+  alertmanager,
   credential,
   cloudWatch('AWS::CloudWatch::Alarm'),
   cloudWatch('OS::Heat::CWLiteAlarm'),
@@ -135,11 +168,15 @@ export const moreAlarmTypes: readonly ResourceType[] = [
     const found = aodhTypes.find((each) => each.type === of);
     return found ? [{ ...found, type }] : [];
   }),
-];
+]);
 
 /** The types that the notification service serves. A failed update of an alarm is repaired by the next one. */
 export const measuringTypes: readonly ResourceType[] = [
   ...aodhTypes.filter(({ type }) => !unserved.has(type)),
   ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')),
   ...moreAlarmTypes,
-].map((type) => ({ ...type, actions: ['check', 'suspend', 'resume'], failed_update: 'repair' }));
+].map((type) => ({
+  ...type,
+  actions: ['check', 'suspend', 'resume', ...(type.type === alertmanager.type ? (['signal'] as const) : [])],
+  failed_update: 'repair',
+}));

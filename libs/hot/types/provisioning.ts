@@ -3,6 +3,11 @@ import { collectTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { supportedHints } from './scheduler-hints.ts';
 
+/** Nova's policies of server groups. */
+export const groupPolicies = ['anti-affinity', 'affinity', 'soft-anti-affinity', 'soft-affinity'] as const;
+/** The domains that a policy can count. A node without the property is a domain of its own; without a zone, it is in the zone `nova`. */
+export const groupDomains = ['rack', 'power_domain', 'availability_zone', 'node'] as const;
+
 const updatable = (type: PropertySchema['type'], description: string): PropertySchema => ({
   type,
   update_allowed: true,
@@ -141,8 +146,8 @@ const server: ResourceType = {
     key_name: { ...text('Name of a key pair.'), constraints: [{ custom_constraint: 'nova.keypair' }] },
     networks,
     availability_zone: {
-      ...text('Zone of the node. The only zone, `nova`, contains every node.'),
-      constraints: [{ allowed_values: ['', 'nova'] }],
+      ...text('Zone of the node: its property `availability_zone`; `nova` has the nodes without this property.'),
+      constraints: [{ length: { max: 255 } }],
     },
     scheduler_hints: {
       type: 'Map',
@@ -246,8 +251,82 @@ const deployedServer: ResourceType = {
   budget_seconds: 60,
 };
 
+const ironicPort: ResourceType = {
+  type: 'OS::Ironic::Port',
+  actions: ['check'],
+  description:
+    'A network interface of a node, which the node then declares. The node must be owned by, or leased to, the project of the stack.',
+  properties: {
+    node: { ...text('Name or id of the node.'), required: true },
+    address: {
+      ...updatable('String', 'The hardware address of the interface.'),
+      required: true,
+      constraints: [{ custom_constraint: 'mac_addr' }],
+    },
+    physical_network: updatable('String', 'The network that it is connected to, by the name that templates use.'),
+    local_link_connection: updatable('Map', 'The port of the switch. Anneal keeps it and does not use it.'),
+    pxe_enabled: { ...updatable('Boolean', 'Whether the machine may boot from it. Information.'), default: true },
+    is_smartnic: { ...updatable('Boolean', 'Whether it is a smart NIC. Information.'), default: false },
+    extra: updatable('Map', 'Notes.'),
+    portgroup: {
+      ...text('There are no port groups.'),
+      constraints: [{ allowed_values: [''], description: 'Port groups are not supported: leave portgroup out.' }],
+    },
+  },
+  attributes: {
+    address: { type: 'String', description: 'The hardware address.' },
+    node_uuid: { type: 'String', description: 'The id of the node.' },
+    portgroup_uuid: { type: 'String', description: 'Always empty.' },
+    local_link_connection: { type: 'Map', description: 'The port of the switch.' },
+    pxe_enabled: { type: 'Boolean', description: 'Whether the machine may boot from it.' },
+    physical_network: { type: 'String', description: 'The network that it is connected to.' },
+    internal_info: { type: 'Map', description: 'Always empty.' },
+    extra: { type: 'Map', description: 'Notes.' },
+    is_smartnic: { type: 'Boolean', description: 'Whether it is a smart NIC.' },
+    show: { type: 'Map', description: 'All data of the resource.' },
+  },
+  budget_seconds: 60,
+};
+
+const serverGroup: ResourceType = {
+  type: 'OS::Nova::ServerGroup',
+  actions: ['check'],
+  description:
+    'A rule for the places of the servers that name it in `scheduler_hints: {group: …}`. A machine holds one server, so the rule counts racks, or what `rules.domain` names, where Nova counts hosts.',
+  properties: {
+    name: text('The name of the group.'),
+    policies: {
+      type: 'List',
+      default: ['anti-affinity'],
+      description: 'One policy. Servers wait for a fitting node; with a `soft-` policy they get another one instead.',
+      schema: { '*': { type: 'String' } },
+      constraints: [
+        { length: { min: 1, max: 1 }, description: 'A server group has one policy.' },
+        { allowed_values: [...groupPolicies] },
+      ],
+    },
+    rules: {
+      type: 'Map',
+      description: 'Details of the policy.',
+      schema: {
+        max_server_per_host: {
+          type: 'Integer',
+          description: 'For `anti-affinity`: the most servers of the group in one rack or other domain. Default: 1.',
+          constraints: [{ range: { min: 1 } }],
+        },
+        domain: {
+          ...text('What the policy counts: the property of the nodes, or each node. Default: rack.'),
+          constraints: [{ allowed_values: [...groupDomains] }],
+        },
+      },
+    },
+  },
+  attributes: { show: { type: 'Map', description: 'All data of the resource.' } },
+  budget_seconds: 60,
+};
+
 /** The types of the provisioning service. */
-export const provisioningTypes: ResourceType[] = [server, deployedServer];
+export const provisioningTypes: ResourceType[] = [server, deployedServer, serverGroup, ironicPort];
 
 /** Restricts the types to the images of a server, so that compiling a template refuses other images. */
 export function withImages(types: readonly ResourceType[], images: readonly string[]): ResourceType[] {

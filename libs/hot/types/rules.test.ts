@@ -26,6 +26,11 @@ describe('rules between the properties of a type', () => {
     ['OS::Heat::AccessPolicy', '{AllowedResources: [r, s]}', 'AccessPolicy resource s not in stack'],
     ['OS::Mistral::CronTrigger', '{workflow: {name: w}}', 'At least one of the following properties must be specified'],
     ['OS::Mistral::Workflow', '{type: reverse, tasks: [{name: t, action: a}]}', "'task_name' is not assigned"],
+    [
+      'OS::Aodh::LBMemberHealthAlarm',
+      '{pool: p, stack: s, autoscaling_group_id: g}',
+      'use Anneal::Scaling::Group with replace_lost',
+    ],
     ['OS::Neutron::Subnet', '{network: n}', 'subnetpool, cidr'],
     ['OS::Neutron::RouterInterface', '{subnet: s}', 'Property router not assigned'],
   ])('%s %s', (type, properties, message) => {

@@ -126,6 +126,10 @@ function wrongSteps({ steps }: JsonObject): string | undefined {
   return undefined;
 }
 
+/** Anneal has no load balancer whose pool could be asked, so the alarm would never change its state. */
+const memberHealth: Rule = () =>
+  'OS::Aodh::LBMemberHealthAlarm needs a load balancer, and Anneal has none. To replace members that do not answer, use Anneal::Scaling::Group with replace_lost: {after: SECONDS}.';
+
 /** The rule of each type that has one. */
 export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
@@ -150,6 +154,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   },
   'Anneal::Scaling::TargetPolicy': ({ values: { target } }) =>
     typeof target === 'number' && target <= 0 ? 'The target must be above zero.' : undefined,
+  'OS::Aodh::LBMemberHealthAlarm': memberHealth,
   'OS::Mistral::Workflow': workflow,
   'OS::Mistral::CronTrigger': oneAtLeast('pattern', 'first_time'),
   'OS::Neutron::Subnet': both(either('network', 'network_id'), oneAtLeast('subnetpool', 'cidr')),

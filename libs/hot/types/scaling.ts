@@ -65,8 +65,13 @@ const group = resourceType(
           constraints: atLeast(0),
           description: 'The members that are never replaced at the same time as the others.',
         }),
+        node_faults: boolean({
+          default: false,
+          description:
+            'Also replace a member whose node has had a fault for that time, although its host answers. The fault `power failure` means that its controller does not answer.',
+        }),
       },
-      { update_allowed: true, description: 'Replaces a member whose host is silent.' },
+      { update_allowed: true, description: 'Replaces a member whose host is silent, or whose node has a fault.' },
     ),
   },
   scalingAttributes,

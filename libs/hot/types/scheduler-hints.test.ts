@@ -12,18 +12,19 @@ describe('scheduler hints', () => {
     ]) {
       expect(readHints(hints)).toMatchObject({ capabilities: wanted, mistakes: [] });
     }
-    expect(readHints({ node: 'machine-2', traits: 'CUSTOM_A' })).toMatchObject({
+    expect(readHints({ node: 'machine-2', traits: 'CUSTOM_A', group: 'g-1' })).toMatchObject({
       node: 'machine-2',
+      group: 'g-1',
       traits: ['CUSTOM_A'],
       mistakes: [],
     });
   });
 
-  it.each(['different_host', 'same_host', 'group', 'rack', 'query', 'build_near_host_ip', 'capabilities:'])(
+  it.each(['different_host', 'same_host', 'rack', 'query', 'build_near_host_ip', 'capabilities:'])(
     'refuses the hint %s and names those that are supported',
     (hint) => {
       expect(wrongHints({ [hint]: 'x' })).toBe(
-        `the hint ${hint} is not supported. The supported hints are traits, capabilities, capabilities:NAME, profile, node.`,
+        `the hint ${hint} is not supported. The supported hints are traits, capabilities, capabilities:NAME, profile, node, group.`,
       );
     },
   );

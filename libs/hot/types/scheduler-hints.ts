@@ -1,6 +1,6 @@
 /**
- * The scheduler hints of a server that placement honours: `traits`, `capabilities` in TripleO's forms, `profile` and
- * `node`. Every other hint is a mistake, because a constraint that placement ignores must not look effective.
+ * The scheduler hints of a server that placement honours: `traits`, `capabilities` in TripleO's forms, `profile`,
+ * `node` and `group`. Every other hint is a mistake, because a constraint that placement ignores must not look effective.
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
@@ -11,11 +11,13 @@ export interface SchedulerHints {
   readonly capabilities: Readonly<Record<string, string>>;
   /** The name or id of a node, or its capability `node`. */
   readonly node: string | undefined;
+  /** The id of a server group. */
+  readonly group: string | undefined;
   readonly mistakes: readonly string[];
 }
 
 /** The hints that have an effect, for messages. */
-export const supportedHints = 'traits, capabilities, capabilities:NAME, profile, node';
+export const supportedHints = 'traits, capabilities, capabilities:NAME, profile, node, group';
 
 const prefix = 'capabilities:';
 /** Nova's comparisons (`s== x`, `<in> x`) belong to flavors; as a value they would match no node. */
@@ -27,6 +29,7 @@ export function readHints(hints: JsonObject): SchedulerHints {
   const capabilities: Record<string, string> = {};
   const mistakes: string[] = [];
   let node: string | undefined;
+  let group: string | undefined;
 
   const scalar = (name: string, value: Json | undefined): string | undefined => {
     const text = scalarText(value).trim();
@@ -60,11 +63,13 @@ export function readHints(hints: JsonObject): SchedulerHints {
       require(hint, 'profile', value);
     } else if (hint === 'node') {
       node = scalar(hint, value);
+    } else if (hint === 'group') {
+      group = scalar(hint, value);
     } else {
       mistakes.push(`the hint ${hint} is not supported`);
     }
   }
-  return { traits, capabilities, node, mistakes };
+  return { traits, capabilities, node, group, mistakes };
 }
 
 /** Empty for any value other than text, number or boolean. */

@@ -1,5 +1,6 @@
 /** Types that hold values or help tests. The scheduling service serves them itself. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { explained } from './texts/texts.ts';
 import { waitConditionTypes } from './wait-condition.ts';
 
 const seconds = (description: string): PropertySchema => ({
@@ -158,4 +159,11 @@ const delay: ResourceType = {
 };
 
 /** The types of the scheduling service. */
-export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay, ...waitConditionTypes];
+export const schedulingTypes: ResourceType[] = explained([
+  value,
+  randomString,
+  none,
+  testResource,
+  delay,
+  ...waitConditionTypes,
+]);

@@ -1,6 +1,7 @@
 /** Deployments on several servers at once: schemas; the engine makes a deployment for each server. */
 import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { explained } from './texts/texts.ts';
 import { list, map, oneOf, resourceType, string } from './schema.ts';
 
 const deployment = {
@@ -28,10 +29,10 @@ const attributes = { deploy_stdouts: 'Map', deploy_stderrs: 'Map', deploy_status
 const open = { open_attributes: true };
 
 /** The types of deployments on several servers. */
-export const softwareConfigTypes: ResourceType[] = [
+export const softwareConfigTypes: ResourceType[] = explained([
   resourceType('OS::Heat::SoftwareDeploymentGroup', deployment, attributes, open),
   resourceType('OS::Heat::StructuredDeploymentGroup', structured, attributes, open),
   // The former names of these types.
   resourceType('OS::Heat::SoftwareDeployments', deployment, attributes, open),
   resourceType('OS::Heat::StructuredDeployments', structured, attributes, open),
-];
+]);

@@ -11,7 +11,7 @@ import { evaluateYaql, parseYaql, YaqlFault, type Tree } from '../yaql/yaql.ts';
 /** The values that an expression reads. The functions are `task('name')`, `env()`, `execution()`, `global('name')`. */
 export interface WorkflowScope {
   /** `$`. */
-  readonly data: JsonObject;
+  readonly data: Json;
   readonly env: JsonObject;
   readonly execution: JsonObject;
   readonly globals: JsonObject;

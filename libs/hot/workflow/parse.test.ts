@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluateInWorkflow } from './expression.ts';
+import { parseActions } from './ad-hoc.ts';
 import { parseWorkflows, workflowFrom } from './parse.ts';
 
 const mistakesOf = (text: string) => {
@@ -103,8 +104,55 @@ w:
     [['a: {on-success: b msg="x"}', 'b: {}'], 'only a command takes a text'],
     [['a: {on-success: {publish: {atomic: {x: 1}}}}'], 'has no effect in Mistral'],
     [['"a b": {}'], 'a task name has'],
+    [['a: {target: host1}'], 'no executor has a name here; std.script names its host'],
+    [['a: {safe-rerun: false}'], 'safe-rerun: must be true, because a request is repeated after a crash'],
+    [['a: {action: std.ssh cmd=ls host=h}'], 'std.ssh is not served: Anneal holds no SSH keys; use std.script'],
+    [['a: {action: anneal.node_power node=n target=on}'], 'target must be power on, power off, rebooting'],
+    [['a: {action: anneal.node_maintenance node=n maintenance=1}'], 'maintenance must be true or false, not 1'],
+    [['a: {action: anneal.queue_post queue=q body=1 ttl=0}'], 'ttl must be an integer above 0, not 0'],
+    [['a: {action: std.script host=h script=s input=5}'], 'input must be a map, not 5'],
+    [['a: {action: std.email to_addrs=a@b subject=s smtp_server=m}'], 'the operator names the SMTP server'],
+    [['a: {action: anneal.stack_create stack=s}'], 'anneal.stack_create needs the input template'],
+    [['a: {action: std.js script=x}'], 'std.js is not served: workflows run no code'],
+    [['a: {action: nova.servers_list}'], 'nova.servers_list is not served: clients of OpenStack'],
   ])('refuses %j: %s', (lines, message) => {
     expect(ofTasks(...lines).map((each) => each.message)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('accepts safe-rerun: true, because every action is repeated after a crash', () => {
+    expect(ofTasks('a: {safe-rerun: true}')).toEqual([]);
+  });
+
+  it('gives the workflows of a workbook with its name in front, and the lines of their mistakes', () => {
+    const book = (task: string) =>
+      `version: '2.0'\nname: ops\nworkflows:\n  move:\n    tasks:\n      a: {${task}}\n  other: {tasks: {b: {workflow: move}}}\n`;
+    const parsed = parseWorkflows(book('action: std.noop'));
+    expect(parsed.ok && parsed.workflows.map(({ name }) => name)).toEqual(['ops.move', 'ops.other']);
+    expect(mistakesOf(book('action: std.nop'))).toMatchObject([{ path: 'tasks.a.action', line: 6 }]);
+    expect(mistakesOf(`${book('')}actions: {x: {base: std.ecko}}\nextra: 1\n`)).toMatchObject([
+      { path: 'extra' },
+      { path: 'actions.x.base', line: 8, message: expect.stringContaining('there is no action std.ecko') as unknown },
+    ]);
+  });
+
+  it('takes the actions of a workbook into the tasks that call them, by short or full name', () => {
+    const parsed = parseWorkflows(`version: '2.0'
+name: ops
+actions:
+  say: {base: std.echo, input: [word], base-input: {output: <% $.word %>}}
+  twice: {base: say, input: [word], base-input: {word: <% $.word + $.word %>}}
+workflows:
+  w: {tasks: {a: {action: twice word=x}, b: {action: ops.say word=y}}}
+`);
+    const tasks = parsed.ok ? (parsed.workflows[0]?.tasks ?? []) : [];
+    expect(tasks.map(({ action, through }) => [action, through?.map(({ name }) => name)])).toEqual([
+      ['std.echo', ['ops.twice', 'ops.say']],
+      ['std.echo', ['ops.say']],
+    ]);
+    expect(parsed.ok && parsed.actions.map(({ name, base }) => [name, base])).toEqual([
+      ['ops.say', 'std.echo'],
+      ['ops.twice', 'ops.say'],
+    ]);
   });
 
   it('refuses reverse workflows whose tasks require each other in a circle', () => {
@@ -112,6 +160,48 @@ w:
     const parsed = workflowFrom('w', { type: 'reverse', tasks });
     expect(parsed.ok ? [] : parsed.mistakes.map(({ message }) => message)).toEqual([
       expect.stringContaining('a → b → c → a'),
+    ]);
+  });
+});
+
+it('names the line where a text ends too early, and what it reads', () => {
+  expect(mistakesOf("version: '2.0'\nw:\n  tasks:\n    a: {action: std.echo output=1\n    b: {}\n")).toMatchObject([
+    { line: 5, message: expect.stringMatching(/^Error parsing workflows: did not find expected/) as unknown },
+  ]);
+});
+
+describe('ad hoc actions', () => {
+  const mistakesIn = (lines: string) => {
+    const parsed = parseActions(`version: '2.0'\n${lines}`, new Map());
+    return parsed.ok ? [] : parsed.mistakes;
+  };
+
+  it.each([
+    ['a: {base-input: {output: 1}}', 'a.base', 'needs base'],
+    ['a: {base: std.echo}', 'a', 'std.echo needs the input output'],
+    ['a: {base: std.echo, base-input: {outputs: 1}}', 'a', 'std.echo has no input outputs'],
+    ['a: {base: b}\nb: {base: a}', 'a', 'calls itself'],
+    ['a: {base: std.ecko, base-input: {output: 1}}', 'a', 'did you mean std.echo?'],
+    ['a: {base: std.noop, output: <% $.( %>}', 'a', 'cannot be read'],
+    ['std.echo: {base: std.noop}', 'std.echo', 'is the name of an action of the catalogue'],
+    ['"a b": {base: std.noop}', 'a b', 'an action name has'],
+    ['a: {base: std.noop, inputs: [x]}', 'a', 'did you mean input?'],
+    ['a: 5', 'a', 'must be a map with the key base'],
+  ])('refuses %j', (lines, _path, message) => {
+    expect(mistakesIn(lines).map((each) => each.message)).toContainEqual(expect.stringContaining(message));
+    for (const { line } of mistakesIn(lines)) expect(line).toBeGreaterThanOrEqual(1);
+  });
+
+  it('checks the input of a task that calls one', () => {
+    const parsed = parseActions(
+      "version: '2.0'\nsay: {base: std.echo, input: [who, {n: 1}], base-input: {output: <% $.who %>}}",
+      new Map(),
+    );
+    const known = new Map(parsed.ok ? parsed.actions.map((action) => [action.name, action]) : []);
+    const wrong = parseWorkflows("version: '2.0'\nw: {tasks: {a: {action: say whom=x}}}", known);
+    expect(wrong.ok ? [] : wrong.mistakes.map(({ message }) => message)).toEqual([
+      expect.stringContaining('say has no input whom; its inputs are who, n'),
+      expect.stringContaining('say needs the input who'),
     ]);
   });
 });

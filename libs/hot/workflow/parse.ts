@@ -3,17 +3,30 @@
  * and the rule; a text with one mistake gives no workflow.
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { engineCommands, type WorkflowLink, type WorkflowSpec, type WorkflowTask } from '@anneal/contracts/workflow.ts';
+import {
+  engineCommands,
+  type AdHocAction,
+  type WorkflowLink,
+  type WorkflowSpec,
+  type WorkflowTask,
+} from '@anneal/contracts/workflow.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
 import { listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { parse } from '../syntax/parse.ts';
-import { WorkflowReader, type FieldPath } from './reader.ts';
+import { checkBase, readAdHocAction, type KnownActions } from './ad-hoc.ts';
+import { readInput } from './input.ts';
+import { childOf, requireVersion, WorkflowReader, type FieldPath } from './reader.ts';
 import { defaultKeys, readTask } from './task.ts';
 
 /** The workflows of a text, or its mistakes. */
 export type ParsedWorkflows =
-  | { readonly ok: true; readonly workflows: WorkflowSpec[] }
+  | {
+      readonly ok: true;
+      readonly workflows: WorkflowSpec[];
+      /** The ad hoc actions of a workbook, with its name in front. */
+      readonly actions: AdHocAction[];
+    }
   | { readonly ok: false; readonly mistakes: Mistake[] };
 
 const workflowKeys = [
@@ -31,36 +44,76 @@ const uuid = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 /** A workflow with more tasks is refused. */
 export const mostTasks = 500;
 
-/** Reads the workflows of a text: `version: '2.0'` and one entry per workflow. */
-export function parseWorkflows(text: string): ParsedWorkflows {
+/**
+ * Reads the workflows of a text: `version: '2.0'` and one entry per workflow, or a workbook. @param known the ad hoc
+ * actions of the project
+ */
+export function parseWorkflows(text: string, known: KnownActions = new Map()): ParsedWorkflows {
   const mistakes = new Mistakes();
-  const node = parse({ text, file: undefined, mistakes });
+  const node = parse({ text, file: undefined, subject: 'workflows:', mistakes });
   const reader = new WorkflowReader(mistakes, node);
   const document = node ? toJson(node) : null;
   if (node && !isObject(document)) reader.wrong([], 'must be a map: version, then one entry for each workflow');
   if (mistakes.any || !isObject(document)) return { ok: false, mistakes: mistakes.all() };
-  if (document['version'] === undefined) reader.wrong([], "needs version: '2.0'");
-  else if (Number(document['version']) !== 2)
-    reader.wrong(['version'], "must be '2.0'", { found: document['version'] });
-  const names = Object.keys(document).filter((name) => name !== 'version');
+  requireVersion(reader, document);
+  const book = isObject(document['workflows']) || 'actions' in document ? readBook(reader, document, known) : undefined;
+  const entries = book ? { ...book.workflows } : { ...document };
+  if (!book) delete entries['version'];
+  const names = Object.keys(entries);
   if (names.length === 0) reader.wrong([], 'has no workflow; write its name as a key beside version');
+  const inside = book ? childOf(node, 'workflows') : node;
   const workflows = names.flatMap((name) => {
-    const inner = new WorkflowReader(mistakes, node?.kind === 'map' ? node.entries.get(name)?.value : undefined);
-    return readWorkflow(inner, name, document[name] ?? null) ?? [];
+    const inner = new WorkflowReader(mistakes, childOf(inside, name));
+    const reading = { reader: inner, actions: book ? new Map([...known, ...book.known]) : known };
+    return readWorkflow(reading, book ? `${book.name}.${name}` : name, entries[name] ?? null) ?? [];
   });
-  return mistakes.any ? { ok: false, mistakes: mistakes.all() } : { ok: true, workflows };
+  return mistakes.any ? { ok: false, mistakes: mistakes.all() } : { ok: true, workflows, actions: book?.actions ?? [] };
+}
+
+/** A workbook: its workflows and actions have names `<workbook>.<name>`; inside, the short names of actions work too. */
+interface Book {
+  readonly name: string;
+  readonly workflows: JsonObject;
+  readonly actions: AdHocAction[];
+  readonly known: KnownActions;
+}
+
+function readBook(reader: WorkflowReader, document: JsonObject, outside: KnownActions): Book {
+  reader.keys(document, [], ['version', 'name', 'description', 'tags', 'actions', 'workflows']);
+  const name = reader.text(document['name'], ['name']);
+  if (name === '') reader.wrong(['name'], 'a workbook needs a name');
+  const given = reader.map(document['actions'], ['actions']) ?? {};
+  const short = Object.keys(given).flatMap((key) => {
+    const action = readAdHocAction({ reader, path: ['actions', key] }, key, given[key] ?? null);
+    if (!action) return [];
+    const base = Object.hasOwn(given, action.base) ? `${name}.${action.base}` : action.base;
+    return [{ key, action: { ...action, name: `${name}.${key}`, base } }];
+  });
+  const actions = short.map(({ action }) => action);
+  const known = new Map([
+    ...short.map(({ key, action }) => [key, action] as const),
+    ...actions.map((action) => [action.name, action] as const),
+  ]);
+  const all = new Map([...outside, ...known]);
+  for (const { key, action } of short) checkBase({ reader, path: ['actions', key] }, action, all);
+  return { name, workflows: reader.map(document['workflows'], ['workflows']) ?? {}, actions, known };
 }
 
 /** Reads one workflow from a map, for example from the properties of a resource. */
-export function workflowFrom(name: string, definition: JsonObject): ParsedWorkflows {
+export function workflowFrom(name: string, definition: JsonObject, known: KnownActions = new Map()): ParsedWorkflows {
   const mistakes = new Mistakes();
-  const workflow = readWorkflow(new WorkflowReader(mistakes, undefined), name, definition);
+  const reading = { reader: new WorkflowReader(mistakes, undefined), actions: known };
+  const workflow = readWorkflow(reading, name, definition);
   if (mistakes.any || !workflow) return { ok: false, mistakes: mistakes.all() };
-  return { ok: true, workflows: [workflow] };
+  return { ok: true, workflows: [workflow], actions: [] };
 }
 
-function readWorkflow(reader: WorkflowReader, name: string, given: Json): WorkflowSpec | undefined {
-  if (!isObject(given)) return reader.wrong([name], 'must be a map with the key tasks', { found: given });
+function readWorkflow(
+  { reader, actions }: { reader: WorkflowReader; actions: KnownActions },
+  name: string,
+  given: Json,
+): WorkflowSpec | undefined {
+  if (!isObject(given)) return reader.wrong([], `${name} must be a map with the key tasks`, { found: given });
   if (name.length > 255 || name.trim() === '')
     reader.wrong([], 'a workflow name has 1 to 255 characters', { found: name });
   if (uuid.test(name)) reader.wrong([], 'a workflow name must not look like an id', { found: name });
@@ -79,13 +132,13 @@ function readWorkflow(reader: WorkflowReader, name: string, given: Json): Workfl
   if (names.length === 0) reader.wrong(['tasks'], 'needs at least one task');
   if (names.length > mostTasks)
     return reader.wrong(['tasks'], `has ${names.length} tasks; at most ${mostTasks} are allowed`);
-  const reading = { reader, type: type === 'reverse' ? 'reverse' : 'direct', defaults } as const;
+  const reading = { reader, type: type === 'reverse' ? 'reverse' : 'direct', defaults, actions } as const;
   const spec: WorkflowSpec = {
     name,
     description: reader.text(given['description'], ['description']),
     tags: reader.names(given['tags'], ['tags']),
     type: reading.type,
-    input: readInput(reader, given['input']),
+    input: readInput(reader, given['input'], ['input']),
     vars: map('vars'),
     output: given['output'] === undefined ? null : map('output'),
     output_on_error: given['output-on-error'] === undefined ? null : map('output-on-error'),
@@ -94,25 +147,6 @@ function readWorkflow(reader: WorkflowReader, name: string, given: Json): Workfl
   if (reading.type === 'direct') checkLinks(reader, spec);
   else checkRequires(reader, spec);
   return spec;
-}
-
-function readInput(reader: WorkflowReader, value: Json | undefined): WorkflowSpec['input'] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) {
-    reader.wrong(['input'], 'must be a list of names or of {name: default}', { found: value });
-    return [];
-  }
-  return value.flatMap((item, index) => {
-    if (typeof item === 'string') return { name: item, required: true, default: null };
-    const entries = isObject(item) ? Object.entries(item) : [];
-    const [first] = entries;
-    if (!first || entries.length !== 1) {
-      reader.wrong(['input', index], 'must be a name or a map with one key, {name: default}', { found: item });
-      return [];
-    }
-    reader.expressions(first[1], ['input', index]);
-    return { name: first[0], required: false, default: first[1] };
-  });
 }
 
 /** The links of a task with the clause of each. */

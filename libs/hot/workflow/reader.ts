@@ -89,3 +89,14 @@ export class WorkflowReader {
     else if (isObject(value)) for (const [key, item] of Object.entries(value)) this.expressions(item, [...path, key]);
   }
 }
+
+/** The node of an entry of a map; undefined when it is none. */
+export const childOf = (node: YamlNode | undefined, name: string): YamlNode | undefined =>
+  node?.kind === 'map' ? node.entries.get(name)?.value : undefined;
+
+/** Reports a document without version 2.0. */
+export function requireVersion(reader: WorkflowReader, document: JsonObject): void {
+  if (document['version'] === undefined) reader.wrong([], "needs version: '2.0'");
+  else if (Number(document['version']) !== 2)
+    reader.wrong(['version'], "must be '2.0'", { found: document['version'] });
+}

@@ -1,8 +1,9 @@
 /** Reads one task of a workflow, with the defaults of all tasks. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
-import { listed, nearestName } from '../syntax/mistakes.ts';
-import { workflowAction, workflowActions } from './action.ts';
+import { nearestName } from '../syntax/mistakes.ts';
+import { checkInput, findAction, type KnownActions } from './ad-hoc.ts';
+import { workflowActions } from './action-catalogue.ts';
 import { readClause } from './clause.ts';
 import { hasExpression } from './expression.ts';
 import type { FieldPath, WorkflowReader } from './reader.ts';
@@ -33,10 +34,16 @@ export interface TaskReading {
   readonly reader: WorkflowReader;
   readonly type: 'direct' | 'reverse';
   readonly defaults: JsonObject;
+  /** The ad hoc actions that the task may call. */
+  readonly actions: KnownActions;
 }
 
 /** Reads a task. Mistakes go to the reader; a wrong field has the value of an absent one. */
-export function readTask({ reader, type, defaults }: TaskReading, name: string, given: Json): WorkflowTask | undefined {
+export function readTask(
+  { reader, type, defaults, actions }: TaskReading,
+  name: string,
+  given: Json,
+): WorkflowTask | undefined {
   const path: FieldPath = ['tasks', name];
   if (given === null || !isObject(given)) return reader.wrong(path, 'must be a map', { found: given });
   reader.keys(given, path, taskKeys);
@@ -44,7 +51,8 @@ export function readTask({ reader, type, defaults }: TaskReading, name: string, 
   const own = (key: string): Json | undefined => (Object.hasOwn(given, key) ? given[key] : undefined);
   const either = (key: string): Json | undefined => own(key) ?? defaults[key];
   refuseOtherType({ reader, type }, given, path);
-  const called = calledBy(reader, given, path);
+  refuseUnserved(reader, { task: given, defaults }, path);
+  const called = calledBy({ reader, actions }, given, path);
   const withItems = readItems(reader, own('with-items'), [...path, 'with-items']);
   if (own('concurrency') !== undefined && withItems.length === 0) {
     reader.wrong([...path, 'concurrency'], 'needs with-items');
@@ -101,8 +109,30 @@ function refuseOtherType({ reader, type }: Pick<TaskReading, 'reader' | 'type'>,
   }
 }
 
+/** Refuses what this server would not do. */
+function refuseUnserved(
+  reader: WorkflowReader,
+  { task, defaults }: { task: JsonObject; defaults: JsonObject },
+  path: FieldPath,
+): void {
+  if (task['target'] !== undefined && task['target'] !== null) {
+    reader.wrong([...path, 'target'], 'no executor has a name here; std.script names its host by its input host', {
+      found: task['target'],
+    });
+  }
+  const [safe, at] = Object.hasOwn(task, 'safe-rerun')
+    ? [task['safe-rerun'], path]
+    : [defaults['safe-rerun'], ['task-defaults']];
+  if (safe === undefined || safe === null || safe === true) return;
+  reader.wrong(
+    [...at, 'safe-rerun'],
+    'must be true, because a request is repeated after a crash, with the same id; std.http sends the id as Idempotency-Key',
+    { found: safe },
+  );
+}
+
 /** The action or the workflow of a task, with the input from both places. */
-function calledBy(reader: WorkflowReader, task: JsonObject, path: FieldPath) {
+function calledBy({ reader, actions }: Pick<TaskReading, 'reader' | 'actions'>, task: JsonObject, path: FieldPath) {
   const action = task['action'] ?? null;
   const workflow = task['workflow'] ?? null;
   if (action !== null && workflow !== null) reader.wrong(path, 'has both action and workflow; give one of them');
@@ -117,8 +147,17 @@ function calledBy(reader: WorkflowReader, task: JsonObject, path: FieldPath) {
     reader.wrong([...path, 'input'], 'must be a map, or an expression that gives a map', { found: given });
   }
   const input: Json = isMap ? { ...inline, ...given } : given;
-  if (workflow === null) checkAction({ reader, name, input, path });
-  return workflow === null ? { action: name, workflow: null, input } : { action: null, workflow: name, input };
+  if (workflow !== null) return { action: null, workflow: name, input };
+  if (hasExpression(name) || name === '') return { action: name, workflow: null, input };
+  const found = findAction(name, actions);
+  if (typeof found === 'string') {
+    const known = [...workflowActions.map((each) => each.name), ...actions.keys()];
+    reader.wrong([...path, 'action'], found, { found: name, nearest: nearestName(name, known) });
+    return { action: name, workflow: null, input };
+  }
+  if (isObject(input)) checkInput({ reader, path: [...path, 'input'] }, found, input);
+  const { definition, through } = found;
+  return { action: definition.name, workflow: null, input, ...(through.length > 0 && { through: [...through] }) };
 }
 
 /** Splits `name k=v k2="v"`. */
@@ -141,32 +180,6 @@ function scalarOf(text: string): Json {
   } catch {
     return text;
   }
-}
-
-function checkAction(parts: { reader: WorkflowReader; name: string; input: Json; path: FieldPath }): void {
-  const { reader, name, input, path } = parts;
-  if (hasExpression(name) || name === '') return;
-  const action = workflowAction(name);
-  if (!action) {
-    const known = workflowActions.map((each) => each.name);
-    const nearest = nearestName(name, known);
-    reader.wrong([...path, 'action'], `there is no action ${name}; the actions are ${listed(known)}`, {
-      found: name,
-      nearest,
-    });
-    return;
-  }
-  if (!isObject(input)) return;
-  const known = action.inputs.map((each) => each.name);
-  for (const key of Object.keys(input)) {
-    if (known.includes(key)) continue;
-    const inputs = known.length === 0 ? 'it has no inputs' : `its inputs are ${known.join(', ')}`;
-    reader.wrong([...path, 'input', key], `${name} has no input ${key}; ${inputs}`, {
-      nearest: nearestName(key, known),
-    });
-  }
-  const missing = action.inputs.filter((each) => each.required && !Object.hasOwn(input, each.name));
-  for (const { name: key } of missing) reader.wrong([...path, 'input'], `${name} needs the input ${key}`);
 }
 
 function readJoin(reader: WorkflowReader, value: Json | undefined, path: FieldPath): WorkflowTask['join'] {

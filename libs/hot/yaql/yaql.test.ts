@@ -51,7 +51,7 @@ describe('an expression', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(YaqlFault);
     }
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   it('may read more when the limits are raised', () => {

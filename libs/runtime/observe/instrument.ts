@@ -7,7 +7,8 @@ import type { StoreGate } from '../service/store-gate.ts';
 import { activeTraceparent, traceHandling } from './trace.ts';
 
 /** Every host has its own queues; in metrics they are combined into two. */
-const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
+const labelOf = (queue: string): string =>
+  queue.startsWith('host.') ? queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1') : queue;
 
 /** The metrics of the bus. */
 export const busMetrics = {
@@ -38,13 +39,17 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
   const measured =
     (handler: Handler): Handler =>
     async (delivery) => {
-      const labels = { queue: labelOf(delivery.queue), type: delivery.message.type };
-      const end = handled.startTimer(labels);
+      const start = performance.now();
+      const observe = (outcome: string): void =>
+        handled.observe(
+          { queue: labelOf(delivery.queue), type: delivery.message.type, outcome },
+          (performance.now() - start) / 1000,
+        );
       try {
         await traceHandling(delivery, () => handler(delivery));
-        end({ outcome: 'done' });
+        observe('done');
       } catch (error) {
-        end({ outcome: kindOf(error) });
+        observe(kindOf(error));
         throw error;
       }
     };
@@ -56,7 +61,8 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
     },
   });
   const count = (queue: string, messages: readonly { type: string }[]): void => {
-    for (const { type } of messages) sent.inc({ queue: labelOf(queue), type });
+    const label = labelOf(queue);
+    for (const { type } of messages) sent.inc({ queue: label, type });
   };
 
   return {
@@ -80,6 +86,7 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
       bus.subscribe(patterns, gate.guard(measured(handler)), counting(`events.${options?.group}`, options)),
     hold: (name, onHeld) => bus.hold(name, onHeld),
     check: () => bus.check(),
+    ...(bus.copyTo && { copyTo: bus.copyTo }),
     close: () => bus.close(),
   };
 }

@@ -1,6 +1,6 @@
 /** The keys that sealed the contents of a store. A start without one of them is refused, on any machine. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Document, Store } from '@anneal/store/port.ts';
+import { DuplicateError, type Document, type Store } from '@anneal/store/port.ts';
 import type { Secrets } from './secrets.ts';
 
 /** The id of the document is the id of the key. */
@@ -31,6 +31,6 @@ export async function requireSealingKeys(parameters: {
   if (current === undefined || (await used.get(current))) return;
   await used.insert({ id: current }).catch((error: unknown) => {
     // Another process, started at the same time, recorded the same key.
-    if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
+    if (!(error instanceof DuplicateError)) throw error;
   });
 }

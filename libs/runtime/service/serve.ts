@@ -10,10 +10,12 @@ import { registry } from '@anneal/contracts/registry.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createIds } from '../new-id.ts';
+import { createCopyData, type CopyData } from './copy-data.ts';
 import { openDataFolder } from './data-folder.ts';
 import { createDependencies } from './dependencies.ts';
 import { armFromText } from '../fault.ts';
 import { lockDataFolder } from './folder-lock.ts';
+import { instrumentStore } from '../observe/service-metrics.ts';
 import { serveHealth } from '../observe/health.ts';
 import { instrumentBus, traceMint } from '../observe/instrument.ts';
 import { loadKeys } from '../secrets/keys.ts';
@@ -38,6 +40,8 @@ export interface RunningServices {
   readonly healthUrl: string;
   readonly gatewayUrl: string;
   readonly dataDirectory: string;
+  /** Copies the data while the services run. Absent with a broker or a database on a network. */
+  readonly copyData: CopyData | undefined;
   /** Finishes the work in progress, then closes bus and store. Later calls wait for the first. */
   stop(): Promise<void>;
 }
@@ -81,7 +85,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
       isLocked,
       signal,
     });
-    const { health, ...shared } = foundation;
+    const { health, copyData, ...shared } = foundation;
     for (const { service, values } of own) {
       const { name } = service;
       const started = await service.start(
@@ -106,6 +110,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
       healthUrl: health.url,
       gatewayUrl: settings.gatewayUrl,
       dataDirectory,
+      copyData,
       stop: () => teardown.run(),
     };
   } catch (error) {
@@ -143,8 +148,9 @@ async function openFoundation(options: FoundationOptions) {
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
+  const storeUrl = settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`;
   const dependencies = createDependencies({
-    storeUrl: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`,
+    storeUrl,
     busUrl: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
     log,
     signal,
@@ -181,7 +187,15 @@ async function openFoundation(options: FoundationOptions) {
   });
   teardown.add(() => bus.close());
   await folder.opened();
-  return { bus: instrumentBus(bus, metrics, gate), store, secrets, metrics, now, health };
+  return {
+    bus: instrumentBus(bus, metrics, gate),
+    store: instrumentStore(store, metrics),
+    secrets,
+    metrics,
+    now,
+    health,
+    copyData: createCopyData({ bus, storeUrl, dataDirectory }),
+  };
 }
 
 /** Locks the data folder when the broker is embedded, because only one process may use it. */

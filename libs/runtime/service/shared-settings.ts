@@ -1,6 +1,6 @@
 /** The settings of every process, whichever services it runs. */
 import { z } from 'zod';
-import { holdsCredentials } from '@anneal/contracts/calls/provisioning.ts';
+import { holdsCredentials } from '@anneal/contracts/address.ts';
 import { defineSettings } from './settings.ts';
 
 /** The settings that every service has. */

@@ -31,6 +31,30 @@ describe('the next time of a cron expression', () => {
     expect(next(expression, from, 'Europe/Berlin')).toBe(expected);
   });
 
+  it('is the time that a search minute by minute finds, in zones far from UTC', () => {
+    for (const [expression, zone] of [
+      ['30 23 28 2 *', 'Pacific/Kiritimati'],
+      ['0 0 1 3 *', 'Pacific/Pago_Pago'],
+      ['15 12 * * sun', 'Asia/Kathmandu'],
+    ] as const) {
+      const found = next(expression, '2026-02-20T00:00:00Z', zone) ?? '';
+      const cron = parseCron(expression);
+      // Looking back from the found time finds the same time, and none before it.
+      const at = Date.parse(found);
+      expect(cron && lastCronTime(cron, zone, { from: at, earliest: at })).toBe(at);
+      expect(cron && lastCronTime(cron, zone, { from: at - 1, earliest: Date.parse('2026-02-20T00:01:00Z') })).toBe(
+        undefined,
+      );
+    }
+  });
+
+  it('is known not to exist in little time, because the event loop waits', () => {
+    const before = process.cpuUsage();
+    for (const expression of ['0 0 30 2 *', '0 0 31 4,6,9,11 *']) next(expression, '2026-03-01T00:00:00Z');
+    const { user } = process.cpuUsage(before);
+    expect(user / 1000).toBeLessThan(5_000);
+  });
+
   it('is found backwards, too', () => {
     const cron = parseCron('30 8 * * mon-fri');
     const from = Date.parse('2026-03-09T08:29:00Z');

@@ -96,6 +96,17 @@ const isDayOf = (cron: Cron, { day, month, weekday }: LocalTime): boolean => {
   return cron.limitsDays && cron.limitsWeekdays ? byDay || byWeekday : byDay && byWeekday;
 };
 
+const dayMs = 86_400_000;
+
+/** True when no zone has a day of the expression while this day lasts in UTC. It is cheap, unlike the time of a zone. */
+function isFarFrom(cron: Cron, utcDay: number): boolean {
+  return ![utcDay - 1, utcDay, utcDay + 1].some((number) => {
+    const date = new Date(number * dayMs);
+    const [day, month, weekday] = [date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCDay()];
+    return isDayOf(cron, { minute: 0, hour: 0, day, month, weekday });
+  });
+}
+
 /**
  * The last time up to `from`, in milliseconds, and not before `earliest`. Undefined without one. A local time that the
  * change of a clock skips does not come that day.
@@ -104,6 +115,11 @@ export function lastCronTime(cron: Cron, zone: string, { from, earliest }: { fro
   const localTime = localTimeIn(zone);
   let at = Math.floor(from / minuteMs) * minuteMs;
   while (at >= earliest) {
+    const utcDay = Math.floor(at / dayMs);
+    if (isFarFrom(cron, utcDay)) {
+      at = utcDay * dayMs - minuteMs;
+      continue;
+    }
     const local = localTime(at);
     if (!isDayOf(cron, local)) {
       // Towards midnight, but an hour less, because a day may have 23 hours.
@@ -122,9 +138,14 @@ export function lastCronTime(cron: Cron, zone: string, { from, earliest }: { fro
 /** The first time after `from`, in milliseconds, within ten years. Undefined without one. */
 export function nextCronTime(cron: Cron, zone: string, from: number): number | undefined {
   const localTime = localTimeIn(zone);
-  const latest = from + 10 * 366 * 86_400_000;
+  const latest = from + 10 * 366 * dayMs;
   let at = (Math.floor(from / minuteMs) + 1) * minuteMs;
   while (at <= latest) {
+    const utcDay = Math.floor(at / dayMs);
+    if (isFarFrom(cron, utcDay)) {
+      at = (utcDay + 1) * dayMs;
+      continue;
+    }
     const local = localTime(at);
     if (!isDayOf(cron, local)) {
       // Towards midnight, but an hour less, because a day may have 23 hours.

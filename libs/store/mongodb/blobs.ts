@@ -4,6 +4,7 @@
 import { Binary, type Db } from 'mongodb';
 import { contentHash } from '../content-hash.ts';
 import type { Blobs } from '../port.ts';
+import type { Guard } from './guard.ts';
 import { MissingPieces, once, Pieces, pieceSize } from './pieces.ts';
 
 interface Blob {
@@ -18,11 +19,7 @@ interface Blob {
  * The blobs in a database. `patienceMs` limits the wait for the pieces of another writer.
  * @throws MissingPieces while a piece of a blob is absent
  */
-export function blobsOn(parameters: {
-  db: Db;
-  guard: <R>(run: () => Promise<R>) => Promise<R>;
-  patienceMs: number;
-}): Blobs {
+export function blobsOn(parameters: { db: Db; guard: Guard; patienceMs: number }): Blobs {
   const { db, guard, patienceMs } = parameters;
   const heads = db.collection<Blob>('blobs');
   const pieces = new Pieces({ db, collection: 'blob_pieces', patienceMs });
@@ -34,13 +31,13 @@ export function blobsOn(parameters: {
     if (!bytes) throw new MissingPieces(`the blob ${hash}`);
     return bytes;
   };
-  const get = (hash: string): Promise<Uint8Array | undefined> => guard(() => read(hash));
+  const get = (hash: string): Promise<Uint8Array | undefined> => guard.run(() => read(hash), 'long');
   return {
     async put(content) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content);
       const hash = await contentHash(bytes);
       const size = bytes.length;
-      await guard(async () => {
+      await guard.run(async () => {
         const put_at = Date.now();
         // A repeated put shows that the blob is needed.
         const { matchedCount } = await heads.updateOne({ _id: hash }, { $set: { put_at } });
@@ -50,12 +47,12 @@ export function blobsOn(parameters: {
         }
         const count = await pieces.put(hash, bytes);
         return once(() => heads.insertOne({ _id: hash, size, put_at, pieces: count }), patienceMs);
-      });
+      }, 'long');
       return hash;
     },
     get,
     remove: (hashes, putBefore) =>
-      guard(async () => {
+      guard.run(async () => {
         let removed = 0;
         for (const hash of hashes) {
           const old = { _id: hash, $or: [{ put_at: { $lt: putBefore } }, { put_at: { $exists: false } }] };
@@ -67,7 +64,7 @@ export function blobsOn(parameters: {
           removed += 1;
         }
         return removed;
-      }),
+      }, 'long'),
     async getText(hash) {
       const bytes = await get(hash);
       return bytes && new TextDecoder().decode(bytes);

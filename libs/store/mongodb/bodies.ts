@@ -30,6 +30,9 @@ const largest = 64 * 1024 * 1024;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
+/** True for a body that is written in another form than its text, perhaps as many pieces. */
+export const isLarge = ({ text }: Operation): boolean => text.length >= compressFrom;
+
 /** Writes and reads the bodies of documents: in the document, or in pieces when they are too large for MongoDB. */
 export class StoredBodies {
   readonly #pieces: Pieces;

@@ -11,7 +11,8 @@ import {
   type Query,
 } from '../port.ts';
 import { assertServed } from '../served.ts';
-import type { StoredBodies } from './bodies.ts';
+import { isLarge, type StoredBodies } from './bodies.ts';
+import type { Guard } from './guard.ts';
 import type { Operation, OperationResult } from './operation.ts';
 import { mongoFilter, sortOf } from './query.ts';
 import { keyOf, storedKeys, type Keys, type Stored, storedText } from './stored.ts';
@@ -20,8 +21,7 @@ import type { WriteQueue } from './writes.ts';
 
 /** The shared parts of all collections of a store. */
 export interface Shared {
-  /** Runs an operation and converts its errors to AnnealError. Refuses once the store is closed. */
-  guard<R>(run: () => Promise<R>): Promise<R>;
+  readonly guard: Guard;
   failure(error: unknown): unknown;
   nextWrite(): string;
 }
@@ -109,13 +109,13 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
     if (operations.length === 0) return [];
     const asked = operations.map((operation) => this.#operation(operation));
-    const results = await this.#shared.guard(() => this.#writes.write(asked));
+    const results = await this.#write(asked);
     return results.map((result) => this.#outcome(result));
   }
 
   /** @throws DuplicateError */
   async #one(operation: Operation): Promise<BulkOutcome> {
-    const [result] = await this.#shared.guard(() => this.#writes.write([operation]));
+    const [result] = await this.#write([operation]);
     if (!result) throw new Error('the database did not report the result of a write');
     const outcome = this.#outcome(result);
     if (outcome !== 'duplicate') return outcome;
@@ -128,8 +128,12 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     return result.outcome;
   }
 
+  #write(operations: readonly Operation[]): Promise<OperationResult[]> {
+    return this.#shared.guard.run(() => this.#writes.write(operations), operations.some(isLarge) ? 'long' : 'document');
+  }
+
   async #read<R>(run: () => Promise<R>): Promise<R> {
-    return this.#shared.guard(async () => {
+    return this.#shared.guard.run(async () => {
       await this.#writes.settled();
       return run();
     });
@@ -140,7 +144,10 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     for (let attempt = 1; ; attempt += 1) {
       const found = await this.#read(run);
       try {
-        return await this.#shared.guard(() => Promise.all(found.map((stored) => this.#bodies.documentOf<T>(stored))));
+        return await this.#shared.guard.run(
+          () => Promise.all(found.map((stored) => this.#bodies.documentOf<T>(stored))),
+          'long',
+        );
       } catch (error) {
         if (attempt === 5 || !(error instanceof MissingPieces)) throw error;
       }

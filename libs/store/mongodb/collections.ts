@@ -65,7 +65,7 @@ export class MongoCollections {
       .then(() => makeIndexes({ db: this.#db, name, indexes: [...known.indexes.values()], bodies: known.bodies }));
     known.ready = made;
     try {
-      await this.#shared.guard(() => made);
+      await this.#shared.guard.run(() => made, 'long');
     } catch (error) {
       // The documents contradict an index, or the database failed: the collection can be opened without these.
       for (const index of added) known.indexes.delete(JSON.stringify(index));
@@ -80,6 +80,7 @@ export class MongoCollections {
     const indexes = new Map<string, IndexDefinition>();
     const bodies = new StoredBodies({ db, patienceMs });
     const writes = new WriteQueue({
+      lifeMs: this.#shared.guard.deadlineMs('document'),
       tied: () => [...indexes.values()].some(({ unique }) => unique),
       runStep: (operations, report) =>
         runStep({ driver: db.collection<Stored>(name), bodies, operations, patienceMs, report }),

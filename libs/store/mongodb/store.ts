@@ -10,10 +10,15 @@ import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
 import { MongoCollections } from './collections.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
+import { Guard } from './guard.ts';
 import { optionsFor, placeOf } from './url.ts';
 
 /** A server that refuses every connection for this long counts as absent. */
 const refusedMs = 1_500;
+/** How long `close` waits for the writes in progress. */
+const settleMs = 10_000;
+/** How long `close` and a failed opening wait for the driver, whose connections say goodbye to the server. */
+const disconnectMs = 2_000;
 
 /**
  * Opens the database that the URL names.
@@ -34,32 +39,43 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
   // A read at the primary then sees acknowledged writes, and never a write that a failover takes back.
   const db = client.db(undefined, { readConcern: new ReadConcern(majority ? 'majority' : 'local') });
   const patienceMs = client.options.serverSelectionTimeoutMS;
-  let closed = false;
-  const guard = async <R>(run: () => Promise<R>): Promise<R> => {
-    if (closed) throw new AnnealError('Unavailable', `The store at ${place} is closed.`);
-    try {
-      return await run();
-    } catch (error) {
-      throw failure(error);
-    }
-  };
+  const guard = new Guard({ place, patienceMs });
   const collections = new MongoCollections({ db, patienceMs, shared: { guard, failure, nextWrite: createWriteIds() } });
+  let closing: Promise<void> | undefined;
   return {
     collection: (definition) => collections.open(definition),
     blobs: blobsOn({ db, guard, patienceMs }),
     check: () =>
-      guard(async () => {
+      guard.run(async () => {
         await db
           .collection<{ _id: string; at: Date }>('anneal_checks')
-          .updateOne({ _id: 'check' }, { $set: { at: new Date() } }, { upsert: true, timeoutMS: patienceMs });
+          .updateOne({ _id: 'check' }, { $set: { at: new Date() } }, { upsert: true });
       }),
-    async close() {
-      if (closed) return;
-      closed = true;
-      await collections.settled();
-      await client.close();
+    close() {
+      guard.close();
+      closing ??= end({ guard, collections, client });
+      return closing;
     },
   };
+}
+
+/** Closes within `settleMs` and `disconnectMs`. Ends the operations that the server has not answered until then. */
+async function end(parameters: { guard: Guard; collections: MongoCollections; client: MongoClient }): Promise<void> {
+  const { guard, collections, client } = parameters;
+  await endsWithin(collections.settled(), settleMs);
+  guard.abandon();
+  await disconnect(client);
+}
+
+/** Past its limit, the driver still closes its connections: in 15 s, when it stops to wait for a new one. */
+async function disconnect(client: MongoClient): Promise<void> {
+  await endsWithin(client.close(), disconnectMs);
+}
+
+async function endsWithin(work: Promise<void>, limitMs: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, limitMs);
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Names for writes, none twice, also not in another process. */
@@ -80,7 +96,7 @@ async function connect(options: {
     // A single server has no majority to read from, and some servers refuse such a read.
     return { client, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
   } catch (error) {
-    await client.close();
+    await disconnect(client);
     throw error;
   }
 }

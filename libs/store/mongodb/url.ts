@@ -18,11 +18,14 @@ export function optionsFor(url: string, connections = 20): MongoClientOptions {
     wtimeoutMS: patienceMs,
     serverSelectionTimeoutMS: patienceMs,
     // The driver drops all connections to a server whose heartbeat is later than this. A server that is merely slow
-    // must keep them.
-    connectTimeoutMS: patienceMs,
+    // must keep them. Less than the patience: a database that starts may leave one connection without an answer, and
+    // an operation that waits must live to see the next one.
+    connectTimeoutMS: (patienceMs * 2) / 3,
     // For a server that has stopped answering without closing the connection.
     socketTimeoutMS: 2 * patienceMs,
     heartbeatFrequencyMS: 2000,
+    // For a connection of the pool: without a limit, an operation waits for ever behind those that get no answer.
+    waitQueueTimeoutMS: patienceMs,
     maxPoolSize: connections,
     ignoreUndefined: true,
   };

@@ -5,12 +5,17 @@
  *    small writes costs few round trips, and writes are made in the order of the requests.
  * Q2 A read that awaits `settled` sees every write requested before it.
  * Q3 An error goes to the writers that it concerns; the next series starts fresh.
+ * Q4 While the server is away, the queue empties: the steps after one that failed for this reason are not sent, nor is a
+ *    call whose writer has stopped waiting for it.
  */
+import { isPassing } from './failure.ts';
 import type { Operation, OperationResult } from './operation.ts';
 import { stepsOf } from './plan.ts';
 
 interface Call {
   readonly operations: readonly Operation[];
+  /** When its writer stops waiting; see guard.ts. */
+  readonly until: number;
   readonly resolve: (results: OperationResult[]) => void;
 }
 
@@ -27,20 +32,22 @@ const mostInSeries = 5000;
 export class WriteQueue {
   readonly #runStep: RunStep;
   readonly #tied: () => boolean;
+  readonly #lifeMs: number;
   #calls: Call[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #unsettled = 0;
   #running = false;
 
-  constructor(options: { runStep: RunStep; tied: () => boolean }) {
+  constructor(options: { runStep: RunStep; tied: () => boolean; lifeMs: number }) {
     this.#runStep = options.runStep;
     this.#tied = options.tied;
+    this.#lifeMs = options.lifeMs;
   }
 
   /** The results in the order of the operations. Never rejects. */
   write(operations: readonly Operation[]): Promise<OperationResult[]> {
     const { promise, resolve } = Promise.withResolvers<OperationResult[]>();
-    this.#calls.push({ operations, resolve });
+    this.#calls.push({ operations, until: performance.now() + this.#lifeMs, resolve });
     this.#unsettled += 1;
     this.#last = promise;
     if (!this.#running) {
@@ -58,19 +65,7 @@ export class WriteQueue {
   async #run(): Promise<void> {
     while (this.#calls.length > 0) {
       const series = this.#take();
-      const results = new Map<Operation, OperationResult>();
-      try {
-        for (const step of stepsOf(
-          series.map(({ operations }) => operations),
-          { tied: this.#tied() },
-        )) {
-          await this.#runStep(step, (operation, result) => results.set(operation, result));
-        }
-      } catch (error) {
-        for (const each of series.flatMap(({ operations }) => operations)) {
-          if (!results.has(each)) results.set(each, { error });
-        }
-      }
+      const results = await this.#send(series);
       for (const { operations, resolve } of series) {
         this.#unsettled -= 1;
         resolve(
@@ -81,6 +76,29 @@ export class WriteQueue {
       }
     }
     this.#running = false;
+  }
+
+  async #send(series: readonly Call[]): Promise<Map<Operation, OperationResult>> {
+    const results = new Map<Operation, OperationResult>();
+    const now = performance.now();
+    const awaited = series.filter(({ until }) => now < until).map(({ operations }) => operations);
+    let failure: { error: unknown } = { error: new Error('the write was not sent: its writer has stopped waiting') };
+    try {
+      for (const step of stepsOf(awaited, { tied: this.#tied() })) {
+        let away: { error: unknown } | undefined;
+        await this.#runStep(step, (operation, result) => {
+          results.set(operation, result);
+          if ('error' in result && isPassing(result.error)) away = result;
+        });
+        if (away) throw away.error;
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    for (const each of series.flatMap(({ operations }) => operations)) {
+      if (!results.has(each)) results.set(each, failure);
+    }
+    return results;
   }
 
   #take(): Call[] {

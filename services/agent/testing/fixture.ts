@@ -40,7 +40,7 @@ export class StandIn {
   holdAfterAnswers: Promise<unknown> | undefined;
   /** Ids of answers that a claim must not have. */
   readonly refused = new Set<string>();
-  /** The configs that requests refer to, by the ids of the requests. */
+  /** The configs that requests refer to, by the ids of the requests, and inputs as JSON by `ID NAME`. */
   readonly configs = new Map<string, string>();
   readonly #queue: Queued[] = [];
   #server: Server | undefined;
@@ -128,8 +128,10 @@ export class StandIn {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     this.calls.push('POST config');
     const fault = this.faults.shift();
-    const id = /name="id"\r\n\r\n([^\r]*)/.exec(Buffer.concat(chunks).toString())?.[1] ?? '';
-    const config = this.configs.get(id);
+    const form = Buffer.concat(chunks).toString();
+    const id = /name="id"\r\n\r\n([^\r]*)/.exec(form)?.[1] ?? '';
+    const input = /name="input"\r\n\r\n([^\r]*)/.exec(form)?.[1];
+    const config = this.configs.get(input === undefined ? id : `${id} ${input}`);
     const status = typeof fault === 'number' ? fault : config === undefined ? 404 : 200;
     response.writeHead(status).end(status === 200 ? config : '{}');
   }
@@ -246,7 +248,7 @@ export const agentOptions = (standIn: StandIn, directory: string) => ({
   waitSeconds: 2,
 });
 
-export async function until<T>(read: () => T | undefined | false, what = 'the condition', ms = 8_000): Promise<T> {
+export async function until<T>(read: () => T | undefined | false, what = 'the condition', ms = 25_000): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const value = read();

@@ -1,20 +1,20 @@
 /**
  * Runs a script in any language. Its first line names the interpreter; the default is `/bin/sh`. Inputs are environment
- * variables. The script writes an output to `$heat_outputs_path.<name>`.
+ * variables, long ones files `$heat_inputs_path.<name>`. The script writes an output to `$heat_outputs_path.<name>`.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import { placedInputs, type TextInput } from '@anneal/tools/inputs.ts';
 import { asText, type HostTool } from '@anneal/tools/tool.ts';
 import { workFolder } from '../run-folder.ts';
 import { outputsName, readOutputs } from './read-outputs.ts';
 import type { Tool } from './tool.ts';
 
-/** Runs the text that a request gives, with variables in its environment. */
-const runningText = (
-  textOf: (request: HostRequest) => string,
-  variablesOf: (request: HostRequest) => Record<string, string>,
-): Tool => ({
+type Placed = ReturnType<typeof placedInputs>;
+
+/** Runs the text that a request gives, with inputs in its environment and in files. */
+const runningText = (textOf: (request: HostRequest) => string, placed: (request: HostRequest) => Placed): Tool => ({
   streams: ['stdout', 'stderr'],
   async prepare({ request, run, environment }) {
     const text = textOf(request);
@@ -23,11 +23,15 @@ const runningText = (
     await rm(file, { force: true });
     await writeFile(file, text, { mode: 0o700 });
     await writeFile(join(run, 'stdin'), '');
+    const { variables, files } = placed(request);
+    const inputs = join(workFolder(run), 'input');
+    for (const { name, text: value } of files) await writeFile(`${inputs}.${name}`, value, { mode: 0o600 });
     return {
       command: [...interpreterOf(text), file],
       environment: {
         ...environment,
-        ...variablesOf(request),
+        ...byName(variables),
+        ...(files.length > 0 && { heat_inputs_path: inputs }),
         heat_outputs_path: join(workFolder(run), outputsName),
       },
     };
@@ -39,16 +43,16 @@ const runningText = (
   },
 });
 
-export const scriptTool: Tool = runningText(
-  ({ config }) => asText(config),
-  ({ inputs }) => Object.fromEntries(inputs.map(({ name, value }) => [name, asText(value)])),
-);
+const byName = (inputs: readonly TextInput[]): Record<string, string> =>
+  Object.fromEntries(inputs.map(({ name, text }) => [name, text]));
+
+export const scriptTool: Tool = runningText(({ config }) => asText(config), placedInputs);
 
 /** Runs the program that a tool makes from the request. The program holds the inputs in the form that the tool needs. */
 export const programTool = (tool: HostTool): Tool =>
   runningText(
     (request) => tool.program(request),
-    () => ({}),
+    () => ({ variables: [], files: [] }),
   );
 
 /**

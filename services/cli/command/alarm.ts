@@ -3,7 +3,7 @@ import { alarmStates, type AlarmView } from '@anneal/contracts/calls/alarms.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';
-import { formatAge, formatClock } from '../print/time.ts';
+import { formatAge, formatClock } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 const paintState = (state: AlarmView['state'], colors: Colors): string =>
@@ -29,6 +29,7 @@ const fields = (alarm: AlarmView, colors: Colors): (readonly [string, string])[]
 export function addAlarmCommands(program: Command, context: CliContext): void {
   const noun = program.command('alarm').description('inspect alarms on measurements and events');
   addReading(noun, context);
+  addValues(noun, context);
   addHistory(noun, context);
   addSet(noun, context);
 }
@@ -47,6 +48,7 @@ function addReading(noun: Command, context: CliContext): void {
       output.list(format, {
         rows,
         none: 'No alarms.',
+        key: 'id',
         columns: {
           resource: (row) => `${row.stack_name}/${row.resource_name}`,
           state: (row, colors) => paintState(row.state, colors),
@@ -65,6 +67,29 @@ function addReading(noun: Command, context: CliContext): void {
     .action(async (name, { output: format }) => {
       const shown = await (await context.client()).alarms.show({ alarm: name });
       output.one(format, shown, () => fields(shown, output.colors));
+    });
+}
+
+function addValues(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('values <alarm>')
+    .description('list the latest values that an alarm compares with its threshold, by period')
+    .option('--periods <n>', 'the number of periods', positiveInteger, 20)
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('alarm values high', 'alarm values high --periods 60 -o json'))
+    .action(async (name, { periods, output: format }) => {
+      const series = await (await context.client()).alarms.series({ alarm: name, periods });
+      output.list(format, {
+        rows: series.flatMap(({ rule, points }) => points.map((point) => ({ ...point, rule }))),
+        none: 'The alarm compares no measurements.',
+        columns: {
+          time: ({ at }) => formatClock(at),
+          value: ({ value, outside }, colors) =>
+            value === null ? '-' : outside ? colors.red(String(value)) : String(value),
+          rule: ({ rule }) => rule,
+        },
+      });
     });
 }
 

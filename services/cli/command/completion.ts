@@ -1,19 +1,10 @@
-/** `anneal completion <shell>`, and the hidden command that shells call for completions. */
-import { createRequire } from 'node:module';
-import type Tabtab from '@pnpm/tabtab';
+/** `anneal completion <shell>` */
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { completionsFor } from '../completion/complete.ts';
-import { namesFor } from '../completion/names.ts';
-import { commandTree } from '../completion/tree.ts';
+import { completionScript, shells } from '../completion/script.ts';
 import type { CliContext } from '../context.ts';
-import { exampleText } from './options.ts';
-
-// A CommonJS package without named exports that Node can detect.
-const tabtab = createRequire(import.meta.url)('@pnpm/tabtab') as typeof Tabtab;
-const shells = ['bash', 'zsh', 'fish'] as const;
+import { exampleText } from './example.ts';
 
 export function addCompletionCommands(program: Command, context: CliContext): void {
-  const { output } = context;
   program
     .command('completion')
     .description('print the shell script that completes commands, options and names')
@@ -26,26 +17,5 @@ export function addCompletionCommands(program: Command, context: CliContext): vo
         'completion fish > ~/.config/fish/completions/anneal.fish',
       ),
     )
-    .action(async (shell) => {
-      output.line((await tabtab.getCompletionScript({ name: 'anneal', completer: 'anneal', shell })).trimEnd());
-    });
-  program
-    .command('completion-server', { hidden: true })
-    .argument('[words...]')
-    .allowUnknownOption()
-    .helpOption(false)
-    .action(async () => {
-      const env = tabtab.parseEnv(context.environment);
-      if (!env.complete) return;
-      const words = env.partial.split(/\s+/);
-      const found = await completionsFor({
-        tree: commandTree(program),
-        words: words.slice(1, -1),
-        last: env.lastPartial,
-        names: (noun) => namesFor(noun, context),
-      });
-      const shell = tabtab.getShellFromEnv(context.environment);
-      if (found === 'files') output.line('__tabtab_complete_files__');
-      else tabtab.log([...found], shell, (line) => output.line(line));
-    });
+    .action((shell) => context.output.line(completionScript(shell)));
 }

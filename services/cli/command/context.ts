@@ -3,7 +3,7 @@ import type { ContextMember, ContextView } from '@anneal/contracts/calls/context
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge, formatClock } from '../print/time.ts';
+import { formatAge, formatClock } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption } from './options.ts';
 
 const memberLine = ({ name, roles, state, address, facts }: ContextMember): string => {

@@ -3,7 +3,7 @@ import { credentialRights, type CredentialRight } from '@anneal/contracts/calls/
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
 import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
 
 function collectRight(text: string, all: CredentialRight[]): CredentialRight[] {
@@ -58,6 +58,7 @@ export function addCredentialCommands(program: Command, context: CliContext): vo
       output.list(format, {
         rows,
         none: 'No credentials.',
+        key: 'id',
         columns: {
           name: (row) => row.name,
           can: (row) => row.can.join(', '),

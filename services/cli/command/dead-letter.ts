@@ -3,7 +3,9 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { DeadLetterRow } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { forEachOf } from './each.ts';
+import { exampleText, formatOption, positiveInteger, readJsonObject } from './options.ts';
 
 const textAt = (row: DeadLetterRow, ...names: readonly string[]): string => {
   const value = names.map((name) => row[name]).find((one) => one !== undefined && one !== null);
@@ -35,12 +37,13 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
       output.list(format, {
         rows,
         none: 'No dead letters.',
+        key: 'id',
         columns: {
-          id: (row) => row.id,
           queue: (row) => textAt(row, 'queue'),
+          reason: (row) => reasonOf(row).split('\n')[0],
           died: (row) => textAt(row, 'died_at', 'diedAt'),
           attempts: (row) => textAt(row, 'attempts'),
-          reason: (row) => reasonOf(row).split('\n')[0],
+          id: (row) => row.id,
         },
       });
     });
@@ -53,30 +56,48 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
       const shown = await (await context.client()).deadLetters.show({ id });
       output.one(format, shown, () => Object.keys(shown).map((key) => [key, textAt(shown, key)] as const));
     });
+  addReplay(noun, context);
+  addPurge(noun, context);
+}
+
+function addReplay(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('replay <ids...>')
     .description('send dead letters again to their original queue, with the attempt count reset to zero')
-    .addHelpText('after', exampleText('dead-letter replay 0198…'))
-    .action(async (ids) => {
+    .option('--data <json>', 'change the data of the message first: the fields that differ; null removes a field')
+    .addHelpText(
+      'after',
+      exampleText('dead-letter replay 0198…', `dead-letter replay 0198… --data '{"properties": {"count": 3}}'`),
+    )
+    .action(async (ids, { data: text }) => {
+      const data = text === undefined ? undefined : readJsonObject(text, { option: '--data', example: '{"count": 3}' });
       const client = await context.client();
-      for (const id of ids) {
-        await client.deadLetters.replay({ id });
+      await forEachOf(ids, context, async (id) => {
+        await client.deadLetters.replay({ id, data });
         output.line(`Replayed ${id}.`);
-      }
+      });
     });
+}
+
+function addPurge(noun: Command, context: CliContext): void {
+  const { output } = context;
   noun
     .command('purge [ids...]')
     .description('delete dead letters permanently')
     .option('--queue <queue>', 'all dead letters from this queue')
     .option('--all', 'all dead letters')
+    .addOption(yesOption())
     .addHelpText(
       'after',
       exampleText('dead-letter purge 0198…', 'dead-letter purge --queue anneal.provisioning.requests'),
     )
-    .action(async (ids, { queue, all }) => {
+    .action(async (ids, { queue, all, yes }) => {
       if (ids.length === 0 && queue === undefined && !all) {
         throw new AnnealError('InvalidRequest', 'Nothing to purge: give the ids of dead letters, --queue or --all.');
       }
+      const which = ids.length > 0 ? ids.join(', ') : queue === undefined ? 'all queues' : `queue ${queue}`;
+      await confirm(context, { yes, what: () => [`Delete dead letters of ${which}, permanently.`] });
       const client = await context.client();
       let count = 0;
       const purge = async (id: string): Promise<void> => {

@@ -9,7 +9,8 @@ import { describeFailure } from '../print/failure.ts';
 import { withoutControls } from '../print/program-output.ts';
 import { paintStatus } from '../print/status.ts';
 import type { Cell } from '../print/table.ts';
-import { formatDuration } from '../print/time.ts';
+import { formatDuration } from '@anneal/client/text/time.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { exampleText, formatOption } from './options.ts';
 
 const took = (started: string | null, finished: string | null, now: number): string =>
@@ -21,6 +22,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
   addShow(noun, context, 'deployment show');
   addLogs(noun, context);
   addDownload(noun, context);
+  addDelete(noun, context);
   addShow(program.command('config').description('inspect configs, which hosts run'), context, 'config show');
 }
 
@@ -44,15 +46,16 @@ function addList(noun: Command, context: CliContext): void {
       output.list(format, {
         rows,
         none: 'No deployments.',
+        key: 'id',
         columns: {
-          id: (row) => row.id,
           resource: (row) => row.resource_name,
           host: (row) => row.host_name,
-          action: (row) => row.action,
           status: (row, colors) => paintStatus(row.status, colors),
           exit: (row) => row.status_code,
           answer: (row) => row.answer_state ?? '',
+          action: (row) => row.action,
           time: (row) => took(row.started_at, row.finished_at, context.now()),
+          id: (row) => row.id,
         },
       });
     });
@@ -163,6 +166,27 @@ function addDownload(noun: Command, context: CliContext): void {
       const pieces = deployments.download({ deployment: id, name, signal: context.interrupt });
       if (file !== undefined) await writeFile(resolve(context.cwd, file), pieces);
       else for await (const piece of pieces) output.program('stdout', piece);
+    });
+}
+
+function addDelete(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('delete <deployment>')
+    .description('delete a deployment without a stack: withdraw its request, or stop its config')
+    .addOption(yesOption())
+    .addHelpText('after', exampleText('deployment delete 6f1c…'))
+    .action(async (id, { yes }) => {
+      const { deployments } = await context.client();
+      await confirm(context, {
+        yes,
+        what: async () => {
+          const { name, host_name, status } = await deployments.show({ deployment: id });
+          return [`Delete deployment ${name} on host ${host_name} (${status}).`];
+        },
+      });
+      await deployments.delete({ deployment: id });
+      output.line(`Deleted deployment ${id}.`);
     });
 }
 

@@ -23,6 +23,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .addOption(scope.tag)
     .addOption(scope.group)
     .addOption(scope.host)
+    .addOption(scope.project)
     .option('--after <id>', 'start after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText(
@@ -50,6 +51,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .addOption(scope.tag)
     .addOption(scope.group)
     .addOption(scope.host)
+    .addOption(scope.project)
     .option('--after <id>', 'only events after the event with this id; `beginning` for all stored events')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())

@@ -2,7 +2,8 @@
 import type { GroupAct, GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { Argument, InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { formatAge } from '../print/time.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption } from './options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
@@ -54,7 +55,10 @@ function fieldsOf(group: GroupView, now: number): (readonly [string, string | nu
 
 function memberLine(member: GroupView['members'][number], now: number): string {
   const { name, status, created_at: created } = member;
-  const marks = [...(member.protected ? ['protected'] : []), ...(member.lost_since === null ? [] : ['host is silent'])];
+  const marks = [
+    ...(member.protected ? ['protected'] : []),
+    ...(member.lost_since === null ? [] : [member.lost_reason ?? 'host is silent']),
+  ];
   return [name, status, created === null ? '-' : formatAge(created, now), ...marks].join('  ');
 }
 
@@ -113,22 +117,26 @@ function addGroupWishes(noun: Command, context: CliContext): void {
 /** Commands that ask for other members. */
 function addGroupChanges(noun: Command, context: CliContext): void {
   noun
-    .command('resize <stack> <group> <size>')
+    .command('resize <stack> <group>')
+    .argument('<size>', 'number of members', wholeNumber)
     .description('change the number of members; ignores cooldowns')
     .addHelpText('after', exampleText('group resize web workers 4'))
-    .action((stack, group, size) =>
-      changeMembers(context, { stack, group, action: { kind: 'resize', size: wholeNumber(size) } }),
-    );
+    .action((stack, group, size) => changeMembers(context, { stack, group, action: { kind: 'resize', size } }));
   noun
     .command('remove <stack> <group> <members...>')
     .description('delete members; the group shrinks, or replaces them')
     .option('--replace', 'create new members in their place', false)
+    .addOption(yesOption())
     .addHelpText(
       'after',
       exampleText('group remove web workers a1b2c3d4e5f6', 'group remove web workers a1b2c3d4e5f6 --replace'),
     )
-    .action((...given) => {
-      const [stack, group, members, { replace }] = given;
+    .action(async (...given) => {
+      const [stack, group, members, { replace, yes }] = given;
+      const what = [
+        `Delete ${members.length} members of ${group} of ${stack}: ${members.join(', ')}. Machines in them are erased.`,
+      ];
+      await confirm(context, { yes, what: () => what });
       return changeMembers(context, { stack, group, action: { kind: 'remove', members, replace } });
     });
 }
@@ -182,7 +190,7 @@ function addGroupDecide(noun: Command, context: CliContext): void {
 
 function wholeNumber(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`${text} is no whole number of at least 0.`);
+  throw new InvalidArgumentError('Must be a whole number of at least 0.');
 }
 
 function percentages(text: string): number[] {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { joinFormats, joinText } from '../print/join-text.ts';
 import { exampleText } from './options.ts';
 
@@ -44,8 +45,10 @@ export function addJoinCommands(host: Command, context: CliContext): void {
   host
     .command('delete <host>')
     .description('delete a joined host with its queues; its agent stops getting work')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('host delete web1'))
-    .action(async (name) => {
+    .action(async (name, { yes }) => {
+      await confirm(context, { yes, what: () => [`Delete host ${name} with its queues. Its token stops working.`] });
       await (await context.client()).hosts.delete({ host: name });
       output.note(`Deleted host ${name}. On the machine, remove the agent: anneal-agent uninstall`);
     });

@@ -3,7 +3,7 @@ import type { DeploymentView, HostView, UnexpectedAnswer } from '@anneal/contrac
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
 import { addJoinCommands } from './host-join.ts';
 import { exampleText, formatOption } from './options.ts';
 
@@ -13,7 +13,7 @@ function unexpectedLine({ count, request_id, deployment, last_at, reason }: Unex
   return `${count} × request ${request_id}${of}, last at ${last_at}: ${reason}`;
 }
 
-/** The most deployments without an answer in a table, newest last. */
+/** The most deployments without an answer in a table. */
 const mostUnanswered = 10;
 
 const isUnanswered = ({ answer_state }: DeploymentView): boolean =>
@@ -31,6 +31,21 @@ const briefly = ({ id, name, status, answer_state, queued_at, reason }: Deployme
 /** `never polled: web-config, queued at …` */
 const unansweredLine = ({ id, name, status, answer_state, queued_at }: DeploymentView): string =>
   `${answer_state ?? ''}: ${name} (${status}, ${id}), queued at ${queued_at ?? ''}`;
+
+/**
+ * The lines about deployments without an answer, oldest first: the one that holds up the others, then the latest.
+ * @param unanswered oldest first
+ */
+export function unansweredLines(unanswered: readonly DeploymentView[], host: string): string[] {
+  const latest = unanswered.slice(-mostUnanswered);
+  const first = unanswered.find(({ status }) => status === 'IN_PROGRESS');
+  const shown = first && !latest.includes(first) ? [first, ...latest.slice(1)] : latest;
+  const others = unanswered.length - shown.length;
+  return [
+    ...shown.map(unansweredLine),
+    ...(others > 0 ? [`${others} more: anneal deployment list --host ${host}`] : []),
+  ];
+}
 
 export function addHostCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -88,7 +103,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
       const unanswered = (await client.deployments.list({ host: shown.id })).filter(isUnanswered);
       output.one(format, { ...shown, unanswered: unanswered.map(briefly) }, () => [
         ...fields(shown),
-        ...unanswered.slice(-mostUnanswered).map((each) => ['no answer', unansweredLine(each)] as const),
+        ...unansweredLines(unanswered, shown.name).map((line) => ['no answer', line] as const),
       ]);
     });
   addJoinCommands(host, context);

@@ -1,5 +1,4 @@
 /** `anneal info` and `anneal service list` */
-import { info } from '@anneal/client/connect.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { findLogin } from '../login.ts';
@@ -14,6 +13,7 @@ export function addInfoCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('info', 'info -o json'))
     .action(async ({ output: format }) => {
+      const { info } = await import('@anneal/client/connect.ts');
       const login = await findLogin(context);
       const answer = { auth_url: login.authUrl, ...(await info({ url: login.authUrl, signal: context.interrupt })) };
       output.one(format, answer, () =>

@@ -3,7 +3,7 @@ import type { MetricResults } from '@anneal/client/metrics.ts';
 import { plainAggregates } from '@anneal/contracts/calls/measuring.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { formatAge, formatClock } from '../print/time.ts';
+import { formatAge, formatClock } from '@anneal/client/text/time.ts';
 import { collect, exampleText, formatOption, positiveInteger, readPairs } from './options.ts';
 
 const labelsText = (labels: Readonly<Record<string, string>>): string =>
@@ -39,7 +39,8 @@ export function addMetricCommands(program: Command, context: CliContext): void {
 function addPost(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
-    .command('post <name> <value>')
+    .command('post <name>')
+    .argument('<value>', 'a number', numberFrom)
     .description('post a measurement')
     .option('--label <name=value>', 'label of the measurement; may be repeated', collect, [])
     .option('--unit <unit>', 'unit of the value')
@@ -47,9 +48,9 @@ function addPost(noun: Command, context: CliContext): void {
     .option('--id <id>', 'id of the batch; a repeat with the same id adds nothing')
     .addOption(formatOption())
     .addHelpText('after', exampleText('metric post requests 42', 'metric post load 0.7 --label instance=web1'))
-    .action(async (name, text, { label, unit, at, id, output: format }) => {
+    .action(async (name, value, { label, unit, at, id, output: format }) => {
       const labels = readPairs(label, '--label');
-      const measurement = { name, value: numberFrom(text), labels, ...(unit && { unit }), ...(at && { at }) };
+      const measurement = { name, value, labels, ...(unit && { unit }), ...(at && { at }) };
       const posted = await (
         await context.client()
       ).metrics.post({ measurements: [measurement], ...(id !== undefined && { id }) });

@@ -1,9 +1,17 @@
 /** `anneal node …` */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
+import { provisionVerbs } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
+import { addNodeDhcp } from './node-dhcp.ts';
 import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
@@ -12,10 +20,23 @@ const addressOf = (node: NodeRepresentation): string => {
   return [info?.['redfish_address'], info?.['redfish_system_id']].filter((part) => typeof part === 'string').join(' ');
 };
 
-const verbs = ['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted'] as const;
-
 const verifyCaMeaning =
   'how to verify the TLS certificate: true, false, the path of a CA file on the server, or sha256:…';
+const propertyMeaning = 'property of the node, such as rack, power_domain or availability_zone';
+
+const trueOrFalse = ['true', 'false'] as const;
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const flagText = (flag: unknown, reason: unknown): string => (flag === true ? `yes: ${textOf(reason) ?? ''}` : 'no');
+
+/** @throws AnnealError InvalidRequest for a file that holds no list. */
+async function readSteps(file: string, cwd: string): Promise<JsonObject[]> {
+  const steps: unknown = parse(await readFile(resolve(cwd, file), 'utf8'));
+  if (Array.isArray(steps)) return steps as JsonObject[];
+  throw new AnnealError(
+    'InvalidRequest',
+    `The file ${file} holds no list of steps, such as [{interface: power, step: reboot}].`,
+  );
+}
 
 const errorText = ({ last_error: error }: NodeRepresentation): string => {
   if (typeof error === 'string') return error;
@@ -32,6 +53,29 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addNodePower(node, context);
   addNodeProvide(node, context);
   addNodeMaintenance(node, context);
+  addNodeHistory(node, context);
+  addNodeDhcp(node, context);
+}
+
+function addNodeHistory(node: Command, context: CliContext): void {
+  const { output } = context;
+  node
+    .command('history <node>')
+    .description('show the last changes of the state of a node, newest first')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('node history machine-1'))
+    .action(async (name, { output: format }) => {
+      output.list(format, {
+        rows: await (await context.client()).nodes.history({ node: name }),
+        none: 'The state of the node has not changed yet.',
+        columns: {
+          time: (row) => row.created_at,
+          event: (row) => row.event,
+          severity: (row, colors) => paintStatus(row.severity, colors),
+          user: (row) => row.user,
+        },
+      });
+    });
 }
 
 function addNodeList(node: Command, context: CliContext): void {
@@ -86,7 +130,9 @@ function addNodeEnrol(node: Command, context: CliContext): void {
     .option('--resource-class <class>', 'resource class: the kind of machine')
     .option('--trait <trait>', 'capability of the machine; may be repeated', collect, [])
     .option('--capability <name:value>', 'trait that a placement can require; may be repeated', collect, [])
+    .option('--property <name=value>', `${propertyMeaning}; may be repeated`, collect, [])
     .option('--no-provide', 'do not make the node available')
+    .option('--wait', 'wait until the node is available (with --no-provide: manageable); exit status 1 if it fails')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -107,18 +153,46 @@ function addNodeEnrol(node: Command, context: CliContext): void {
         verifyCa: options.verifyCa,
         resourceClass: options.resourceClass,
         ...(options.trait.length > 0 && { traits: options.trait }),
-        ...(options.capability.length > 0 && { properties: { capabilities: options.capability.join(',') } }),
+        properties: {
+          ...Object.fromEntries(propertiesIn(options.property)),
+          ...(options.capability.length > 0 && { capabilities: options.capability.join(',') }),
+        },
         provide: options.provide,
       });
-      output.one(options.output, enrolled, () => nodeFields(enrolled, context));
+      const goal = options.provide ? 'available' : 'manageable';
+      const shown = options.wait ? await untilEnrolled(context, enrolled.uuid, goal) : enrolled;
+      output.one(options.output, shown, () => nodeFields(shown, context));
     });
+}
+
+/** @throws AnnealError with the last error of the node, when its enrolment stops before the goal */
+async function untilEnrolled(context: CliContext, node: string, goal: string): Promise<NodeRepresentation> {
+  const { nodes } = await context.client();
+  for (let last = ''; ;) {
+    const shown = await nodes.show({ node });
+    const state = shown.provision_state ?? '';
+    if (state === goal) return shown;
+    const error = errorText(shown);
+    // A failed step leaves the node in a state without a target.
+    const isOver = shown.target_provision_state === null && (error !== '' || / failed$|^error$/.test(state));
+    if (isOver) {
+      throw new AnnealError('Conflict', `Node ${shown.name ?? node} is ${state}, not ${goal}: ${error}`, {
+        details: {
+          remedy: `Correct it: anneal node set ${shown.name ?? node} …, then: anneal node provide ${shown.name ?? node}`,
+        },
+      });
+    }
+    if (state !== last) context.output.note(`${shown.name ?? node} is ${state} …`);
+    last = state;
+    await delay(1000, undefined, { signal: context.interrupt });
+  }
 }
 
 function addNodeSet(node: Command, context: CliContext): void {
   const { output } = context;
   node
     .command('set <node>')
-    .description("change a node's BMC access, name or resource class")
+    .description("change a node's BMC access, name, resource class or flags")
     .option('--name <name>', 'new name')
     .option('--address <url>', 'address of the BMC (Redfish)')
     .option('--system <path>', 'Redfish system on the BMC; empty if it has only one')
@@ -126,10 +200,22 @@ function addNodeSet(node: Command, context: CliContext): void {
     .option('--password-file <file>', 'file that holds the password of that user')
     .option('--verify-ca <check>', `${verifyCaMeaning}; empty for the setting of the provisioning service`)
     .option('--resource-class <class>', 'resource class: the kind of machine')
+    .option('--description <text>', 'what the machine is for; empty for none')
+    .option('--owner <project>', 'project that owns the machine; empty for none')
+    .option('--lessee <project>', 'the only project whose servers it may get; empty for all')
+    .addOption(new Option('--protected <state>', 'refuse to release or rebuild its server').choices(trueOrFalse))
+    .option('--protected-reason <text>', 'why it is protected')
+    .addOption(new Option('--retired <state>', 'give it no server any more').choices(trueOrFalse))
+    .option('--retired-reason <text>', 'why it is retired')
+    .option('--property <name=value>', `${propertyMeaning}; empty to remove it; may be repeated`, collect, [])
     .addOption(formatOption())
     .addHelpText(
       'after',
-      exampleText('node set rack1-7 --password-file ~/new.txt', 'node set rack1-7 --verify-ca sha256:9f86d081…'),
+      exampleText(
+        'node set rack1-7 --password-file ~/new.txt',
+        'node set rack1-7 --verify-ca sha256:9f86d081…',
+        'node set rack1-7 --property rack=r1 --property power_domain=feed-a',
+      ),
     )
     .action(async (name, options) => {
       const given = {
@@ -141,12 +227,24 @@ function addNodeSet(node: Command, context: CliContext): void {
         'driver_info/redfish_password':
           options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
         'driver_info/redfish_verify_ca': options.verifyCa,
+        description: options.description,
+        owner: options.owner,
+        lessee: options.lessee,
+        protected: options.protected,
+        protected_reason: options.protectedReason,
+        retired: options.retired,
+        retired_reason: options.retiredReason,
+        ...Object.fromEntries(propertiesIn(options.property).map(([key, value]) => [`properties/${key}`, value])),
       };
       const client = await context.client();
-      const present = (await client.nodes.show({ node: name }))['driver_info'] as Record<string, unknown> | undefined;
-      const isAbsent = (path: string): boolean => !Object.hasOwn(present ?? {}, path.replace('driver_info/', ''));
-      const fields = Object.entries(given).flatMap(([path, value]): [string, string | null][] => {
+      const present = await client.nodes.show({ node: name });
+      const isAbsent = (path: string): boolean => {
+        const [holder = '', key = ''] = path.split('/');
+        return key !== '' && !Object.hasOwn((present[holder] as object | undefined) ?? {}, key);
+      };
+      const fields = Object.entries(given).flatMap(([path, value]): [string, boolean | string | null][] => {
         if (value === undefined || (value === '' && isAbsent(path))) return [];
+        if (path === 'protected' || path === 'retired') return [[path, value === 'true']];
         return [[path, value === '' ? null : value]];
       });
       if (fields.length === 0)
@@ -161,8 +259,10 @@ function addNodeRemove(node: Command, context: CliContext): void {
   node
     .command('remove <node>')
     .description('remove a node that has no server; the machine itself is not changed')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('node remove rack1-7'))
-    .action(async (name) => {
+    .action(async (name, { yes }) => {
+      await confirm(context, { yes, what: () => [`Remove node ${name}. It has to be enrolled again to be used.`] });
       await (await context.client()).nodes.remove({ node: name });
       output.line(`Removed ${name}.`);
     });
@@ -194,12 +294,28 @@ function addNodeProvide(node: Command, context: CliContext): void {
   node
     .command('provide <node>')
     .description("change a node's provision state (default: make it available)")
-    .addOption(new Option('--verb <verb>', 'provision verb').choices(verbs).default('provide' as const))
+    .addOption(new Option('--verb <verb>', 'provision verb').choices(provisionVerbs).default('provide' as const))
+    .option('--steps <file>', 'file with the steps of clean, rebuild or service, as a list in YAML or JSON')
+    .option('--runbook <name>', 'runbook with the steps of clean or service')
+    .option('--rescue-password-file <file>', 'file that holds the password of the rescue system')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('node provide machine-1', 'node provide machine-1 --verb inspect'))
-    .action(async (name, { verb, output: format }) => {
+    .addHelpText(
+      'after',
+      exampleText(
+        'node provide machine-1',
+        'node provide machine-1 --verb inspect',
+        'node provide machine-1 --verb service --steps bios.yaml',
+      ),
+    )
+    .action(async (name, { verb, steps, runbook, rescuePasswordFile: password, output: format }) => {
       const client = await context.client();
-      await client.nodes.provision({ node: name, target: verb });
+      await client.nodes.provision({
+        node: name,
+        target: verb,
+        ...(steps !== undefined && { steps: await readSteps(steps, context.cwd) }),
+        ...(runbook !== undefined && { runbook }),
+        ...(password !== undefined && { rescuePassword: await readSecret(password, context.cwd) }),
+      });
       const shown = await client.nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
@@ -227,6 +343,21 @@ function addNodeMaintenance(node: Command, context: CliContext): void {
     });
 }
 
+/** @throws AnnealError InvalidRequest for text that is not `name=value`. */
+function propertiesIn(texts: readonly string[]): [name: string, value: string][] {
+  return texts.map((text) => {
+    const [, name, value] = /^([^=/~]+)=(.*)$/s.exec(text) ?? [];
+    if (name !== undefined && value !== undefined) return [name, value];
+    throw new AnnealError('InvalidRequest', `--property: expected name=value, such as rack=r1, not ${text}`);
+  });
+}
+
+/** Its turn among the nodes that wait for a slot. Null when it does not wait. */
+function slotTextOf(node: NodeRepresentation): string | null {
+  const { conditions } = node as { conditions?: readonly { type: string; message: string }[] };
+  return conditions?.find(({ type }) => type === 'HasSlot')?.message ?? null;
+}
+
 function nodeFields(
   node: NodeRepresentation,
   { output: { colors } }: CliContext,
@@ -239,7 +370,12 @@ function nodeFields(
     ['power', paintStatus(node.power_state, colors)],
     ['class', node.resource_class],
     ['server', node.instance_uuid],
+    ['description', textOf(node['description'])],
+    ['retired', flagText(node['retired'], node['retired_reason'])],
+    ['protected', flagText(node['protected'], node['protected_reason'])],
+    ['lessee', textOf(node['lessee'])],
     ['maintenance', node.maintenance ? `yes: ${node.maintenance_reason ?? ''}` : 'no'],
+    ['waiting', slotTextOf(node)],
     ['fault', node.fault],
     ['BMC', addressOf(node)],
     ['last error', errorText(node)],

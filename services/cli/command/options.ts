@@ -2,16 +2,20 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { collectFiles } from '@anneal/client/files.ts';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { failurePolicies } from '@anneal/contracts/calls/scheduling.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
-export const formatOption = () =>
-  new Option('-o, --output <format>', 'output format')
-    .choices(['table', 'json', 'yaml'] as const)
-    .default('table' as const);
+export { exampleText } from './example.ts';
+export { formatOption } from './format.ts';
+
+/** The keys of a record, because the types then prove that none is missing. The schema would load the contracts. */
+const failurePolicies = Object.keys({ keep: 0, rollback: 0, pause: 0 } satisfies Record<
+  FailurePolicy,
+  0
+>) as FailurePolicy[];
 
 export const onFailureOption = () =>
   new Option(
@@ -39,10 +43,6 @@ export const waitOption = () =>
   new Option('--wait', 'wait for the action to end, with a progress tree (default on a terminal)');
 export const noWaitOption = () => new Option('--no-wait', 'return as soon as the action has started');
 
-/** Examples for `addHelpText('after', …)`. */
-export const exampleText = (...lines: readonly string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  $ anneal ${line}`).join('\n')}\n`;
-
 export const collect = (value: string, all: string[]): string[] => [...all, value];
 
 /** The scope of events: the same for every command about events. */
@@ -54,7 +54,22 @@ export const eventScopeOptions = () => ({
   tag: repeated('--tag <tag>', 'only events of stacks with this tag; may be repeated'),
   group: repeated('--group <path>', 'only events of this group and its members, e.g. web/workers; may be repeated'),
   host: repeated('--host <host>', 'only events of this host and its deployments; may be repeated'),
+  project: new Option('--project <project>', 'events of this project in place of the own one; for operators'),
 });
+
+/** @throws AnnealError InvalidRequest, which names the option and shows an example */
+export function readJsonObject(text: string, { option, example }: { option: string; example: string }): JsonObject {
+  try {
+    const value = JSON.parse(text) as Json;
+    if (isObject(value)) return value;
+  } catch {
+    // The error below covers this case.
+  }
+  throw new AnnealError(
+    'InvalidRequest',
+    `${option} must be a JSON object such as ${example}, not ${text.slice(0, 100)}`,
+  );
+}
 
 export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Must be an integer greater than zero.');
@@ -90,11 +105,14 @@ export async function readParameterOptions(input: {
   return parameters;
 }
 
-export function readBundle(input: {
+/** @throws AnnealError that names each file that cannot be read */
+export async function readBundle(input: {
   template: string;
   environments: readonly string[];
   cwd: string;
 }): Promise<TemplateBundle> {
+  // Only commands with a template need the parser of templates.
+  const { collectFiles } = await import('@anneal/client/files.ts');
   return collectFiles({
     template: toUrl(input.template, input.cwd),
     environments: input.environments.map((file) => toUrl(file, input.cwd)),

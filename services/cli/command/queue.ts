@@ -1,11 +1,13 @@
 /** `anneal queue …` */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@anneal/client/connect.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { formatDuration } from '../print/time.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { formatDuration } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 type Queue = Command;
@@ -108,9 +110,9 @@ function addReads(queue: Queue, context: CliContext): void {
         rows,
         none: `${name} is empty.`,
         columns: {
-          id: (row) => row.id,
+          content: (row) => JSON.stringify(row['data'] ?? row['body'] ?? null),
           type: (row) => (typeof row['type'] === 'string' ? row['type'] : ''),
-          content: (row) => clip(JSON.stringify(row['data'] ?? row['body'] ?? null), Math.max(40, output.width - 80)),
+          id: (row) => row.id,
         },
       });
     });
@@ -133,12 +135,18 @@ function addWrites(queue: Queue, context: CliContext): void {
   queue
     .command('publish <queue> <body>')
     .description('append a message to a queue of a user or a host; the body is JSON')
+    .option('--create', 'create the queue of a user if it does not exist')
     .option('--ttl <seconds>', 'time to live of the message (default: 3600)', positiveInteger)
     .addOption(formatOption())
-    .addHelpText('after', exampleText(`queue publish work '{"job": 7}'`, `queue publish work '"a text"' --ttl 600`))
-    .action(async (name, text, { ttl, output: format }) => {
+    .addHelpText(
+      'after',
+      exampleText(`queue publish work '{"job": 7}' --create`, `queue publish work '"a text"' --ttl 600`),
+    )
+    .action(async (name, text, { create, ttl, output: format }) => {
       const messages = [{ body: readJson(text), ttl }];
-      const [id = ''] = await (await context.client()).queues.publish({ queue: name, messages });
+      const client = await context.client();
+      if (create !== true) await existing(client, name);
+      const [id = ''] = await client.queues.publish({ queue: name, messages });
       output.one(format, { id, queue: name }, () => [
         ['id', id],
         ['queue', name],
@@ -147,11 +155,25 @@ function addWrites(queue: Queue, context: CliContext): void {
   queue
     .command('purge <queue>')
     .description('remove all messages of a queue; requests that a deployment waits for stay')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('queue purge work'))
-    .action(async (name) => {
+    .action(async (name, { yes }) => {
+      await confirm(context, { yes, what: () => [`Remove all messages of queue ${name}, permanently.`] });
       await (await context.client()).queues.purge({ queue: name });
       output.line(`${name} is purged.`);
     });
+}
+
+/** The API creates a queue at its first message, so a mistyped name would lose the message. @throws AnnealError NotFound */
+async function existing(client: Client, queue: string): Promise<void> {
+  await client.queues.show({ queue }).catch((error: unknown) => {
+    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    const { mistakes } = error;
+    throw new AnnealError('NotFound', `${error.message} Nothing was published; --create creates the queue.`, {
+      cause: error,
+      ...(mistakes && { mistakes }),
+    });
+  });
 }
 
 /** @throws AnnealError InvalidRequest */
@@ -163,5 +185,3 @@ function readJson(text: string): Json {
     throw new AnnealError('InvalidRequest', `Cannot publish: the body is not JSON: ${why}. Quote a text: '"text"'.`);
   }
 }
-
-const clip = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

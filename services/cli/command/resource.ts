@@ -1,13 +1,11 @@
 /** `anneal resource …` */
 import { withPaths } from '@anneal/client/nested.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatDuration } from '../print/time.ts';
-import { exampleText, formatOption, wholeNumber } from './options.ts';
+import { formatDuration } from '@anneal/client/text/time.ts';
+import { exampleText, formatOption, readJsonObject, wholeNumber } from './options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
@@ -104,7 +102,8 @@ function addResourceSignal(resource: Command, context: CliContext): void {
       exampleText('resource signal web ready', `resource signal web ready --data '{"status":"SUCCESS"}'`),
     )
     .action(async (stack, given, { data }) => {
-      const signal = data === undefined ? null : readJson(data);
+      const signal =
+        data === undefined ? null : readJsonObject(data, { option: '--data', example: '{"status": "SUCCESS"}' });
       const outcome = await (await context.client()).actions.signal({ stack, resource: given, signal });
       output.line(outcome ? outcomeLine(outcome) : `Signalled ${given} of ${stack}.`);
     });
@@ -124,14 +123,4 @@ function addResourceMark(resource: Command, context: CliContext, unhealthy: bool
       await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
       context.output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
     });
-}
-
-function readJson(text: string): JsonObject {
-  try {
-    const value = JSON.parse(text) as Json;
-    if (isObject(value)) return value;
-  } catch {
-    // The error below covers this case.
-  }
-  throw new AnnealError('InvalidRequest', `--data must be a JSON object, not ${text.slice(0, 100)}`);
 }

@@ -9,7 +9,7 @@ import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { runOnHosts } from '../hosts-run/follow.ts';
-import { outcomeOfCommand, type CommandOutcome } from '../hosts-run/outcome.ts';
+import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 export function addRunCommand(program: Command, context: CliContext): void {
@@ -75,14 +75,21 @@ async function scriptOf(given: {
   cwd: string;
 }): Promise<string> {
   const { command, script, cwd } = given;
-  if (command !== undefined && script === undefined) return `#!/bin/sh\n${command}\n`;
-  if (command !== undefined || script === undefined) {
+  if ((command === undefined) === (script === undefined)) {
     throw new AnnealError('InvalidRequest', 'Give either a command or --script <file>.');
   }
-  return readFile(resolve(cwd, script), 'utf8').catch((error: unknown) => {
+  if (script === undefined) return `#!/bin/sh\n${notEmpty(command, 'the command is empty. Give a command')}\n`;
+  const text = await readFile(resolve(cwd, script), 'utf8').catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new AnnealError('InvalidRequest', `Cannot read the script ${script}: ${why}`, { cause: error });
   });
+  return notEmpty(text, `the script ${script} is empty. Write the script first`);
+}
+
+/** An empty command would "succeed" on every host: a variable of the caller's shell is unset. */
+function notEmpty(text: string | undefined, otherwise: string): string {
+  if (text !== undefined && text.trim() !== '') return text;
+  throw new AnnealError('InvalidRequest', `Nothing was run: ${otherwise}.`);
 }
 
 const isNames = (text: string): boolean => /^[\w.-]+(,[\w.-]+)*$/.test(text);
@@ -113,7 +120,7 @@ function named(hosts: readonly HostView[], names: readonly string[]): HostView[]
         hosts.map((each) => each.name),
       );
       const hint = nearest === undefined ? '' : ` The nearest name is ${nearest}.`;
-      throw new AnnealError('InvalidRequest', `Nothing was run: there is no host ${name}.${hint}`);
+      throw new AnnealError('InvalidRequest', `Nothing was run: there is no host ${name.slice(0, 255)}.${hint}`);
     }
     chosen.set(host.id, host);
   }

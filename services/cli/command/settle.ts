@@ -2,7 +2,6 @@
 import type { Client } from '@anneal/client/connect.ts';
 import type { CliContext } from '../context.ts';
 import type { Format } from '../output.ts';
-import { showProgress } from '../progress/show.ts';
 import { outputText } from './output.ts';
 
 /** Prints the result of an action. Waits for it on a terminal or when the user asks for that. */
@@ -14,8 +13,10 @@ export async function settle(input: {
   format: Format;
   after?: string | undefined;
   begun: string;
+  /** The action that the command began. Absent when that depends on the state of the stack. */
+  wanted?: string | undefined;
 }): Promise<void> {
-  const { context, client, ref, format, after, begun } = input;
+  const { context, client, ref, format, after, begun, wanted } = input;
   const { output } = context;
   const wait = input.wait ?? (output.isTerminal && format === 'table');
   if (!wait) {
@@ -24,7 +25,8 @@ export async function settle(input: {
     else output.value(format, await client.stacks.show({ stack: ref.id }));
     return;
   }
-  const ended = await showProgress({ context, client, stack: ref, after, quiet: format !== 'table' });
+  const { showProgress } = await import('../progress/show.ts');
+  const ended = await showProgress({ context, client, stack: ref, after, wanted, quiet: format !== 'table' });
   if (ended.stack_status === 'DELETE_COMPLETE') {
     if (format !== 'table') output.value(format, ended);
     return;

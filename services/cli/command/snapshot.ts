@@ -1,8 +1,9 @@
 /** `anneal snapshot …` */
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
 import { lastEvent, settle } from './settle.ts';
 
@@ -33,11 +34,12 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
       output.list(format, {
         rows,
         none: `${stack} has no snapshots.`,
+        key: 'id',
         columns: {
-          id: (row) => row.id,
           name: (row) => row.name,
           status: (row, colors) => paintStatus(row.status, colors),
           age: (row) => formatAge(row.creation_time, context.now()),
+          id: (row) => row.id,
         },
       });
     });
@@ -67,13 +69,16 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
       const client = await context.client();
       const after = await lastEvent(client, stack);
       const ref = await client.actions.act({ stack, action: { kind: 'restore', snapshot } });
-      await settle({ context, client, ref, wait, format, after, begun: `Restoring ${ref.name}` });
+      const began = { begun: `Restoring ${ref.name}`, wanted: 'RESTORE' };
+      await settle({ context, client, ref, wait, format, after, ...began });
     });
   noun
     .command('delete <stack> <snapshot>')
     .description('delete a snapshot')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('snapshot delete web 4711…'))
-    .action(async (stack, snapshot) => {
+    .action(async (stack, snapshot, { yes }) => {
+      await confirm(context, { yes, what: () => [`Delete snapshot ${snapshot} of stack ${stack}, permanently.`] });
       await (await context.client()).actions.deleteSnapshot({ stack, snapshot });
       output.line(`Deleted snapshot ${snapshot} of ${stack}.`);
     });

@@ -8,6 +8,10 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import { planLines } from '../print/plan.ts';
+import { exitCodes, Reported } from '../exit.ts';
+import type { Format } from '../output.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { failureOfEach } from './each.ts';
 import {
   clearParameterOption,
   environmentOption,
@@ -31,7 +35,6 @@ export function addStackActionCommands(stack: Command, context: CliContext): voi
 }
 
 function addPlan(stack: Command, context: CliContext): void {
-  const { output } = context;
   stack
     .command('plan <stack>')
     .description('show the changes that an update would make, or a create if the stack does not exist; read-only')
@@ -41,52 +44,79 @@ function addPlan(stack: Command, context: CliContext): void {
     .addOption(parameterFileOption())
     .addOption(existingOption())
     .addOption(clearParameterOption())
+    .option('--detailed-exitcode', 'exit status 0 without changes, 2 with changes, 1 for every error')
     .addOption(formatOption())
     .addHelpText(
       'after',
       exampleText('stack plan web -t web.yaml -P version=3', 'stack update web -t web.yaml -P version=3 --plan <hash>'),
     )
     .action(async (name, options) => {
-      const { template, environment: environments, existing } = options;
-      const bundle =
-        template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
-      if (!bundle && !existing) {
-        throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
-      }
-      const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
-      const client = await context.client();
-      const exists = await client.stacks.find({ stack: name }).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof AnnealError && error.code === 'NotFound') return false;
-          throw error;
-        },
-      );
-      const plan = await client.actions.plan({
-        stack: name,
-        bundle,
-        existing,
-        parameters,
-        fresh: !exists,
-        ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
-      });
-      printWarnings(output, plan.warnings, options.template);
-      if (options.output !== 'table') {
-        output.value(options.output, plan);
-        return;
-      }
-      for (const line of planLines(plan.changes, output.colors)) output.line(line);
-      if (exists)
-        output.line(
-          `Plan ${plan.hash}. To apply exactly this plan, run \`stack update\` with the same options and --plan <hash>.`,
-        );
+      let changes = 0;
+      const plan = async (which: string): Promise<void> => {
+        changes = await showPlan(context, which, options);
+      };
+      if (!options.detailedExitcode) return plan(name);
+      // Exit status 2 means changes here, so every error has 1.
+      const failed = await failureOfEach([name], context, plan);
+      if (failed !== undefined) throw new Reported(exitCodes.failed);
+      if (changes > 0) throw new Reported(2);
+      return undefined;
     });
+}
+
+interface PlanOptions {
+  readonly template?: string | undefined;
+  readonly environment: readonly string[];
+  readonly parameter: readonly string[];
+  readonly parameterFile: readonly string[];
+  readonly clearParameter: readonly string[];
+  readonly existing?: boolean | undefined;
+  readonly output: Format;
+}
+
+/** Returns how many resources would change. */
+async function showPlan(context: CliContext, name: string, options: PlanOptions): Promise<number> {
+  const { output } = context;
+  const { template, environment: environments, existing } = options;
+  const bundle = template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
+  if (!bundle && !existing) {
+    throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
+  }
+  const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
+  const client = await context.client();
+  const exists = await client.stacks.find({ stack: name }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AnnealError && error.code === 'NotFound') return false;
+      throw error;
+    },
+  );
+  const plan = await client.actions.plan({
+    stack: name,
+    bundle,
+    existing,
+    parameters,
+    fresh: !exists,
+    ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
+  });
+  const changes = plan.changes.filter(({ change }) => change !== 'unchanged').length;
+  printWarnings(output, plan.warnings, options.template);
+  if (options.output !== 'table') {
+    output.value(options.output, plan);
+    return changes;
+  }
+  for (const line of planLines(plan.changes, output.colors)) output.line(line);
+  if (exists)
+    output.line(
+      `Plan ${plan.hash}. To apply exactly this plan, run \`stack update\` with the same options and --plan <hash>.`,
+    );
+  return changes;
 }
 
 function addActions(stack: Command, context: CliContext): void {
   const add = (
     name: string,
-    about: { description: string; begun: string; action: StackAct; more?: readonly string[] },
+    about: { description: string; begun: string; wanted?: string; action: StackAct; more?: readonly string[] },
   ): void => {
     stack
       .command(`${name} <stack>`)
@@ -121,6 +151,7 @@ function addActions(stack: Command, context: CliContext): void {
   add('rollback', {
     description: 'roll back to the last complete state',
     begun: 'Rolling back',
+    wanted: 'ROLLBACK',
     action: { kind: 'rollback' },
   });
   stack
@@ -132,7 +163,13 @@ function addActions(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack cancel web', 'stack cancel web --no-rollback'))
     .action((given, { rollback, ...options }) =>
-      start(context, { ...options, stack: given, begun: 'Cancelling', action: { kind: 'cancel', rollback } }),
+      start(context, {
+        ...options,
+        stack: given,
+        begun: 'Cancelling',
+        ...(rollback && { wanted: 'ROLLBACK' }),
+        action: { kind: 'cancel', rollback },
+      }),
     );
 }
 
@@ -142,6 +179,7 @@ async function start(
     stack: string;
     action: StackAct;
     begun: string;
+    wanted?: string | undefined;
     wait?: boolean | undefined;
     output: 'table' | 'json' | 'yaml';
   },
@@ -149,8 +187,8 @@ async function start(
   const client = await context.client();
   const after = await lastEvent(client, input.stack);
   const ref = await client.actions.act({ stack: input.stack, action: input.action });
-  const begun = `${input.begun} ${ref.name}`;
-  await settle({ context, client, ref, wait: input.wait, format: input.output, after, begun });
+  const began = { begun: `${input.begun} ${ref.name}`, wanted: input.wanted };
+  await settle({ context, client, ref, wait: input.wait, format: input.output, after, ...began });
 }
 
 function addTakeaway(stack: Command, context: CliContext): void {
@@ -176,11 +214,14 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .command('abandon <stack>')
     .description('remove a stack but keep all its objects; prints the export that adopts it again')
     .option('--output-file <file>', 'write the export to this file instead of printing it')
+    .addOption(yesOption())
     .addHelpText(
       'after',
       exampleText('stack abandon web --output-file web.json', 'stack adopt web --adopt-file web.json'),
     )
-    .action(async (name, { outputFile }) => {
+    .action(async (name, { outputFile, yes }) => {
+      const what = [`Remove stack ${name}. Its objects stay, and no stack manages them until one adopts them.`];
+      await confirm(context, { yes, what: () => what });
       const data = await (await context.client()).actions.abandon({ stack: name });
       await put(data, outputFile, `Abandoned ${name}`);
     });
@@ -209,6 +250,7 @@ function addTakeaway(stack: Command, context: CliContext): void {
       });
       const client = await context.client();
       const ref = await client.actions.adopt({ name, data, parameters });
-      await settle({ context, client, ref, wait: options.wait, format: options.output, begun: `Adopting ${name}` });
+      const began = { begun: `Adopting ${name}`, wanted: 'ADOPT' };
+      await settle({ context, client, ref, wait: options.wait, format: options.output, ...began });
     });
 }

@@ -2,12 +2,14 @@
 import type { Stack } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { describeFailedStack } from '../print/failed-stack.ts';
 import { printWarnings } from '../print/warning.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
-import { followStack } from '../progress/follow.ts';
-import { eventLine } from '../progress/show.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
+import { eventLine } from '../print/event-line.ts';
+import { Reported } from '../exit.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { describeDeletion } from './deletion.ts';
+import { failureOfEach } from './each.ts';
 import {
   clearParameterOption,
   collect,
@@ -27,6 +29,8 @@ import {
 } from './options.ts';
 import { outputText } from './output.ts';
 import { lastEvent, settle } from './settle.ts';
+import { addStackHistory } from './stack-history.ts';
+import { addStackWait } from './stack-wait.ts';
 import { addStackActionCommands } from './stack-action.ts';
 
 export function addStackCommands(program: Command, context: CliContext): void {
@@ -34,8 +38,10 @@ export function addStackCommands(program: Command, context: CliContext): void {
   addCreate(stack, context);
   addUpdate(stack, context);
   addDelete(stack, context);
+  addStackWait(stack, context);
   addStackActionCommands(stack, context);
   addReaders(stack, context);
+  addStackHistory(stack, context);
 }
 
 function addCreate(stack: Command, context: CliContext): void {
@@ -74,8 +80,8 @@ function addCreate(stack: Command, context: CliContext): void {
         ...(options.tag.length > 0 && { tags: options.tag }),
       });
       printWarnings(context.output, ref.warnings, options.template);
-      const begun = `Creating ${name}`;
-      await settle({ context, client, ref, wait: options.wait, format: options.output, begun });
+      const began = { begun: `Creating ${name}`, wanted: 'CREATE' };
+      await settle({ context, client, ref, wait: options.wait, format: options.output, ...began });
     });
 }
 
@@ -124,8 +130,8 @@ function addUpdate(stack: Command, context: CliContext): void {
         ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
       });
       printWarnings(context.output, ref.warnings, options.template);
-      const begun = `Updating ${ref.name}`;
-      await settle({ context, client, ref, wait: options.wait, format: options.output, after, begun });
+      const began = { begun: `Updating ${ref.name}`, wanted: 'UPDATE' };
+      await settle({ context, client, ref, wait: options.wait, format: options.output, after, ...began });
     });
 }
 
@@ -133,19 +139,22 @@ function addDelete(stack: Command, context: CliContext): void {
   stack
     .command('delete <stacks...>')
     .description('delete stacks and all their resources')
+    .addOption(yesOption())
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', exampleText('stack delete web', 'stack delete web db --no-wait'))
+    .addHelpText('after', exampleText('stack delete web', 'stack delete web db --yes --no-wait'))
     .action(async (names, options) => {
       const client = await context.client();
+      await confirm(context, { yes: options.yes, what: async () => describeDeletion(client, names) });
       const begun: { ref: { id: string; name: string }; after: string | undefined }[] = [];
-      // Start all deletions before waiting for the first.
-      for (const name of names) {
+      // Start all deletions before waiting for the first. A stack that cannot be deleted keeps no other.
+      const start = async (name: string): Promise<void> => {
         const after = await lastEvent(client, name);
         begun.push({ ref: await client.stacks.delete({ stack: name }), after });
-      }
-      for (const { ref, after } of begun) {
+      };
+      const refused = await failureOfEach(names, context, start);
+      const failed = await failureOfEach(begun, context, async ({ ref, after }) => {
         await settle({
           context,
           client,
@@ -154,8 +163,11 @@ function addDelete(stack: Command, context: CliContext): void {
           format: options.output,
           after,
           begun: `Deleting ${ref.name}`,
+          wanted: 'DELETE',
         });
-      }
+      });
+      const status = refused ?? failed;
+      if (status !== undefined) throw new Reported(status);
     });
 }
 
@@ -174,25 +186,37 @@ function addStackList(stack: Command, context: CliContext): void {
     .option('--deleted', 'include deleted stacks')
     .option('--nested', 'include nested stacks')
     .option('--status <status>', 'only stacks in this state, e.g. CREATE_FAILED')
+    .option('--all-projects', 'the stacks of every project; only for operators')
     .option('--limit <n>', 'maximum number of results', positiveInteger)
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack list', 'stack list --status CREATE_FAILED -o json'))
-    .action(async ({ output: format, deleted, nested, status, limit }) => {
-      const client = await context.client();
-      const rows = await client.stacks.list({
+    .action(async ({ output: format, deleted, nested, status, allProjects, limit }) => {
+      const { stacks, why } = await context.part(['stacks', 'why']);
+      const naming =
+        allProjects && format === 'table' ? (await context.part(['identity'])).identity.projects.list() : [];
+      // Without explanations, as from a server that is partly down, the list is still right.
+      const explaining = format === 'table' ? why.lines().catch(() => undefined) : undefined;
+      const rows = await stacks.list({
         ...(deleted && { deleted }),
         ...(nested && { nested }),
         ...(status !== undefined && { status }),
+        ...(allProjects && { allProjects }),
         ...(limit !== undefined && { limit }),
       });
+      const lines = await explaining;
+      const names = new Map((await naming).map(({ id, name }) => [id, name]));
       output.list(format, {
         rows,
         none: 'No stacks.',
         columns: {
           name: (row) => row.stack_name,
-          id: (row) => row.id,
           status: (row, colors) => paintStatus(row.stack_status, colors),
           age: (row) => formatAge(row.creation_time, context.now()),
+          ...(allProjects && { project: (row: (typeof rows)[number]) => names.get(row.project ?? '') ?? row.project }),
+          ...(rows.some(({ id }) => lines?.has(id)) && {
+            why: (row: (typeof rows)[number]) => lines?.get(row.id),
+          }),
+          id: (row) => row.id,
         },
       });
     });
@@ -206,8 +230,12 @@ function addStackShow(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack show web', 'stack show web -o yaml'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).stacks.show({ stack: name });
-      output.one(format, shown, () => stackFields(shown, context));
+      const { stacks, why } = await context.part(['stacks', 'why']);
+      const shown = await stacks.show({ stack: name });
+      const line = format === 'table' ? await why.explain({ stack: shown.id }).catch(() => undefined) : undefined;
+      output.one(format, shown, () =>
+        stackFields(shown, { context, why: line && line.exits.length > 0 ? line.summary : undefined }),
+      );
     });
 }
 
@@ -237,6 +265,7 @@ function addStackEvents(stack: Command, context: CliContext): void {
       // A JSON or YAML document of an endless list cannot be closed, so print followed events as text. Programs use
       // `event watch -o json`.
       for (const row of rows) output.line(eventLine(row, output.colors));
+      const { followStack } = await import('../progress/follow.ts');
       const { id: stackId } = await client.stacks.find({ stack: name });
       await followStack({
         client,
@@ -265,11 +294,17 @@ function addStackFailures(stack: Command, context: CliContext): void {
       const shown = await (await context.client()).stacks.show({ stack: name, outputs: false });
       if (format !== 'table') output.value(format, shown.failures);
       else if (shown.failures.length === 0) output.line(`${shown.stack_name} has no failures (${shown.stack_status}).`);
-      else for (const line of describeFailedStack(shown, output.colors)) output.line(line);
+      else {
+        const { describeFailedStack } = await import('../print/failed-stack.ts');
+        for (const line of describeFailedStack(shown, output.colors)) output.line(line);
+      }
     });
 }
 
-function stackFields(stack: Stack, context: CliContext): (readonly [string, string])[] {
+function stackFields(
+  stack: Stack,
+  { context, why }: { context: CliContext; why: string | undefined },
+): (readonly [string, string])[] {
   const { colors } = context.output;
   return [
     ['name', stack.stack_name],
@@ -277,6 +312,7 @@ function stackFields(stack: Stack, context: CliContext): (readonly [string, stri
     ['description', stack.description ?? ''],
     ['status', paintStatus(stack.stack_status, colors)],
     ['reason', stack.stack_status_reason ?? ''],
+    ...(why ? [['why', why] as const] : []),
     ['created', stack.creation_time ?? ''],
     ['updated', stack.updated_time ?? ''],
     ['timeout', stack.timeout_mins === null ? '' : `${stack.timeout_mins} minutes`],

@@ -1,12 +1,20 @@
 /** `anneal subscription …` */
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
-import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger, wholeNumber } from './options.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
+import {
+  collect,
+  eventScopeOptions,
+  exampleText,
+  formatOption,
+  positiveInteger,
+  readJsonObject,
+  wholeNumber,
+} from './options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
@@ -36,6 +44,7 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
     .addOption(scope.tag)
     .addOption(scope.group)
     .addOption(scope.host)
+    .addOption(scope.project)
     .option(
       '--filter <json>',
       'only events that pass this CloudEvents filter, e.g. {"prefix": {"data.stack_name": "web"}}; may be repeated, all must pass',
@@ -51,6 +60,13 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
       ] as const),
     )
     .option('--batch-size <n>', 'send up to this many events in one request, as an array', positiveInteger)
+    .addOption(
+      new Option('--condense <how>', 'of each window send only the latest event of a subject, or one digest').choices([
+        'latest',
+        'digest',
+      ] as const),
+    )
+    .option('--window <seconds>', 'length of the window of --condense (default: 60)', positiveInteger)
     .option('--confirm', 'send no event before the webhook has agreed (CloudEvents webhook validation)')
     .option('--dead-letter <url>', 'webhook or queue:NAME for events that the listener refused for good')
     .addOption(
@@ -67,17 +83,21 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
       exampleText(
         "subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'",
         'subscription create queue:audit',
+        'subscription create https://ops.example/hook --condense digest --window 300',
       ),
     )
-    .action(async (url, { name, type, filter, output: shown, ...form }) => {
+    .action(async (url, { name, type, filter, window: windowSeconds, output: shown, ...form }) => {
       const made = await (
         await context.client()
       ).subscriptions.create({
         ...form,
         name,
         url,
+        windowSeconds,
         types: type.length > 0 ? type : ['#'],
-        filters: filter.map(readFilter),
+        filters: filter.map((text) =>
+          readJsonObject(text, { option: '--filter', example: '{"exact": {"subject": "…"}}' }),
+        ),
       });
       if (made.gap) output.note(gapText(made.gap));
       output.one(shown, made, () => [
@@ -99,14 +119,15 @@ function addSubscriptionList(noun: Command, context: CliContext): void {
       output.list(format, {
         rows,
         none: 'No subscriptions.',
+        key: 'id',
         columns: {
-          id: (row) => row.id,
-          name: (row) => row.name,
           url: (row) => row.url,
-          types: (row) => row.types.join(', '),
           status: (row, colors) => paintStatus(row.status, colors),
           backlog: (row) => row.backlog,
+          name: (row) => row.name,
+          types: (row) => row.types.join(', '),
           dropped: (row) => row.dropped?.count ?? 0,
+          id: (row) => row.id,
         },
       });
     });
@@ -130,13 +151,18 @@ function addSubscriptionDelete(noun: Command, context: CliContext): void {
   noun
     .command('delete <ids...>')
     .description('delete subscriptions')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('subscription delete 0198…'))
-    .action(async (ids) => {
+    .action(async (ids, { yes }) => {
+      await confirm(context, {
+        yes,
+        what: () => [`Delete subscriptions with the events that wait: ${ids.join(', ')}`],
+      });
       const client = await context.client();
-      for (const id of ids) {
+      await forEachOf(ids, context, async (id) => {
         await client.subscriptions.delete({ id });
         output.line(`Deleted ${id}.`);
-      }
+      });
     });
 }
 
@@ -156,28 +182,15 @@ function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
         rows,
         none: 'No deliveries.',
         columns: {
-          id: (row) => row.id,
           event: (row) => row.event_type,
           status: (row, colors) => paintStatus(row.status, colors),
+          answer: (row) => row.attempts.at(-1)?.error ?? row.attempts.at(-1)?.status,
           attempts: (row) => row.attempts.length,
           last: (row) => formatAge(row.attempts.at(-1)?.at, context.now()),
-          answer: (row) => row.attempts.at(-1)?.error ?? row.attempts.at(-1)?.status,
+          id: (row) => row.id,
         },
       });
     });
-}
-
-function readFilter(text: string): JsonObject {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (isObject(parsed)) return parsed;
-  } catch {
-    // Reported below, like any other value that is not an object.
-  }
-  throw new AnnealError(
-    'InvalidRequest',
-    `--filter must be a JSON object such as {"exact": {"subject": "…"}}, not ${text}`,
-  );
 }
 
 const verbs = [
@@ -194,10 +207,10 @@ function addSubscriptionVerbs(noun: Command, context: CliContext): void {
       .addHelpText('after', exampleText(`subscription ${verb} 0198…`))
       .action(async (ids) => {
         const client = await context.client();
-        for (const id of ids) {
+        await forEachOf(ids, context, async (id) => {
           await client.subscriptions[verb]({ id });
           context.output.line(`${done} ${id}.`);
-        }
+        });
       });
   }
 }
@@ -266,10 +279,10 @@ function addSubscriptionLog(noun: Command, context: CliContext): void {
         columns: {
           at: (row) => row.at,
           event: (row) => row.event_type,
-          id: (row) => row.event_id,
-          events: (row) => row.events,
           answer: (row) => row.error ?? row.status,
           ms: (row) => row.ms,
+          events: (row) => row.events,
+          id: (row) => row.event_id,
         },
       });
     });
@@ -280,14 +293,17 @@ const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [s
   ['id', shown.id],
   ['url', shown.url],
   ['types', shown.types.join(', ')],
+  ...(shown.events_project === undefined ? [] : [['events of', `project ${shown.events_project}`] as const]),
   ['filters', shown.filters && shown.filters.length > 0 ? JSON.stringify(shown.filters) : null],
   ['status', paintStatus(shown.status, output.colors)],
   ['reason', shown.reason ?? null],
+  ['condense', shown.condense ? `${shown.condense}, windows of ${shown.window_seconds ?? 0} s` : null],
   ['on refusal', shown.on_refusal ?? null],
   ['dead letters', shown.dead_letter ?? null],
   ['next attempt', shown.next_attempt_at ?? null],
   ['backlog', shown.backlog],
   ['dropped', droppedText(shown)],
+  ...(shown.allowed_rate ? [['allowed rate', `${shown.allowed_rate} requests per minute`] as const] : []),
   ['last success', shown.last_success_at],
   ['last failure', shown.last_failure_at],
   ['last error', shown.last_error],

@@ -7,6 +7,7 @@ import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
 import { graphTemplate, planTemplate, showTemplate } from '../template/inspect.ts';
 import { listFunctions, listVersions, printSchema } from '../template/language.ts';
+import { listTypes } from '../template/types.ts';
 import { validateTemplateFile } from '../template/validate.ts';
 import { renderTemplate } from '../template/render.ts';
 import { collect, exampleText, formatOption } from './options.ts';
@@ -35,6 +36,7 @@ export function addTemplateCommands(program: Command, context: CliContext): void
   addTemplateFormat(noun, context);
   addTemplateFunctions(noun, context);
   addTemplateVersions(noun, context);
+  addTemplateTypes(noun, context);
   addTemplateSchema(noun, context);
 }
 
@@ -162,6 +164,28 @@ function addTemplateVersions(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('template versions'))
     .action((options) => listVersions(options.output, context));
+}
+
+function addTemplateTypes(noun: Command, context: CliContext): void {
+  noun
+    .command('types')
+    .description('list the resource types that the server serves; without a server, those of Anneal itself')
+    .option('--all', 'also the types that are described, but that no provider serves')
+    .option('--offline', 'do not ask a server for its resource types')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('template types', 'template types --all --offline', 'template types -o name'))
+    .action(async ({ all, offline, output: format }) => {
+      const rows = (await listTypes({ context, offline })).filter(({ served }) => all === true || served);
+      context.output.list(format, {
+        rows,
+        none: 'No types.',
+        columns: {
+          type: (row) => row.resource_type,
+          ...(all && { served: (row: (typeof rows)[number]) => row.served }),
+          description: (row) => row.description,
+        },
+      });
+    });
 }
 
 function addTemplateSchema(noun: Command, context: CliContext): void {

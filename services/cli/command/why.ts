@@ -1,16 +1,16 @@
 /** `anneal why …` */
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { formatAge } from '../print/time.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption } from './options.ts';
 
 export function addWhyCommand(program: Command, context: CliContext): void {
   const { output } = context;
   program
     .command('why <stack> [resource]')
-    .description('explain why a stack or resource makes no progress, and what to do about it')
+    .description('explain why a stack, a resource or an execution (its id) makes no progress, and what to do about it')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('why web', 'why web server -o json'))
+    .addHelpText('after', exampleText('why web', 'why web server -o json', 'why run-0198…'))
     .action(async (stack, resource, { output: format }) => {
       const why = await (await context.client()).actions.why({ stack, resource });
       if (format !== 'table') {

@@ -1,14 +1,19 @@
 /** `anneal workflow …` */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ExecutionTaskView, ExecutionView, WorkflowView } from '@anneal/contracts/calls/workflow.ts';
+import type {
+  CronTriggerView,
+  ExecutionTaskView,
+  ExecutionView,
+  WorkflowView,
+} from '@anneal/contracts/calls/workflow.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '../print/time.ts';
+import { formatAge } from '@anneal/client/text/time.ts';
+import { readText } from '../template/load.ts';
 import { collect, exampleText, formatOption, positiveInteger, readPairs } from './options.ts';
 
 export function addWorkflowCommands(program: Command, context: CliContext): void {
@@ -19,6 +24,7 @@ export function addWorkflowCommands(program: Command, context: CliContext): void
   addExecutionVerbs(noun, context);
   addExecutionRemoval(noun, context);
   addTaskVerbs(noun, context);
+  addScheduleCommands(noun, context);
 }
 
 function addDefinitionCommands(noun: Command, context: CliContext): void {
@@ -30,7 +36,7 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow create move.yaml', 'workflow create move.yaml --replace'))
     .action(async (file, { replace, output: format }) => {
-      const text = await readFile(resolve(context.cwd, file), 'utf8');
+      const text = await readText(file, context.cwd);
       const rows = await (await context.client()).workflows.create({ text, replace });
       output.list(format, { rows, none: 'No workflows.', columns: workflowColumns });
     });
@@ -67,10 +73,10 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .addHelpText('after', exampleText('workflow delete move'))
     .action(async (workflows) => {
       const client = await context.client();
-      for (const workflow of workflows) {
+      await forEachOf(workflows, context, async (workflow) => {
         await client.workflows.delete({ workflow });
         output.line(`Deleted ${workflow}.`);
-      }
+      });
     });
 }
 
@@ -101,7 +107,7 @@ function addStartCommand(noun: Command, context: CliContext): void {
       exampleText('workflow start move -i host=serv1 --wait', 'workflow start all -i \'hosts=["a","b"]\''),
     )
     .action(async (workflow, { input, inputFile, task, id, wait: waits, output: format }) => {
-      const given = inputFile === undefined ? {} : await readInput(resolve(context.cwd, inputFile));
+      const given = inputFile === undefined ? {} : await readInput(inputFile, context.cwd);
       const pairs = Object.entries(readPairs(input, '--input')).map(([name, text]) => [name, valueOf(text)] as const);
       const client = await context.client();
       const all = { ...given, ...Object.fromEntries(pairs) };
@@ -114,8 +120,8 @@ function addStartCommand(noun: Command, context: CliContext): void {
     });
 }
 
-async function readInput(file: string): Promise<JsonObject> {
-  const parsed = valueOf(await readFile(file, 'utf8'));
+async function readInput(file: string, cwd: string): Promise<JsonObject> {
+  const parsed = valueOf(await readText(file, cwd));
   if (isObject(parsed)) return parsed;
   throw new AnnealError('InvalidRequest', `${file} must hold a JSON object: the inputs by name.`);
 }
@@ -152,13 +158,14 @@ function addExecutionReads(noun: Command, context: CliContext): void {
       output.list(format, {
         rows,
         none: 'No executions.',
+        key: 'id',
         columns: {
-          id: (row) => row.id,
           workflow: (row) => row.workflow,
           state: (row, colors) => paintStatus(row.state, colors),
           reason: (row) => row.reason,
           started: (row) => formatAge(row.created_at, context.now()),
           by: (row) => `${row.started_by.kind} ${row.started_by.name}`,
+          id: (row) => row.id,
         },
       });
     });
@@ -277,3 +284,59 @@ function addTaskVerbs(noun: Command, context: CliContext): void {
       output.line(`${id} is ${state}.`);
     });
 }
+
+function addScheduleCommands(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('schedule <name> <workflow>')
+    .description('start a workflow at the times of a cron expression')
+    .option('--pattern <cron>', 'cron expression with five fields, in UTC')
+    .option('--first-time <time>', 'the first execution, in ISO 8601; later ones follow the pattern')
+    .option('--count <n>', 'number of executions; without a pattern there is one', positiveInteger)
+    .option('-i, --input <name=value>', 'input; JSON or a text; may be repeated', collect, [])
+    .addOption(formatOption())
+    .addHelpText('after', exampleText("workflow schedule nightly backup --pattern '0 2 * * *'"))
+    .action(async (name, workflow, { pattern, firstTime, count, input, output: format }) => {
+      const pairs = Object.entries(readPairs(input, '--input')).map(([key, text]) => [key, valueOf(text)] as const);
+      const shown = await (
+        await context.client()
+      ).cronTriggers.create({
+        name,
+        workflow,
+        input: Object.fromEntries(pairs),
+        pattern,
+        first_time: firstTime,
+        count,
+      });
+      output.one(format, shown, () => Object.entries(cronColumns).map(([key, of]) => [key, of(shown)] as const));
+    });
+  noun
+    .command('schedules')
+    .description('list the cron triggers, those of stacks too')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('workflow schedules'))
+    .action(async ({ output: format }) => {
+      const rows = await (await context.client()).cronTriggers.list();
+      output.list(format, { rows, none: 'No cron triggers.', columns: cronColumns });
+    });
+  noun
+    .command('unschedule <names...>')
+    .description('delete cron triggers; their executions stay')
+    .addHelpText('after', exampleText('workflow unschedule nightly'))
+    .action(async (names) => {
+      const client = await context.client();
+      for (const name of names) {
+        await client.cronTriggers.delete({ name });
+        output.line(`Deleted ${name}.`);
+      }
+    });
+}
+
+const cronColumns = {
+  name: (row: CronTriggerView) => row.name,
+  workflow: (row: CronTriggerView) => row.workflow,
+  pattern: (row: CronTriggerView) => row.pattern,
+  next: (row: CronTriggerView) => row.next_execution_time,
+  remaining: (row: CronTriggerView) => row.remaining_executions,
+  resource: (row: CronTriggerView) => row.resource,
+};

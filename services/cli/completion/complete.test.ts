@@ -12,7 +12,7 @@ const context = {
   environment: {},
   cwd: '/',
 } as unknown as CliContext;
-const program = buildProgram(context, { stdout: process.stdout, stderr: process.stderr });
+const program = await buildProgram(context, { stdout: process.stdout, stderr: process.stderr });
 const tree = commandTree(program);
 
 async function at(line: string): Promise<string[] | 'files'> {
@@ -21,7 +21,8 @@ async function at(line: string): Promise<string[] | 'files'> {
     tree,
     words: words.slice(0, -1),
     last: words.at(-1) ?? '',
-    names: (noun) => Promise.resolve([`${noun}-1`, `${noun}-2`]),
+    names: (noun, before) =>
+      Promise.resolve(noun === 'resource' ? [`${before[0]}-${noun}`] : [`${noun}-1`, `${noun}-2`]),
   });
   return found === 'files' ? found : found.map(({ name }) => name);
 }
@@ -31,7 +32,7 @@ describe('completionsFor', () => {
     expect(await at('sta')).toEqual(['stack']);
     expect(await at('stack cr')).toEqual(['create']);
     expect(await at('stack create web --ti')).toEqual(['--timeout']);
-    expect(await at('stack list -o ')).toEqual(['table', 'json', 'yaml']);
+    expect(await at('stack list -o ')).toEqual(['table', 'json', 'yaml', 'wide', 'name', 'jsonpath=']);
     expect(await at('completion ')).toEqual(['bash', 'zsh', 'fish']);
     expect(await at('node power x o')).toEqual(['on', 'off']);
   });
@@ -43,13 +44,28 @@ describe('completionsFor', () => {
     expect(await at('deployment list --host ')).toEqual(['host-1', 'host-2']);
     expect(await at('event watch --stack ')).toEqual(['stack-1', 'stack-2']);
     expect(await at('subscription create http://x --host ')).toEqual(['host-1', 'host-2']);
+    expect(await at('server use ')).toEqual(['server-1', 'server-2']);
     expect(await at('event list --tag ')).toEqual(['tag-1', 'tag-2']);
     expect(await at('event list --group ')).toEqual(['group-1', 'group-2']);
+  });
+
+  it('completes the resources of the stack that the line names', async () => {
+    expect(await at('resource show web ')).toEqual(['web-resource']);
+    expect(await at('resource show -o json web ')).toEqual(['web-resource']);
+  });
+
+  it('completes the server, which every command accepts, and takes it for no argument', async () => {
+    expect(await at('--server ')).toEqual(['server-1', 'server-2']);
+    expect(await at('stack show --server server-')).toEqual(['server-1', 'server-2']);
+    expect(await at('stack show --serv')).toEqual(['--server']);
+    expect(await at('--server lab sta')).toEqual(['stack']);
+    expect(await at('resource show --server lab web ')).toEqual(['web-resource']);
   });
 
   it('leaves files to the shell', async () => {
     expect(await at('stack create web -t ')).toBe('files');
     expect(await at('template validate ')).toBe('files');
+    expect(await at('restore ')).toBe('files');
   });
 
   it('does not complete its own hidden command', async () => {
@@ -92,7 +108,9 @@ describe('command help', () => {
       'template schema',
       'deployment logs',
       'deployment download',
+      'deployment delete',
       'node remove',
+      'node dhcp-config',
       'host join',
       'host delete',
       'queue purge',
@@ -111,7 +129,22 @@ describe('command help', () => {
       'workflow rerun',
       'workflow skip',
       'workflow complete',
+      'workflow unschedule',
+      'project delete',
+      'user delete',
+      'user enable',
+      'user disable',
+      'user password',
+      'user grant',
+      'user revoke',
+      'token revoke',
       'credential revoke',
+      'image remove',
+      'login',
+      'server use',
+      'server remove',
+      'backup',
+      'restore',
       'completion',
     ]);
   });

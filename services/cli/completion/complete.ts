@@ -7,6 +7,7 @@ export interface Completion {
 }
 export type Noun =
   | 'stack'
+  | 'resource'
   | 'node'
   | 'host'
   | 'queue'
@@ -16,18 +17,21 @@ export type Noun =
   | 'dead-letter'
   | 'tag'
   | 'alarm'
-  | 'group';
+  | 'group'
+  | 'server';
 
 /** The kind of object that an argument or option names. */
 const nounsOfArguments: Readonly<Record<string, Noun>> = {
   stack: 'stack',
   stacks: 'stack',
+  resource: 'resource',
   node: 'node',
   host: 'host',
   queue: 'queue',
   deployment: 'deployment',
   context: 'context',
   alarm: 'alarm',
+  server: 'server',
 };
 const nounsOfOptions: Readonly<Record<string, Noun>> = {
   '--host': 'host',
@@ -35,7 +39,12 @@ const nounsOfOptions: Readonly<Record<string, Noun>> = {
   '--queue': 'queue',
   '--tag': 'tag',
   '--group': 'group',
+  '--server': 'server',
 };
+/** Each command accepts it, so no command lists it: see `takeServer`. */
+const everywhere: CommandTree['options'] = [
+  { flags: ['--server'], description: 'server to use, of those logged in to', takesValue: true, choices: [] },
+];
 const fileOptions = /^(-t|-e|--template|--environment|--password-file|--data)$/;
 
 export async function completionsFor(parameters: {
@@ -44,22 +53,23 @@ export async function completionsFor(parameters: {
   words: readonly string[];
   /** The written part of the word at the cursor. */
   last: string;
-  names: (noun: Noun) => Promise<readonly string[]>;
+  /** `before`: the arguments of the command in front of the cursor. */
+  names: (noun: Noun, before: readonly string[]) => Promise<readonly string[]>;
 }): Promise<readonly Completion[] | 'files'> {
   const { tree, words, last, names } = parameters;
   let command = tree;
-  let taken = 0;
+  const taken: string[] = [];
   let pending: CommandTree['options'][number] | undefined;
   for (const word of words) {
     if (pending) {
       pending = undefined;
     } else if (word.startsWith('-')) {
-      const option = command.options.find(({ flags }) => flags.includes(word));
+      const option = [...command.options, ...everywhere].find(({ flags }) => flags.includes(word));
       if (option?.takesValue) pending = option;
     } else {
       const below = command.commands.find(({ name }) => name === word);
       if (below) command = below;
-      else taken += 1;
+      else taken.push(word);
     }
   }
   const matching = (all: readonly Completion[]): Completion[] => all.filter(({ name }) => name.startsWith(last));
@@ -69,12 +79,12 @@ export async function completionsFor(parameters: {
     if (pending.choices.length > 0) return plain(pending.choices);
     const noun = pending.flags.map((flag) => nounsOfOptions[flag]).find((one) => one !== undefined);
     // In `serve`, `--host` is an address to listen on and not a host.
-    if (noun && command.name !== 'serve') return plain(await names(noun));
+    if (noun && command.name !== 'serve') return plain(await names(noun, taken));
     return pending.flags.some((flag) => fileOptions.test(flag)) ? 'files' : [];
   }
   if (last.startsWith('-')) {
     return matching(
-      command.options.flatMap(({ flags, description }) => {
+      [...command.options, ...everywhere].flatMap(({ flags, description }) => {
         const name = flags.at(-1);
         return name === undefined ? [] : [{ name, description }];
       }),
@@ -82,10 +92,10 @@ export async function completionsFor(parameters: {
   }
   if (command.commands.length > 0)
     return matching(command.commands.map(({ name, description }) => ({ name, description })));
-  const argument = command.arguments[taken] ?? command.arguments.findLast(({ many }) => many);
+  const argument = command.arguments[taken.length] ?? command.arguments.findLast(({ many }) => many);
   if (!argument) return [];
   if (argument.choices.length > 0) return plain(argument.choices);
   if (argument.name === 'file') return 'files';
   const noun = nounsOfArguments[argument.name];
-  return noun ? plain(await names(noun)) : [];
+  return noun ? plain(await names(noun, taken)) : [];
 }

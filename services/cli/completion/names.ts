@@ -1,54 +1,83 @@
 /** Names of existing objects for completion. Gives up when the server is slow. */
 import type { Client } from '@anneal/client/connect.ts';
+import { hasMembers } from '@anneal/hot/groups/kind.ts';
 import type { CliContext } from '../context.ts';
 import type { Noun } from './complete.ts';
-import { hasMembers } from '@anneal/hot/groups/kind.ts';
 
 /** The longest wait after a user presses the tab key. */
 const patienceMs = 1500;
 
-export async function namesFor(noun: Noun, context: CliContext): Promise<readonly string[]> {
+/** @param before the arguments of the command in front of the cursor; the first is the stack of a resource */
+export async function namesFor(
+  noun: Noun,
+  context: CliContext,
+  before: readonly string[] = [],
+): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(patienceMs);
   const { promise: late, resolve } = Promise.withResolvers<readonly string[]>();
   signal.addEventListener('abort', () => resolve([]), { once: true });
   // A server that is down or slow must not spoil the command line with an error.
-  return Promise.race([ask(noun, context, signal).catch(() => []), late]);
+  return Promise.race([ask({ noun, context, before, signal }).catch(() => []), late]);
 }
 
-async function ask(noun: Noun, context: CliContext, signal: AbortSignal): Promise<readonly string[]> {
-  const client = await context.client({ signal });
+async function ask({
+  noun,
+  context,
+  before,
+  signal,
+}: {
+  noun: Noun;
+  context: CliContext;
+  before: readonly string[];
+  signal: AbortSignal;
+}): Promise<readonly string[]> {
+  // Each noun loads only its part of the client.
   switch (noun) {
     case 'stack':
-      return (await client.stacks.list({ signal })).map((row) => row.stack_name);
-    case 'tag':
-      return [...new Set((await client.stacks.list({ signal })).flatMap((row) => row.tags ?? []))];
+      return (await (await context.part(['stacks'], { signal })).stacks.list({ signal })).map((row) => row.stack_name);
+    case 'resource': {
+      const [stack] = before;
+      if (stack === undefined) return [];
+      const { stacks } = await context.part(['stacks'], { signal });
+      return (await stacks.resources({ stack })).map((row) => row.resource_name);
+    }
+    case 'tag': {
+      const { stacks } = await context.part(['stacks'], { signal });
+      return [...new Set((await stacks.list({ signal })).flatMap((row) => row.tags ?? []))];
+    }
     case 'group':
-      return groups(client, signal);
+      return groups((await context.part(['stacks'], { signal })).stacks, signal);
     case 'node':
-      return (await client.nodes.list({ signal })).map((row) => row.name ?? row.uuid);
+      return (await (await context.part(['nodes'], { signal })).nodes.list({ signal })).map(
+        (row) => row.name ?? row.uuid,
+      );
     case 'host':
-      return (await client.hosts.list({ signal })).map((row) => row.name);
+      return (await (await context.part(['hosts'], { signal })).hosts.list({ signal })).map((row) => row.name);
     case 'queue':
-      return (await client.queues.list({ signal })).map((row) => row.name);
+      return (await (await context.part(['queues'], { signal })).queues.list({ signal })).map((row) => row.name);
     case 'deployment':
-      return (await client.deployments.list()).map((row) => row.id);
+      return (await (await context.part(['deployments'], { signal })).deployments.list()).map((row) => row.id);
     case 'context':
-      return (await client.contexts.list({ signal })).map((row) => row.name);
+      return (await (await context.part(['contexts'], { signal })).contexts.list({ signal })).map((row) => row.name);
     case 'alarm':
-      return (await client.alarms.list({ signal })).map((row) => row.id);
+      return (await (await context.part(['alarms'], { signal })).alarms.list({ signal })).map((row) => row.id);
+    case 'server': {
+      const { readServers, serversFile } = await import('../servers.ts');
+      return Object.keys((await readServers(serversFile(context.environment))).servers);
+    }
     case 'subscription':
-      return (await client.subscriptions.list()).map((row) => row.id);
+      return (await (await context.part(['subscriptions'], { signal })).subscriptions.list()).map((row) => row.id);
     case 'dead-letter':
-      return (await client.deadLetters.list()).map((row) => row.id);
+      return (await (await context.part(['deadLetters'], { signal })).deadLetters.list()).map((row) => row.id);
   }
 }
 
 /** The groups of the stacks, as `stack/group`. Groups inside nested stacks are left out, because each level costs a call. */
-async function groups(client: Client, signal: AbortSignal): Promise<string[]> {
-  const stacks = await client.stacks.list({ signal });
+async function groups(calls: Client['stacks'], signal: AbortSignal): Promise<string[]> {
+  const stacks = await calls.list({ signal });
   const found = await Promise.all(
     stacks.slice(0, 50).map(async ({ id, stack_name: name }) => {
-      const resources = await client.stacks.resources({ stack: id });
+      const resources = await calls.resources({ stack: id });
       const own = resources.filter(({ resource_type: type }) => hasMembers(type));
       return own.map(({ resource_name: group }) => `${name}/${group}`);
     }),

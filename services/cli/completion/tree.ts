@@ -1,4 +1,4 @@
-/** The commands as data, read from the program itself, so that completion is always up to date. */
+/** The commands as data, read from the program itself. `npm run docs` writes them to commands.jsonl. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 export interface CommandTree {
@@ -10,7 +10,13 @@ export interface CommandTree {
     readonly takesValue: boolean;
     readonly choices: readonly string[];
   }[];
-  readonly arguments: readonly { readonly name: string; readonly many: boolean; readonly choices: readonly string[] }[];
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly many: boolean;
+    /** As in the help: `<stack>`, `[resource]`, `<names...>`. */
+    readonly usage: string;
+    readonly choices: readonly string[];
+  }[];
   readonly commands: readonly CommandTree[];
 }
 
@@ -28,6 +34,7 @@ export function commandTree(command: CommandUnknownOpts): CommandTree {
     arguments: command.registeredArguments.map((argument) => ({
       name: argument.name(),
       many: argument.variadic,
+      usage: usageOf(argument),
       choices: argument.argChoices ?? [],
     })),
     commands: help
@@ -35,4 +42,9 @@ export function commandTree(command: CommandUnknownOpts): CommandTree {
       .filter((one) => one.name() !== 'help')
       .map(commandTree),
   };
+}
+
+function usageOf(argument: CommandUnknownOpts['registeredArguments'][number]): string {
+  const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${text}>` : `[${text}]`;
 }

@@ -1,45 +1,13 @@
 /** One event on one line. Pure. */
 import type { AnnealEvent } from '@anneal/client/events.ts';
-import { originSchema, pathFrom } from '@anneal/contracts/origin.ts';
+import { eventWords } from '@anneal/client/text/event.ts';
+import { toneOf } from '@anneal/client/text/tone.ts';
+import { formatClock } from '@anneal/client/text/time.ts';
 import type { Colors } from '../output.ts';
-import { moodOf } from './status.ts';
-import { formatClock } from './time.ts';
-
-type Data = Readonly<Record<string, unknown>>;
 
 /** Time, type, what the event is about, and the change or its reason. Also for types that this version does not know. */
 export function eventText(event: AnnealEvent, colors: Colors): string {
-  const data: Data = typeof event.data === 'object' && event.data !== null ? event.data : {};
-  const type = moodOf(event.type) === 'failed' ? colors.red(event.type) : event.type;
-  const detail = detailOf(event.type, data).split('\n')[0] ?? '';
-  const about = placeOf(event.type, data) || nameOf(data) || event.subject || '';
+  const { about, detail } = eventWords(event);
+  const type = toneOf(event.type) === 'failed' ? colors.red(event.type) : event.type;
   return `${colors.dim(formatClock(event.time))}  ${type}  ${about}${detail === '' ? '' : colors.dim(`  ${detail}`)}`;
 }
-
-/** Stacks and what they contain by their path, as in `web/workers/0/server`: nested stacks have long names. */
-function placeOf(type: string, data: Data): string {
-  if (!/^(?:stack|resource|deployment|group)\./.test(type)) return '';
-  const origin = originSchema.safeParse(data['origin']);
-  return origin.success ? pathFrom(origin.data) : '';
-}
-
-const nameOf = (data: Data): string =>
-  texts(data, 'stack_name', 'resource_name') || texts(data, 'host_name') || texts(data, 'name');
-
-function detailOf(type: string, data: Data): string {
-  const failure = data['failure'] as Data | null | undefined;
-  const why = failure ? texts(failure, 'message') : texts(data, 'reason');
-  const by = texts(data, 'policy') || texts(data, 'reason');
-  const sizes = `${String(data['before'])} → ${String(data['after'])}`;
-  if (type === 'group.scaling.refused') return `${sizes} (${by}): ${texts(data, 'message')}`;
-  if (type.startsWith('group.scaling.')) return `${sizes} (${by})${failure ? `: ${why}` : ''}`;
-  if (type.startsWith('group.member.')) return by;
-  if (type.startsWith('deployment.')) return [`on ${texts(data, 'host_name')}`, why].filter((part) => part).join(': ');
-  return why;
-}
-
-const texts = (data: Data, ...names: readonly string[]): string =>
-  names
-    .map((name) => data[name])
-    .filter((value): value is string => typeof value === 'string' && value !== '')
-    .join(' ');

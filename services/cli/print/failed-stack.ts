@@ -3,16 +3,33 @@ import type { Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { describeFailure } from './failure.ts';
 
-export function describeFailedStack(stack: Stack, colors: Colors): string[] {
+/** `wanted`: the action that a command waited for, when the status does not show it. */
+export function describeFailedStack(stack: Stack, colors: Colors, wanted?: string): string[] {
+  const { stack_name: name, stack_status: status } = stack;
   const [first, ...others] = stack.failures;
-  const verb = stack.stack_status.replace(/_FAILED$/, '').toLowerCase();
-  const headline = `${colors.red('✘')} The ${verb} of ${colors.bold(stack.stack_name)} failed`;
+  const headline = `${colors.red('✘')} The ${verbOf(status, wanted)} of ${colors.bold(name)}`;
+  if (status === 'DELETE_COMPLETE') return [`${headline} did not complete, because the stack was deleted.`];
+  const back = status === 'ROLLBACK_COMPLETE' ? [rolledBack(name, wanted)] : [];
   if (!first) {
-    return [`${headline}: ${stack.stack_status_reason ?? ''}`, `See: anneal stack events ${stack.stack_name}`];
+    const why = back.length > 0 ? 'was cancelled.' : `failed: ${stack.stack_status_reason ?? ''}`;
+    return [`${headline} ${why}`, ...back, `See: anneal stack events ${name}`];
   }
   return [
-    `${headline} at ${colors.bold(first.resource)} (${first.type}).`,
+    `${headline} failed at ${colors.bold(first.resource)} (${first.type}).`,
     ...describeFailure(first.failure, { colors }),
     ...others.map(({ resource, failure }) => colors.dim(`Also ${resource}: ${failure.message.split('\n')[0] ?? ''}`)),
+    ...back,
   ];
 }
+
+function verbOf(status: string, wanted: string | undefined): string {
+  const isEnded = status.endsWith('_COMPLETE');
+  const action = isEnded ? wanted : status.replace(/_FAILED$/, '');
+  // A rollback that completed followed an action that the status no longer shows.
+  return action === undefined || (isEnded && action === 'ROLLBACK') ? 'last action' : action.toLowerCase();
+}
+
+const rolledBack = (name: string, wanted: string | undefined): string =>
+  wanted === 'CREATE'
+    ? `The stack was rolled back and is empty. Delete it with: anneal stack delete ${name}`
+    : 'The stack was rolled back to its last complete state.';

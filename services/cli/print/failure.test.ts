@@ -109,4 +109,24 @@ describe('describeFailedStack', () => {
       'Also load: Not run.',
     ]);
   });
+
+  it('names the action that failed before a rollback, and where the rollback leads', () => {
+    const failure = { code: 'ResourceFailed', message: 'No disk.' };
+    const stack = {
+      stack_name: 'shop',
+      stack_status: 'ROLLBACK_COMPLETE',
+      failures: [{ resource: 'disk', type: 'T', failure }],
+    } as unknown as Stack;
+    const [first, ...rest] = describeFailedStack(stack, colors, 'UPDATE');
+    expect(first).toBe('✘ The update of shop failed at disk (T).');
+    expect(rest.at(-1)).toBe('The stack was rolled back to its last complete state.');
+    expect(describeFailedStack(stack, colors, 'CREATE').at(-1)).toContain('anneal stack delete shop');
+    expect(describeFailedStack(stack, colors)[0]).toBe('✘ The last action of shop failed at disk (T).');
+    expect(describeFailedStack({ ...stack, failures: [] }, colors, 'UPDATE')[0]).toBe(
+      '✘ The update of shop was cancelled.',
+    );
+    expect(describeFailedStack({ ...stack, stack_status: 'DELETE_COMPLETE' }, colors, 'UPDATE')).toEqual([
+      '✘ The update of shop did not complete, because the stack was deleted.',
+    ]);
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createOutput } from '../output.ts';
 import { createProgramOutput, withoutControls } from './program-output.ts';
 
 describe('the output of a program on a host', () => {
@@ -18,4 +19,18 @@ describe('the output of a program on a host', () => {
     for (const piece of [first, second]) toTerminal('stdout', piece);
     expect(written.slice(1).join('')).toBe('é\ufffd');
   });
+});
+
+it('a fact or name of a host controls no terminal, and reaches a file unchanged', () => {
+  for (const isTTY of [true, false]) {
+    let written = '';
+    const stream = { write: (content: string | Uint8Array) => (written += content.toString()), isTTY, columns: 80 };
+    const output = createOutput({ stdout: stream, stderr: stream, environment: { NO_COLOR: '1' } });
+    const fact = '\u001b]0;title\u0007 \u001b[2J';
+    output.one('table', { fact }, () => [['fact', fact]]);
+    output.list('table', { rows: [fact], columns: { name: (row) => row }, none: '' });
+    output.note(fact);
+    expect(written.split('\n').filter((line) => line.includes('\u001b'))).toHaveLength(isTTY ? 0 : 3);
+    expect(written.match(/;title/g)).toHaveLength(3);
+  }
 });

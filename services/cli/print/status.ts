@@ -1,22 +1,14 @@
 /** Colours and marks of states. */
+import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import type { Colors } from '../output.ts';
-
-export type Mood = 'done' | 'busy' | 'failed' | 'idle';
-
-/** The mood of a status such as `CREATE_COMPLETE`, `power on`, `active` or `SKIPPED`. */
-export function moodOf(status: string): Mood {
-  if (/fail|error|dead|silent|unreach/i.test(status)) return 'failed';
-  if (/in_progress|ing$|wait|expected|pending|queued/i.test(status)) return 'busy';
-  if (/complete|active|available|^up$|delivered|power on|ok$|ready/i.test(status)) return 'done';
-  return 'idle';
-}
 
 export function paintStatus(status: string | null | undefined, colors: Colors): string {
   if (!status) return '-';
-  switch (moodOf(status)) {
+  switch (toneOf(status)) {
     case 'done':
       return colors.green(status);
     case 'busy':
+    case 'wait':
       return colors.yellow(status);
     case 'failed':
       return colors.red(status);
@@ -25,12 +17,14 @@ export function paintStatus(status: string | null | undefined, colors: Colors): 
   }
 }
 
-export function markOf(mood: Mood, colors: Colors): string {
-  switch (mood) {
+export function markOf(tone: Tone, colors: Colors): string {
+  switch (tone) {
     case 'done':
       return colors.green('✔');
     case 'busy':
       return colors.yellow('●');
+    case 'wait':
+      return colors.yellow('◆');
     case 'failed':
       return colors.red('✘');
     case 'idle':

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderTable } from './table.ts';
-import { formatAge, formatDuration } from './time.ts';
+import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 
 describe('renderTable', () => {
   it('aligns columns without borders or trailing spaces', () => {

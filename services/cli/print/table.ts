@@ -1,5 +1,6 @@
 /** Tables without borders, easy to read and to cut. Drawing takes time proportional to the text. */
 import stringWidth from 'string-width';
+import { fitColumns, truncate } from './fit.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -7,17 +8,39 @@ const between = 2;
 /** A wider value shifts only its own line, because the columns to its right are beyond any terminal. */
 const widest = 500;
 
-export function renderTable(parameters: { head?: readonly string[]; rows: readonly (readonly Cell[])[] }): string {
+/** `width`: fit it, with shorter values and fewer columns at the end. Without it, every value is whole. */
+export function renderTable(parameters: {
+  head?: readonly string[];
+  rows: readonly (readonly Cell[])[];
+  width?: number | undefined;
+  /** The column that is neither left out nor cut. */
+  key?: number | undefined;
+}): string {
+  const { width, key } = parameters;
   const head = parameters.head ? [parameters.head] : [];
   const rows = [...head, ...parameters.rows].map((row) => row.map(linesOf));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, lines] of row.entries()) {
-      for (const { width } of lines) widths[column] = Math.min(widest, Math.max(widths[column] ?? 0, width));
+      for (const line of lines) widths[column] = Math.min(widest, Math.max(widths[column] ?? 0, line.width));
     }
   }
-  return rows.flatMap((row) => linesOfRow(row, widths)).join('\n');
+  if (width === undefined) return rows.flatMap((row) => linesOfRow(row, widths)).join('\n');
+  const fitted = fitColumns(widths, { width, between, key });
+  const shown = fitted.flatMap((room, column) => (room === undefined ? [] : { room, column }));
+  return rows
+    .map((row) => shown.map(({ room, column }) => (row[column] ?? []).map((line) => cut(line, room))))
+    .flatMap((row) =>
+      linesOfRow(
+        row,
+        shown.map(({ room }) => room),
+      ),
+    )
+    .join('\n');
 }
+
+const cut = (line: Line, room: number): Line =>
+  line.width <= room ? line : { text: truncate(line.text, room), width: room };
 
 interface Line {
   readonly text: string;

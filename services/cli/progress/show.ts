@@ -1,27 +1,30 @@
 /** Shows the progress of a stack: a tree that is redrawn on a terminal, and a line per event elsewhere. */
 import type { Client } from '@anneal/client/connect.ts';
-import type { Stack, StackEventRow } from '@anneal/client/representation.ts';
+import type { Stack } from '@anneal/client/representation.ts';
 import { createLogUpdate } from 'log-update';
 import type { CliContext } from '../context.ts';
 import { StackFailed } from '../exit.ts';
-import { formatClock } from '../print/time.ts';
-import { paintStatus } from '../print/status.ts';
+import { eventLine } from '../print/event-line.ts';
+import { actionIn, hasMissed } from './end.ts';
 import { followStack, type StackProgress } from './follow.ts';
 import { renderTree } from './tree.ts';
 
-/** @throws StackFailed when the action fails; the reason of the abort when the wait is interrupted. */
+/** @throws StackFailed when the action does not complete; the reason of the abort when the wait is interrupted. */
 export async function showProgress(parameters: {
   context: CliContext;
   client: Client;
   stack: { id: string; name: string };
   after?: string | undefined;
+  /** The action to wait for, e.g. `UPDATE`. Default: the action that the first read shows. */
+  wanted?: string | undefined;
   /** Draws nothing, because the answer will be one JSON or YAML document. */
   quiet: boolean;
 }): Promise<Stack> {
-  const { context, client, stack, after, quiet } = parameters;
+  const { context, client, stack, after, wanted, quiet } = parameters;
   const { output, interrupt } = context;
   const live = !quiet && output.isTerminal ? createLogUpdate(context.terminal) : undefined;
   let latest: StackProgress | undefined;
+  let first: string | undefined;
   const lines = (): string[] =>
     latest
       ? renderTree({ stack: latest.stack, resources: latest.resources, now: context.now(), colors: output.colors })
@@ -43,6 +46,7 @@ export async function showProgress(parameters: {
             ),
       onProgress(progress) {
         latest = progress;
+        first ??= actionIn(progress.stack.stack_status);
         if (live) draw();
         else if (!quiet) for (const event of progress.events) output.line(eventLine(event, output.colors));
       },
@@ -50,7 +54,7 @@ export async function showProgress(parameters: {
     clearInterval(ticker);
     live?.clear();
     if (!quiet) for (const line of lines()) output.line(line);
-    if (ended.stack_status.endsWith('_FAILED')) throw new StackFailed(ended);
+    if (hasMissed(ended, wanted ?? first ?? '')) throw new StackFailed(ended, wanted ?? first);
     return ended;
   } catch (error) {
     if (interrupt.aborted) {
@@ -72,12 +76,4 @@ export function fit(lines: readonly string[], rows: number): string[] {
   const [head = '', ...rest] = lines;
   const busy = rest.filter((line) => /in progress|failed/.test(line)).slice(0, room - 2);
   return [head, ...busy, `… ${rest.length - busy.length} more`];
-}
-
-export function eventLine(event: StackEventRow, colors: CliContext['output']['colors']): string {
-  const status = paintStatus(event.resource_status, colors);
-  const [firstLine = ''] = (event.resource_status_reason ?? '').split('\n');
-  // Omit Heat's reason for normal progress, because the status is clearer.
-  const reason = firstLine === '' || firstLine === 'state changed' ? '' : colors.dim(`  ${firstLine}`);
-  return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }

@@ -6,8 +6,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
-import { markOf, moodOf, type Mood } from '../print/status.ts';
-import { formatDuration } from '../print/time.ts';
+import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
+import { markOf } from '../print/status.ts';
+import { formatDuration } from '@anneal/client/text/time.ts';
 
 interface TreeNode {
   resource: Resource;
@@ -71,13 +72,13 @@ export function renderTree(parameters: {
     const { resource } = node;
     const inside = byStack.get(nestedIdOf(resource) ?? '') ?? [];
     const { shown, more } = worthShowing(inside, resource);
-    const mood = resource.resource_status.startsWith('INIT') ? 'idle' : moodOf(resource.resource_status);
+    const tone = toneOf(resource.resource_status);
     lines.push({
-      left: `${colors.dim(indent + branch)}${markOf(mood, colors)} ${resource.resource_name}`,
+      left: `${colors.dim(indent + branch)}${markOf(tone, colors)} ${resource.resource_name}`,
       type: resource.resource_type,
       state: stateText(resource.resource_status),
       time: timeOf(resource, now),
-      note: noteOf(resource, mood) || (inside.length > 0 && shown.length === 0 ? `${inside.length} inside` : ''),
+      note: noteOf(resource, tone) || (inside.length > 0 && shown.length === 0 ? `${inside.length} inside` : ''),
     });
     const deeper = indent + (branch === '' ? '' : branch === '└─ ' ? '   ' : '│  ');
     const below = [...shown, ...node.children];
@@ -104,7 +105,7 @@ export function renderTree(parameters: {
   const [leftWidth, typeWidth, stateWidth] = [width((l) => l.left), width((l) => l.type), width((l) => l.state)];
   const pad = (text: string, size: number): string => text + ' '.repeat(Math.max(0, size - visibleLength(text)));
   return [
-    `${markOf(moodOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
+    `${markOf(toneOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
     ...lines.map(({ left, type, state, time, note }) =>
       [
         pad(left, leftWidth),
@@ -138,20 +139,20 @@ function splitByStack(resources: readonly Resource[]): {
 /** The most resources shown of a nested stack that works or has failed. A group may have a thousand, too many to show. */
 const mostInside = 12;
 function worthShowing(inside: readonly Resource[], around: Resource): { shown: TreeNode[]; more: number } {
-  const moodAround = moodOf(around.resource_status);
-  if (moodAround !== 'busy' && moodAround !== 'failed') return { shown: [], more: 0 };
+  const toneAround = toneOf(around.resource_status);
+  if (toneAround !== 'busy' && toneAround !== 'failed') return { shown: [], more: 0 };
   const urgency = (resource: Resource): number => {
-    const mood = moodOf(resource.resource_status);
-    return mood === 'failed' ? 0 : resource.hook ? 1 : mood === 'busy' ? 2 : 3;
+    const tone = toneOf(resource.resource_status);
+    return tone === 'failed' ? 0 : resource.hook ? 1 : tone === 'busy' ? 2 : 3;
   };
   if (inside.length <= mostInside) return { shown: layoutTree(inside), more: 0 };
   const chosen = inside.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, mostInside);
   return { shown: chosen.map((resource) => ({ resource, children: [] })), more: inside.length - mostInside };
 }
 
-const noteOf = ({ hook, resource_status_reason: reason }: Resource, mood: Mood): string => {
+const noteOf = ({ hook, resource_status_reason: reason }: Resource, tone: Tone): string => {
   if (hook) return `waits at ${hook.name}`;
-  const line = mood === 'failed' || mood === 'busy' ? firstLine(reason) : '';
+  const line = tone === 'failed' || tone === 'busy' ? firstLine(reason) : '';
   // Omit Heat's reason for normal progress, because the state is clearer.
   return line === 'state changed' ? '' : line;
 };

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,17 @@ describe('choosePort', () => {
     const chosen = choosePort({ host: '127.0.0.1', port, dataDirectory: folder });
     await expect(chosen).rejects.toMatchObject({ details: { remedy: expect.stringContaining('--port') } });
     server.close();
+  });
+
+  it('waits for a port that a killed server still holds', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const chosen = choosePort({ host: '127.0.0.1', port, dataDirectory: folder });
+    // By now the first attempt has failed.
+    await new Promise((resolve) => void createServer().listen(port, '127.0.0.1').once('error', resolve));
+    server.close();
+    expect(await chosen).toBe(port);
   });
 
   it('uses the port of the last run again', async () => {

@@ -3,7 +3,11 @@ import { randomInt } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+
+const patienceMs = 5_000;
+const againMs = 100;
 
 /**
  * Port 0 means any free port. The port of the last run is used again if it is free, because running hosts know the
@@ -13,14 +17,21 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 export async function choosePort(parameters: { host: string; port: number; dataDirectory: string }): Promise<number> {
   const { host, port, dataDirectory } = parameters;
   if (port > 65_535) throw new AnnealError('InvalidRequest', `--port must be at most 65535, not ${port}.`);
-  if (port > 0) return probe(host, port);
+  if (port > 0) return probePatiently(host, port);
   const file = join(dataDirectory, 'port');
   const last = Number(await readFile(file, 'utf8').catch(() => '0'));
-  const again = Number.isInteger(last) && last > 0 && last <= 65_535 ? probe(host, last) : freePort(host);
+  const again = Number.isInteger(last) && last > 0 && last <= 65_535 ? probePatiently(host, last) : freePort(host);
   const chosen = await again.catch(() => freePort(host));
   await writeFile(file, String(chosen));
   return chosen;
 }
+
+/**
+ * The port of health and metrics: the one after that of the API, so that an operator knows it. 0, any free port, when
+ * another program has it.
+ */
+export const healthPortBeside = (port: number): Promise<number> =>
+  port >= 65_535 ? Promise.resolve(0) : probe('127.0.0.1', port + 1).catch(() => 0);
 
 /**
  * Finds a port without a listener, below the range of outgoing connections. Otherwise an outgoing connection could take
@@ -33,6 +44,22 @@ export async function freePort(host: string): Promise<number> {
   }
   return probe(host, 0);
 }
+
+/** A killed server keeps its port until the system has ended its processes, so a busy port is tried for some seconds. */
+async function probePatiently(host: string, port: number): Promise<number> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await probe(host, port);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await delay(againMs);
+    }
+  }
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof AnnealError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
 
 function probe(host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

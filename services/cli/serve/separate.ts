@@ -19,6 +19,8 @@ import { freePort } from './port.ts';
 export type Replicas = Readonly<Partial<Record<ServiceName, number>>>;
 
 export interface SeparateServices {
+  /** Each process has an address of its own for its health. */
+  readonly healthUrl?: undefined;
   stop(): Promise<void>;
 }
 

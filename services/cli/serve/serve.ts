@@ -21,12 +21,16 @@ import { templatingService } from '@anneal/templating/service.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
 import { credentialsFile } from '../login.ts';
+import { openControl } from './control.ts';
+import { builtConsole } from '@anneal/console/sources.ts';
+import { builtDocs } from '@anneal/docs/sources.ts';
+import { buildBeside } from './build-beside.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
 import { keepLab } from './keep-lab.ts';
 import { startLabProcess, type RunningLab } from './lab.ts';
 import { lockDataFolder, type Lock } from '@anneal/runtime/service/folder-lock.ts';
-import { choosePort } from './port.ts';
+import { choosePort, healthPortBeside } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
 
 // The gateway is last, so that it accepts requests only when the other services run.
@@ -111,6 +115,7 @@ async function runServices(
     ...(isLoopback(host) && { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' }),
     // On a terminal the log would hide the lines for the user. A file or a pipe gets the whole log.
     ...(process.stderr.isTTY && !separate && { ANNEAL_LOG_LEVEL: 'warn' }),
+    ...(!separate && { ANNEAL_HEALTH_PORT: String(await healthPortBeside(port)) }),
     ...environment,
     ANNEAL_DATA: dataDirectory,
     ANNEAL_GATEWAY_HOST: host,
@@ -119,27 +124,14 @@ async function runServices(
     ...(parameters.bus !== undefined && { ANNEAL_BUS_URL: parameters.bus }),
     ...(parameters.store !== undefined && { ANNEAL_STORE_URL: parameters.store }),
   };
-  if (separate) refuseEmbedded(settings);
-  const running = separate
-    ? await startSeparately({
-        replicas: separate,
-        environment: settings,
-        dataDirectory,
-        onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}); restarting it.`),
-        onWaiting: ({ names, seconds, reason }) =>
-          context.output.note(
-            reason === undefined
-              ? `Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`
-              : `The services are ${reason} (${seconds} s so far)`,
-          ),
-        signal: interrupt,
-      })
-    : await startServices({ services, environment: settings, isLocked: true, signal: interrupt });
+  const running = await startAll({ context, separate, settings, dataDirectory });
+  const health = running.healthUrl;
   try {
     const client = await connect({ authUrl, username, password, project });
+    await buildPages(context);
     const greet = async (lab: RunningLab | undefined): Promise<void> => {
       const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
-      if (!interrupt.aborted) announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
+      if (!interrupt.aborted) announce({ context, url, health, dataDirectory, nodes, lab, wanted: machines });
     };
     if (machines === undefined) {
       await greet(undefined);
@@ -164,6 +156,58 @@ async function runServices(
   }
 }
 
+/** The services of this server, and for an embedded one the socket of its commands. */
+async function startAll(parameters: {
+  context: CliContext;
+  separate: Replicas | undefined;
+  settings: Readonly<Record<string, string | undefined>>;
+  dataDirectory: string;
+}): Promise<{ readonly healthUrl?: string | undefined; stop(): Promise<void> }> {
+  const { context, separate, settings, dataDirectory } = parameters;
+  const { interrupt } = context;
+  if (separate) {
+    refuseEmbedded(settings);
+    return startSeparately({
+      replicas: separate,
+      environment: settings,
+      dataDirectory,
+      onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}); restarting it.`),
+      onWaiting: ({ names, seconds, reason }) =>
+        context.output.note(
+          reason === undefined
+            ? `Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`
+            : `The services are ${reason} (${seconds} s so far)`,
+        ),
+      signal: interrupt,
+    });
+  }
+  const running = await startServices({ services, environment: settings, isLocked: true, signal: interrupt });
+  const { healthUrl, copyData } = running;
+  if (!copyData) return running;
+  try {
+    const control = await openControl({ dataDirectory, copyData });
+    return {
+      healthUrl,
+      async stop() {
+        await control.close();
+        await running.stop();
+      },
+    };
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+}
+
+/** Builds what browsers see, beside the server. */
+async function buildPages({ environment, interrupt: signal, output }: CliContext): Promise<void> {
+  const folders = environment['ANNEAL_GATEWAY_CONSOLE'] === undefined ? [builtConsole, builtDocs] : [builtDocs];
+  for (const folder of folders) {
+    const onFailure = (reason: string): void => output.note(`Building ${folder.title} failed: ${reason}`);
+    await buildBeside(folder, { signal, onFailure });
+  }
+}
+
 /** Refuses the embedded broker and database, because only one process can use them. */
 function refuseEmbedded(settings: Readonly<Record<string, string | undefined>>): void {
   const embedded = (['ANNEAL_BUS_URL', 'ANNEAL_STORE_URL'] as const).filter(
@@ -185,16 +229,20 @@ const reachable = (host: string): string =>
 function announce(parameters: {
   context: CliContext;
   url: string;
+  health: string | undefined;
   dataDirectory: string;
   nodes: number;
   lab: RunningLab | undefined;
   wanted: number | undefined;
 }): void {
-  const { context, url, dataDirectory, nodes, lab, wanted } = parameters;
+  const { context, url, health, dataDirectory, nodes, lab, wanted } = parameters;
   const { output, cwd } = context;
   const { bold, cyan } = output.colors;
   const prefix = dataDirectory === join(cwd, '.anneal') ? '' : `ANNEAL_DATA=${dataDirectory} `;
   output.line(`${bold('Anneal')} listens at ${cyan(url)}`);
+  output.line(`  console    ${url} in a browser`);
+  output.line(`  docs       ${url}/docs`);
+  if (health !== undefined) output.line(`  monitoring ${health}/metrics, ${health}/health/ready`);
   output.line(`  log in     user admin, project admin, password in ${credentialsFile(dataDirectory)}`);
   output.line(`  try        ${prefix}npx anneal node list`);
   if (lab) {

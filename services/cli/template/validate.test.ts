@@ -31,7 +31,8 @@ function contextWith(client: CliContext['client']): CliContext {
   const stream = { write, isTTY: false } as unknown as NodeJS.WriteStream;
   const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
   const interrupt = new AbortController().signal;
-  return { output, environment: {}, cwd: folder, interrupt, terminal: stream, now: Date.now, client };
+  const part = () => Promise.reject(new Error('it was asked'));
+  return { output, environment: {}, cwd: folder, interrupt, terminal: stream, now: Date.now, client, part };
 }
 
 it('validateTemplate checks locally when no server is available, and warns of types that may not be served', async () => {

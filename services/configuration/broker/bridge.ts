@@ -111,12 +111,12 @@ export class HostBridge {
     if (bytes.byteLength > context.queues.limits.post.most) return this.#refuseLong(host, bytes.byteLength);
     const body = bodyOf(bytes);
     const read = readHostMessage(body);
-    const kind = read.ok ? read.message.kind : 'mistake';
-    if (kind === 'hello' || kind === 'progress') await handleMessage(context, host, { body });
-    if (read.ok && read.message.kind === 'progress') {
+    const message = read.ok ? read.message : undefined;
+    if (message?.kind === 'hello' || message?.kind === 'progress') await handleMessage(context, host, { message });
+    if (message?.kind === 'progress') {
       await hearOf(context, host);
-      await this.#keep(host, read.message.progress.id);
-    } else await this.#send(host, kind === 'hello' ? undefined : { body, bytes });
+      await this.#keep(host, message.progress.id);
+    } else await this.#send(host, message?.kind === 'hello' ? undefined : { body, bytes });
     return { accepted: true };
   }
 

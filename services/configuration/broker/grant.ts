@@ -5,9 +5,12 @@
  *    between leaves credentials that reach no request and whose messages change nothing.
  * B2 New credentials replace the earlier ones. A new token of the host and its deletion revoke them.
  * B3 A durable timer repeats a revocation until the broker has taken it.
+ * B4 A deleted host gets a last message before its credentials end, if it listens. Any process may die before it, so the
+ *    refusal of its credentials is what a host can rely on.
  */
 import { randomBytes } from 'node:crypto';
 import type { BrokerAccess, HostDoor } from '@anneal/bus/hosts/door.ts';
+import type { HostFarewell } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
@@ -61,7 +64,9 @@ export async function endGrant(
   const current = await context.collections.hosts.get(host);
   if (current?.broker && current.status !== 'deleting' && current.broker.issued_at !== issued) return;
   const door = context.door();
-  if (door) return door.revoke(host);
+  const isDeleted = !current || current.status === 'deleting';
+  const farewell: HostFarewell = { deleted: true, host_id: host };
+  if (door) return door.revoke(host, isDeleted ? JSON.stringify(farewell) : undefined); // B4
   context.service.log.warn(
     { host },
     'credentials of a host not removed from the broker, because no broker for hosts is set; remove its user by hand',

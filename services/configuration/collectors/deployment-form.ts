@@ -12,7 +12,7 @@ export function deploymentForm(request: HostRequest, signal: Readonly<Record<str
     name,
     group,
     config,
-    inputs: [...inputs, ...signalInputs],
+    inputs: [...inputs, ...signalInputs] as unknown as Json,
     outputs: outputs as unknown as Json,
     options,
     creation_time,

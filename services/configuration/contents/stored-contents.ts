@@ -1,5 +1,6 @@
 /**
- * Long texts of configs and inputs: one blob for each content, however many deployments and requests have it.
+ * Long texts, maps and lists of configs and inputs: one blob for each content, however many deployments and requests
+ * have it.
  *
  * K1 A content is put before the document that names it is written, and put again when ten minutes have passed since
  *    this process put it. A content that was put within the last hour is never removed. So no content disappears
@@ -10,15 +11,20 @@
 import { createHash } from 'node:crypto';
 import type { ConfigReference } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs, Collection, Document, Store } from '@anneal/store/port.ts';
 
-/** Longer texts are stored apart, in characters. */
+/** Longer texts, maps and lists are stored apart. In characters of JSON. */
+export const storedApartCharacters = 4 * 1024;
+/** A host that asks for references gets one in place of a longer config. In characters. */
 export const inlineCharacters = 64 * 1024;
+/** The same for the value of an input, in characters of JSON. All members of a context get the same values. */
+export const inlineInputCharacters = 16 * 1024;
 const firstLine = 'anneal config\n';
 const putAgainMs = 600_000;
 const keptMs = 3_600_000;
-/** The texts in memory, in characters together. */
+/** The contents in memory, in characters of JSON together. */
 const mostInMemory = 64 * 1024 * 1024;
 const referencesInMemory = 100;
 const sweptAtOnce = 500;
@@ -29,15 +35,15 @@ interface ContentDocument extends Document {
   readonly at: number;
 }
 
-/** The place of a text that a document has in a blob. */
-export interface StoredText {
+/** The place of a value that a document has in a blob. */
+export interface StoredValue {
   readonly path: readonly string[];
   readonly blob: string;
 }
 
-/** A document that may have its long texts in blobs. */
+/** A document that may have its long values in blobs. */
 export interface WithContents extends Document {
-  readonly contents?: readonly StoredText[];
+  readonly contents?: readonly StoredValue[];
   /** True when it has contents; the index by which a sweep finds it. */
   readonly has_contents?: boolean;
 }
@@ -46,7 +52,7 @@ export interface WithContents extends Document {
 export class StoredContents {
   readonly #blobs: Blobs;
   readonly #known: Collection<ContentDocument>;
-  readonly #texts = new Map<string, string>();
+  readonly #values = new Map<string, { readonly value: Json; readonly text: string }>();
   readonly #put = new Map<string, { readonly blob: string; readonly at: number }>();
   readonly #references = new Recent<ConfigReference>(referencesInMemory);
   #characters = 0;
@@ -65,13 +71,14 @@ export class StoredContents {
   }
 
   /** K1. Durable on return. */
-  async put(text: string): Promise<string> {
+  async put(value: Json): Promise<string> {
     const now = Date.now();
+    const text = JSON.stringify(value);
     const before = this.#put.get(text);
     if (before && now - before.at < putAgainMs) return before.blob;
-    const blob = await this.#blobs.put(`${firstLine}${JSON.stringify(text)}`);
+    const blob = await this.#blobs.put(`${firstLine}${text}`);
     await this.#known.bulk([{ kind: 'put', document: { id: blob, at: now } }]);
-    this.#remember(blob, text);
+    this.#remember(blob, { value, text });
     this.#put.set(text, { blob, at: now });
     return blob;
   }
@@ -87,17 +94,21 @@ export class StoredContents {
     return reference;
   }
 
-  /** @throws AnnealError Unavailable when the store does not have it */
-  async get(blob: string): Promise<string> {
-    const known = this.#texts.get(blob);
-    if (known !== undefined) return known;
+  /**
+   * All documents that name a content share its value, so nothing may change it.
+   * @throws AnnealError Unavailable when the store does not have it
+   */
+  async get(blob: string): Promise<Json> {
+    const known = this.#values.get(blob);
+    if (known !== undefined) return known.value;
     const stored = await this.#blobs.getText(blob);
     if (stored === undefined) {
       throw new AnnealError('Unavailable', `The store does not have content ${blob} of a config; restore its blobs.`);
     }
-    const text = JSON.parse(stored.slice(firstLine.length)) as string;
-    this.#remember(blob, text);
-    return text;
+    const text = stored.slice(firstLine.length);
+    const value = JSON.parse(text) as Json;
+    this.#remember(blob, { value, text });
+    return value;
   }
 
   /** Removes the contents that no document of these collections names (K2). Returns their number. */
@@ -123,26 +134,26 @@ export class StoredContents {
     return removed;
   }
 
-  #remember(blob: string, text: string): void {
+  #remember(blob: string, content: { readonly value: Json; readonly text: string }): void {
     this.#forget(blob);
-    this.#texts.set(blob, text);
-    this.#characters += text.length;
-    for (const oldest of this.#texts.keys()) {
+    this.#values.set(blob, content);
+    this.#characters += content.text.length;
+    for (const oldest of this.#values.keys()) {
       if (this.#characters <= mostInMemory || oldest === blob) return;
       this.#forget(oldest);
     }
   }
 
   #forget(blob: string): void {
-    const text = this.#texts.get(blob);
-    if (text === undefined) return;
-    this.#texts.delete(blob);
-    this.#put.delete(text);
-    this.#characters -= text.length;
+    const content = this.#values.get(blob);
+    if (content === undefined) return;
+    this.#values.delete(blob);
+    this.#put.delete(content.text);
+    this.#characters -= content.text.length;
   }
 }
 
-/** The blobs that the documents of a collection name. Reads the documents without their texts. */
+/** The blobs that the documents of a collection name. Reads the documents without their contents. */
 async function* blobsIn(collection: Collection<WithContents>): AsyncGenerator<string> {
   for (let after = ''; ;) {
     const found = await collection.find({

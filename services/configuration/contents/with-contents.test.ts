@@ -78,6 +78,29 @@ it('keeps a long input and a map with long texts beside short ones', async () =>
   expect(await contents()).toHaveLength(1);
 });
 
+it('stores a long list of short values once for all the runs that have it', async () => {
+  const hosts = await Promise.all(['a', 'b', 'c'].map((name) => rig.host(name)));
+  const members = Array.from({ length: 400 }, (_, index) => ({
+    name: `compute-${index}`,
+    address: `192.0.2.${index}`,
+  }));
+  const context = { version: 7, members, 'a.b': [1, null] };
+  // Its parts are short, or too many beside the long one.
+  const more = { members, ...Object.fromEntries(members.map(({ name }) => [name, 'x'.repeat(50)])) };
+  const config = await store('true');
+  for (const { id } of hosts) await run(config, id, { context, more });
+  expect(await contents()).toHaveLength(2);
+  const stored = [...(await rawOf('configuration_resources')), ...(await rawOf('configuration_messages'))];
+  expect(stored).toHaveLength(6);
+  for (const document of stored) expect(JSON.stringify(document).length).toBeLessThan(5_000);
+  // Another process has nothing in memory.
+  const other = await openConfigurationCollections(rig.context.store);
+  const found = await other.resources.find({ where: { project, kind: 'deployment' } });
+  expect(found.map(({ deployment }) => deployment?.input_values)).toEqual(hosts.map(() => ({ context, more })));
+  const { request } = await claimed(rig, hosts[0]?.id ?? '');
+  expect(request.inputs.find(({ name }) => name === 'context')?.value).toEqual(context);
+});
+
 it('a host that fetches configs receives a reference, and only this host may read the config', async () => {
   const text = `#!/bin/sh\n: ${'ü'.repeat(100_000)}\n`;
   const config = await store(text);
@@ -104,6 +127,34 @@ it('a host that fetches configs receives a reference, and only this host may rea
   await expect(rig.ask(runConfig, { run: request.id })).rejects.toMatchObject({ code: 'NotFound' });
   const short = await rig.ask(queueClaim, { ...claim, queue: `host.${other.id}.requests` });
   expect(short.messages).toEqual([]);
+});
+
+it('a host that fetches inputs receives references to long values, and sealed ones whole', async () => {
+  const host = await rig.host('web');
+  const members = Array.from({ length: 600 }, (_, index) => ({ name: `compute-${index}`, state: 'up' }));
+  const values = {
+    context: { version: 7, members },
+    short: ['y'],
+    secret: [rig.context.secrets.seal('s'.repeat(20_000))],
+  };
+  await run(await store('true'), host.id, values);
+  const claim = { project, queue: `host.${host.id}.requests`, ttl: 60, grace: 60, client_id: 'agent' };
+  const whole = await rig.ask(queueClaim, claim);
+  const { messages } = await rig.ask(queueClaim, { ...claim, inputs_by_reference: true });
+  expect(JSON.stringify(messages).length).toBeLessThan(JSON.stringify(whole.messages).length - 14_000);
+  const request = hostRequestSchema.parse(messages[0]?.body);
+  const inputOf = (name: string) => request.inputs.find((input) => input.name === name);
+  const text = JSON.stringify(values.context);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  expect(inputOf('context')).toMatchObject({ value: '', value_ref: { sha256, size: text.length } });
+  expect(inputOf('short')).toMatchObject({ value: ['y'] });
+  expect(inputOf('secret')).toMatchObject({ value: ['s'.repeat(20_000)] });
+  const caller = { host_id: host.id, token_hash: createHash('sha256').update(host.token).digest('hex') };
+  const { blob } = await rig.ask(runConfig, { caller, run: request.id, input: 'context' });
+  const stored = (await rig.context.store.blobs.getText(blob)) ?? '';
+  expect(stored.slice(stored.indexOf('\n') + 1)).toBe(text);
+  const other = rig.ask(runConfig, { caller, run: request.id, input: 'constructor' });
+  await expect(other).rejects.toMatchObject({ code: 'NotFound' });
 });
 
 it('every verb of the collection writes and reads whole documents', async () => {

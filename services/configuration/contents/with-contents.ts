@@ -1,30 +1,34 @@
 /**
- * A collection whose documents have their long texts in blobs. Its users see whole documents: a write takes the texts
- * out, and a read puts them in.
+ * A collection whose documents have their long texts, maps and lists in blobs. Its users see whole documents: a write
+ * takes the long values out, and a read puts them in.
  */
+import type { Json } from '@anneal/contracts/json.ts';
 import type { BulkOperation, Collection, Draft } from '@anneal/store/port.ts';
-import { inlineCharacters, type StoredContents, type WithContents } from './stored-contents.ts';
+import { storedApartCharacters, type StoredContents, type WithContents } from './stored-contents.ts';
 
 type Path = readonly string[];
+/** In a path: each member of the map or list. Its places name no member like that. */
+export const every = '*';
 
-interface LongText {
-  readonly path: Path;
-  readonly text: string;
+interface LongValue {
+  /** From the document to the value. A parent adds its own name in front. */
+  readonly path: string[];
+  readonly value: Json;
 }
 
 /**
  * A view of a collection on whole documents.
- * @param options.places the paths under which a document may have long texts
+ * @param options.places the paths under which a document may have long values
  */
 export function wholeDocuments<T extends WithContents>(
   collection: Collection<T>,
   { contents, places }: { contents: StoredContents; places: readonly Path[] },
 ): Collection<T> {
   const taken = async (document: Draft<T>): Promise<Draft<T>> => {
-    const texts = longTextsIn(document, places);
-    if (texts.length === 0) return document;
-    const stored = await Promise.all(texts.map(async ({ path, text }) => ({ path, blob: await contents.put(text) })));
-    const short = texts.reduce<unknown>((rest, { path }) => replaced(rest, path, ''), document) as Draft<T>;
+    const long = longValuesIn(document, places);
+    if (long.length === 0) return document;
+    const stored = await Promise.all(long.map(async ({ path, value }) => ({ path, blob: await contents.put(value) })));
+    const short = long.reduce<unknown>((rest, { path }) => replaced(rest, path, ''), document) as Draft<T>;
     return { ...short, contents: stored, has_contents: true };
   };
   const whole = async (document: T): Promise<T> => {
@@ -65,30 +69,62 @@ export function wholeDocuments<T extends WithContents>(
   };
 }
 
-function longTextsIn(document: object, places: readonly Path[]): LongText[] {
-  const found: LongText[] = [];
-  for (const place of places) {
-    let value: unknown = document;
-    for (const name of place) value = (value as Record<string, unknown> | null | undefined)?.[name];
-    if (hasLongText(value)) addLongTexts(value, place, found);
-  }
+/** Every write of a document looks for them, so it copies no path until it finds one. */
+function longValuesIn(document: object, places: readonly Path[]): LongValue[] {
+  const found: LongValue[] = [];
+  const done: string[] = [];
+  const visit = (value: unknown, place: Path, at: number): void => {
+    const name = place[at];
+    if (name === undefined) {
+      if (sizeWithin(value, storedApartCharacters) !== undefined) return;
+      const inside: LongValue[] = [];
+      takeLong(value, inside);
+      for (const { path, value: long } of inside) found.push({ path: [...done, ...path], value: long });
+    } else if (typeof value === 'object' && value !== null) {
+      for (const each of name === every ? Object.keys(value) : [name]) {
+        done.push(each);
+        visit((value as Record<string, unknown>)[each], place, at + 1);
+        done.pop();
+      }
+    }
+  };
+  for (const place of places) visit(document, place, 0);
   return found;
 }
 
-/** Nearly all documents have none, so this makes no paths. */
-function hasLongText(value: unknown): boolean {
-  if (typeof value === 'string') return value.length > inlineCharacters;
-  if (typeof value !== 'object' || value === null) return false;
-  for (const name in value) if (hasLongText((value as Record<string, unknown>)[name])) return true;
-  return false;
+/** About the length as JSON. Undefined above the limit; nearly all values are far below it. */
+export function sizeWithin(value: unknown, most: number): number | undefined {
+  let size = ownSize(value);
+  if (size > most) return undefined;
+  if (typeof value !== 'object' || value === null) return size;
+  for (const name in value) {
+    const inside = sizeWithin((value as Record<string, unknown>)[name], most - size);
+    if (inside === undefined) return undefined;
+    size += inside + name.length;
+  }
+  return size;
 }
 
-function addLongTexts(value: unknown, path: Path, found: LongText[]): void {
-  if (typeof value === 'string') {
-    if (value.length > inlineCharacters) found.push({ path, text: value });
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, inside] of Object.entries(value)) addLongTexts(inside, [...path, name], found);
+const ownSize = (value: unknown): number => 4 + (typeof value === 'string' ? value.length : 0);
+
+/**
+ * Finds the innermost values that are too long, and returns the size of the rest. A map or list that is too long even
+ * without its long parts is found as a whole.
+ */
+function takeLong(value: unknown, found: LongValue[]): number {
+  const before = found.length;
+  let size = ownSize(value);
+  if (typeof value === 'object' && value !== null) {
+    for (const name in value) {
+      const known = found.length;
+      size += takeLong((value as Record<string, unknown>)[name], found) + name.length;
+      for (const { path } of found.slice(known)) path.unshift(name);
+    }
   }
+  if (size <= storedApartCharacters) return size;
+  found.length = before;
+  found.push({ path: [], value: value as Json });
+  return ownSize('');
 }
 
 /** A copy of a value with another value at a path. */

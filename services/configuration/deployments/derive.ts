@@ -58,6 +58,12 @@ const readOutputs = (value: Json | undefined): ConfigOutput[] =>
     error_output: output.error_output === true,
   }));
 
+/** The host that the properties of a deployment name. */
+export const hostIdOf = (properties: JsonObject): string | null => {
+  const value = properties.server ?? properties.hosted_on;
+  return typeof value === 'string' && value !== '' ? value : null;
+};
+
 /** The config that the properties of a type of config, or of an OrderedConfig, describe. */
 export function readConfig(type: string, properties: JsonObject): StoredConfig {
   const common = {

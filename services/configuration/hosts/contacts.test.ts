@@ -17,7 +17,12 @@ it('contacts of many hosts are written together, and a later write of another re
     bulks += 1;
     return bulk(operations);
   };
-  const contacts = new Contacts({ hosts, onError: (error) => errors.push(error), writeAfterMs: 60_000 });
+  const contacts = new Contacts({
+    hosts,
+    onError: (error) => errors.push(error),
+    writeAfterMs: 60_000,
+    refreshAfterMs: 0,
+  });
   const at = '2030-01-01T00:00:10.000Z';
   for (const document of documents) contacts.note(document, at);
   const [first, second] = documents as [HostDocument, HostDocument];
@@ -33,6 +38,40 @@ it('contacts of many hosts are written together, and a later write of another re
     ...ids.slice(1).map(() => at),
   ]);
   expect(written[1]?.facts).toEqual({ rack: 'r1' });
+  await rig.dispose();
+});
+
+it('C1: a report that a host waits is written only when its written contact is too old', async () => {
+  const rig = await createRig();
+  const { hosts } = await openConfigurationCollections(rig.context.store);
+  const { id } = await rig.host('web');
+  const host = (await hosts.get(id)) as HostDocument;
+  let written = 0;
+  const bulk = hosts.bulk.bind(hosts);
+  hosts.bulk = (operations) => {
+    written += operations.length;
+    return bulk(operations);
+  };
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  const contacts = new Contacts({ hosts, onError, writeAfterMs: 1, refreshAfterMs: 40_000 });
+  const at = (second: number): string => `2030-01-01T00:00:${second.toString().padStart(2, '0')}.000Z`;
+  const stored = (second: number): Promise<true> =>
+    eventually(async () => ((await hosts.get(id))?.last_seen_at === at(second) ? true : undefined), {
+      what: `the contact of second ${second}`,
+    });
+  expect(contacts.notePresent([id], at(0))).toEqual([id]);
+  contacts.note(host, at(1));
+  await stored(1);
+  for (const second of [10, 20, 30, 40]) expect(contacts.notePresent([id], at(second))).toEqual([]);
+  expect(contacts.lastOf(host)).toBe(at(40));
+  expect(contacts.notePresent([id], at(41))).toEqual([]);
+  await stored(41);
+  expect(written).toBe(2);
+  contacts.forget(id);
+  expect(contacts.notePresent([id], at(50))).toEqual([id]);
+  await contacts.stop();
   await rig.dispose();
 });
 

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
@@ -32,7 +34,7 @@ describe('a host', () => {
   });
 
   it('is up at its first request for work, silent without requests, and up again at the next one', async () => {
-    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '1' } });
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '3' } });
     const { id } = await rig.host('web');
     expect(await rig.claim(id)).toBeUndefined();
     const up = await rig.event('host.up', id);
@@ -49,6 +51,52 @@ describe('a host', () => {
         { type: 'Stalled', status: 'False' },
       ],
     });
+  });
+
+  it('H3: is not silent while it waits on an open connection, and is up when it is reported again', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '5' } });
+    const [waiting, gone] = [await rig.host('waiting'), await rig.host('gone')];
+    await rig.claim(waiting.id);
+    await rig.claim(gone.id);
+    const silent = (): (string | undefined)[] =>
+      rig.events.filter(({ type }) => type === 'host.silent').map(({ subject }) => subject);
+    const report = (ids: string[]) => rig.ask(contract.hostsPresent, { host_ids: ids, within_ms: 0 });
+    await eventually(
+      async () => {
+        await report([waiting.id]);
+        return silent().length > 0 ? true : undefined;
+      },
+      { what: 'the silence of the host that is gone', within: 20_000 },
+    );
+    expect(silent()).toEqual([gone.id]);
+    expect((await rig.ask(contract.hostShow, { host: waiting.id })).status).toBe('up');
+    await report([gone.id, randomUUID()]);
+    expect((await rig.ask(contract.hostShow, { host: gone.id })).status).toBe('up');
+  });
+
+  it('C3: is not silent as long as its messages may wait for the service', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '1' } });
+    const { id } = await rig.host('web');
+    await rig.claim(id);
+    const { bus, mint } = rig.context;
+    /** Reports no host, in a message that waited for some seconds. */
+    const report = (seconds: number) => {
+      const message = mint(contract.hostsPresent, { project, data: { host_ids: [], within_ms: 0 } });
+      const time = new Date(Date.now() - seconds * 1000).toISOString();
+      const queue = requestsQueue('configuration');
+      return bus.request({ queue, call: contract.hostsPresent, message: { ...message, time } });
+    };
+    const end = Date.now() + 4_000;
+    await eventually(
+      async () => {
+        await report(60);
+        return Date.now() > end ? true : undefined;
+      },
+      { what: 'more than the time of silence' },
+    );
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('up');
+    await report(0);
+    await rig.event('host.silent', id);
   });
 
   it('is up with the facts of its hello, because waiting services need its addresses', async () => {
@@ -97,7 +145,7 @@ describe('a host', () => {
     await rig.ask(contract.hostDelete, { id });
     await rig.event('host.deleted', id);
     await rig.ask(contract.hostDelete, { id });
-    await expect(rig.ask(contract.hostAuthenticate, { token })).rejects.toMatchObject({ code: 'Unauthorized' });
+    await expect(rig.ask(contract.hostAuthenticate, { token })).rejects.toMatchObject({ code: 'Gone' });
     expect((await rig.ask(contract.queueList, { project })).queues).toEqual([]);
     expect((await rig.ask(contract.hostList, { project })).hosts).toEqual([]);
   });

@@ -6,7 +6,8 @@
  *
  * H1 A repeated creation returns the same token.
  * H2 A change of status and the event that reports it are written together.
- * H3 A durable timer that compares `last_seen_at` detects silence. A contact does not move the timer.
+ * H3 A search of the index of `last_seen_at` finds silent hosts. The written contact of a host that is not silent is never
+ *    older than half the time of silence and the interval of its reports, so the search reads no other hosts.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -47,11 +48,12 @@ export interface HostContext {
   readonly hostLimit: { readonly most: number; readonly setting: string };
 }
 
+/** The most hosts that one search marks as silent. */
+const silentAtOnce = 1000;
 /** Minimum interval between updates of `last_seen_at`. */
 const contactStepMs = 5_000;
 
 export const hostTokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
-const silenceTimer = (id: string): string => `silence:${id}`;
 
 /** Arms the revocation of the broker credentials that a host has. Done before the document forgets them. */
 export async function armRevocation(context: HostContext, { id, broker }: HostDocument): Promise<void> {
@@ -165,13 +167,23 @@ export async function livingHost({ collections }: HostContext, id: string): Prom
   throw new AnnealError('NotFound', `There is no host ${id}.`);
 }
 
-/** @throws AnnealError Unauthorized */
-export async function authenticateHost(context: HostContext, token: string): Promise<HostDocument> {
-  const [host] = await context.collections.hosts.find({ where: { token_hash: hostTokenHash(token) }, limit: 1 });
-  if (!host || host.status === 'deleting') {
-    throw strangeToken();
-  }
-  return host;
+/** @throws AnnealError Unauthorized; Gone for the token of a deleted host, so that its agent stops what it runs */
+export async function authenticateHost({ collections }: HostContext, token: string): Promise<HostDocument> {
+  const hash = hostTokenHash(token);
+  const [host] = await collections.hosts.find({ where: { token_hash: hash }, limit: 1 });
+  if (host && host.status !== 'deleting') return host;
+  const departed = host ?? (await collections.departed.get(hash));
+  if (departed) throw new AnnealError('Gone', `Host ${departed.name} was deleted.`);
+  throw strangeToken();
+}
+
+/** How long the agent of a deleted host learns of the deletion. Longer than almost any config runs. */
+const rememberDepartedMs = 7 * 24 * 3_600_000;
+
+/** Forgets hosts that were deleted long ago. */
+export async function sweepDeparted({ departed }: ConfigurationCollections, now: number): Promise<void> {
+  const old = await departed.find({ where: { deleted_at: { lt: now - rememberDepartedMs } }, limit: 1000 });
+  await departed.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
 }
 
 /**
@@ -191,6 +203,21 @@ const strangeToken = (): AnnealError =>
   new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
 
 /**
+ * Changes the document of a host and sends its events, one change after another in this process: many messages of a host
+ * at once would otherwise overtake each other's changes again and again.
+ */
+export function changeHost(
+  { service, collections, queues }: Pick<HostContext, 'service' | 'collections' | 'queues'>,
+  id: string,
+  decide: (current: HostDocument) => Draft<HostDocument> | undefined,
+): Promise<void> {
+  return queues.serial.run(`host ${id}`, async () => {
+    const { document, changed } = await change(collections.hosts, id, decide);
+    if (changed && document?.unsent) await flushOutbox(service, collections.hosts, document);
+  });
+}
+
+/**
  * Records a contact: the host asked for work or sent a message, perhaps with facts. A status that changes and facts are
  * durable on return.
  */
@@ -202,10 +229,12 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
     return;
   }
   let dropped: string[] = [];
-  const { document: saved, changed } = await change(context.collections.hosts, host.id, (current) => {
+  const record = (current: HostDocument): Draft<HostDocument> | undefined => {
     if (current.status === 'deleting') return undefined;
     const merged = facts && mergeFacts(current.facts, facts);
     dropped = merged?.dropped ?? [];
+    const isRecent = now.getTime() - (Date.parse(current.last_seen_at ?? '') || 0) < contactStepMs;
+    if (current.status === 'up' && !merged?.changed && isRecent) return undefined;
     const seen: Draft<HostDocument> = {
       ...current,
       ...(merged?.changed && { facts: merged.facts, facts_version: (current.facts_version ?? 0) + 1 }),
@@ -216,23 +245,43 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
       return announce(context, { ...seen, status: 'up', status_since: now.toISOString() }, current.version + 1, 'up');
     }
     return merged?.changed ? announce(context, seen, current.version + 1, 'factsChanged') : seen;
-  });
+  };
+  await changeHost(context, host.id, record);
   if (dropped.length > 0) {
     const facts_left_out = dropped.slice(0, 10);
     context.service.log.warn({ host: host.id, facts_left_out }, 'facts of a host exceed 64 KiB; some are left out');
   }
-  if (!changed || !saved?.unsent) return;
-  await context
-    .timers()
-    .set([{ id: silenceTimer(host.id), dueAt: now.getTime() + context.silentAfterMs, data: { host: host.id } }]);
-  await flushOutbox(context.service, context.collections.hosts, saved);
 }
 
-/** Runs when the silence timer of a host comes due. */
-export async function checkSilence(context: HostContext, id: string): Promise<void> {
+/** Records that these hosts waited on open connections at this time. A host that was silent is up again. */
+export async function hearOfPresent(context: HostContext, ids: readonly string[], at: Date): Promise<void> {
+  const unknown = context.contacts.notePresent(ids, at.toISOString());
+  for (const host of await context.collections.hosts.getMany(unknown)) {
+    if (host.status === 'up') context.contacts.note(host, at.toISOString());
+    else await hearOf(context, host);
+  }
+}
+
+/** H3 */
+export async function findSilent(context: HostContext): Promise<void> {
+  const now = context.queues.now();
+  const silentAfterMs = context.silentAfterMs + context.contacts.delayMs;
+  if (now < context.startedAt + silentAfterMs) return;
+  const before = new Date(now - silentAfterMs).toISOString();
+  const { hosts } = context.collections;
+  const found = await hosts.find({
+    where: { status: 'up', last_seen_at: { lte: before } },
+    orderBy: ['last_seen_at'],
+    limit: silentAtOnce,
+  });
+  for (const { id } of found) await checkSilence(context, id);
+}
+
+async function checkSilence(context: HostContext, id: string): Promise<void> {
   const now = context.service.now();
+  const silentAfterMs = context.silentAfterMs + context.contacts.delayMs;
   const dueAt = (host: HostDocument): number =>
-    Math.max(Date.parse(context.contacts.lastOf(host) ?? host.created_at), context.startedAt) + context.silentAfterMs;
+    Math.max(Date.parse(context.contacts.lastOf(host) ?? host.created_at), context.startedAt) + silentAfterMs;
   const { document: host, changed } = await change(context.collections.hosts, id, (current) =>
     current.status === 'up' && dueAt(current) <= now.getTime()
       ? announce(
@@ -243,12 +292,8 @@ export async function checkSilence(context: HostContext, id: string): Promise<vo
         )
       : undefined,
   );
-  if (!host) return;
-  if (!changed) {
-    if (host.status !== 'up') return;
-    await context.timers().set([{ id: silenceTimer(id), dueAt: dueAt(host), data: { host: id } }]);
-    return;
-  }
+  if (!host || !changed) return;
+  context.contacts.forget(id);
   context.service.log.warn(
     { host: id, name: host.name, last_seen_at: host.last_seen_at },
     'host is silent; its deployments wait until it returns or until their deadline, check its console',
@@ -268,7 +313,7 @@ export async function deleteHost(context: HostContext, id: string): Promise<Host
 
 /** Completes a deletion. A restart repeats it after a crash. */
 export async function forgetHost(context: HostContext, host: HostDocument, occasion?: Occasion): Promise<void> {
-  await context.timers().cancel([silenceTimer(host.id)]);
+  context.contacts.forget(host.id);
   await armRevocation(context, host);
   await removeQueue(context.queues, hostQueue(host, 'requests'));
   await removeQueue(context.queues, hostQueue(host, 'responses'));
@@ -280,7 +325,15 @@ export async function forgetHost(context: HostContext, host: HostDocument, occas
       data: eventData(host, host.version + 1, deletionOf(host, occasion)),
     }),
   ]);
+  await noteDeparted(context, host);
   await context.collections.hosts.remove(host.id);
+}
+
+async function noteDeparted({ collections, queues }: HostContext, { name, token_hash }: HostDocument): Promise<void> {
+  await collections.departed.insert({ id: token_hash, name, deleted_at: queues.now() }).catch((error: unknown) => {
+    // A repeat after a crash.
+    if (!(error instanceof DuplicateError)) throw error;
+  });
 }
 
 export async function viewHost(context: HostContext, host: HostDocument): Promise<HostView> {

@@ -23,23 +23,30 @@ import type { RunContext } from '../deployments/runs/run-context.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 
-/** @throws AnnealError InvalidRequest that names each mistake in each message. All messages become dead letters. */
-export async function refuseInvalid(
+/**
+ * Reads messages of a host. Returns them by their ids.
+ * @throws AnnealError InvalidRequest that names each mistake in each message. All messages become dead letters.
+ */
+export async function readPosted(
   context: HostMessageContext,
   host: HostDocument,
   posted: readonly { id: string; body: Json }[],
-): Promise<void> {
+): Promise<ReadonlyMap<string, HostMessage>> {
+  const messages = new Map<string, HostMessage>();
   const mistakes: Mistake[] = [];
   const refused: (typeof posted)[number][] = [];
   for (const [index, message] of posted.entries()) {
     const read = readHostMessage(message.body);
-    if (read.ok) continue;
+    if (read.ok) {
+      messages.set(message.id, read.message);
+      continue;
+    }
     refused.push(message);
     mistakes.push(...read.mistakes.map((each) => ({ ...each, path: `messages[${index}].${each.path}` })));
   }
-  if (refused.length === 0) return;
+  if (refused.length === 0) return messages;
   const queue = hostQueue(host, 'responses').name;
-  const messages = refused.map(async ({ id, body }) => {
+  const letters = refused.map(async ({ id, body }) => {
     const quotable = await quotableBy(context, host, body);
     return context.service.mint(hostMessageRefused, {
       id: `refused:${id}`,
@@ -54,7 +61,7 @@ export async function refuseInvalid(
       },
     });
   });
-  await context.service.bus.send({ queue: responsesQueue('configuration'), messages: await Promise.all(messages) });
+  await context.service.bus.send({ queue: responsesQueue('configuration'), messages: await Promise.all(letters) });
   throw new AnnealError(
     'InvalidRequest',
     `Rejected by queue ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
@@ -92,7 +99,7 @@ export async function handleRefused(
     });
   }
   const host = await context.collections.hosts.get(refused.host_id);
-  if (host) await act(context, host, { message: read.message });
+  if (host) await handleMessage(context, host, { message: read.message });
 }
 
 /**
@@ -113,18 +120,19 @@ export async function failNamed(context: HostMessageContext, { message, failure 
 /**
  * Seals each text of an answer that quotes a secret of its run, because the answer stays in the queue. Also returns the
  * runs that it read, by the ids of the messages.
+ * @param answers.read the messages by their ids, as `readPosted` returns them
  */
 export async function sealQuoted<M extends { readonly id: string; readonly body: Json }>(
   context: HostMessageContext,
   host: HostDocument,
-  posted: readonly M[],
+  { posted, read }: { posted: readonly M[]; read: ReadonlyMap<string, HostMessage> },
 ): Promise<{ sealed: M[]; runs: ReadonlyMap<string, ConfigurationResource> }> {
   const runs = new Map<string, ConfigurationResource>();
   const sealed = await Promise.all(
     posted.map(async (message) => {
-      const read = readHostMessage(message.body);
-      if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) return message;
-      const id = 'id' in read.message.response ? read.message.response.id : await outstanding(context, host);
+      const answer = read.get(message.id);
+      if (answer?.kind !== 'response' && answer?.kind !== 'anonymous response') return message;
+      const id = 'id' in answer.response ? answer.response.id : await outstanding(context, host);
       const run = id === undefined ? undefined : await byRun(context, id);
       if (run) runs.set(message.id, run);
       const deployment = run?.deployment;
@@ -143,26 +151,18 @@ export async function handlePosted(
 ): Promise<void> {
   for (const message of posted) {
     if (message.handled !== false) continue;
-    await handleMessage(context, host, { body: openQuoted(context.service.secrets, message.body) });
+    const read = readHostMessage(openQuoted(context.service.secrets, message.body));
+    if (read.ok) await handleMessage(context, host, { message: read.message });
     const { messages } = context.collections;
     await messages.replace({ ...message, handled: true }, message.version);
   }
 }
 
 /**
- * Processes one message as the host sent it. A message that is not valid changes nothing.
+ * Processes one message of a host.
  * @param posted.run the run that it answers, if the caller has read it
  */
 export async function handleMessage(
-  context: HostMessageContext,
-  host: HostDocument,
-  { body, run }: { body: Json; run?: ConfigurationResource | undefined },
-): Promise<void> {
-  const read = readHostMessage(body);
-  if (read.ok) await act(context, host, { message: read.message, run });
-}
-
-async function act(
   context: HostMessageContext,
   host: HostDocument,
   { message, run }: { message: HostMessage; run?: ConfigurationResource | undefined },

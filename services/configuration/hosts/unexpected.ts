@@ -8,12 +8,12 @@
 import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../collections.ts';
-import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
-import { change } from '@anneal/store/change.ts';
+import type { Outgoing } from '@anneal/runtime/work/outbox.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { storedOutputs } from '../deployments/answers/outcome.ts';
 import { withoutSecrets } from '../deployments/answers/quoted.ts';
 import { hostQueue } from '../queues/names.ts';
+import { changeHost } from './host.ts';
 import { actorOfHost, originOfHost } from './origin.ts';
 import type { RunContext } from '../deployments/runs/run-context.ts';
 
@@ -98,7 +98,7 @@ export async function noteUnexpected(
   host: HostDocument,
   { id, found }: { id: string; found: Found },
 ): Promise<void> {
-  const { service, collections } = context;
+  const { service } = context;
   const at = service.now().toISOString();
   const alarm = found.kind === 'foreign';
   const entry: UnexpectedAnswer = {
@@ -110,7 +110,7 @@ export async function noteUnexpected(
     count: 1,
   };
   let reports = false;
-  const { document: saved } = await change(collections.hosts, host.id, (current) => {
+  await changeHost(context, host.id, (current) => {
     const { kept, isNew } = counted(current.unexpected ?? [], entry);
     reports = isNew && eventsWithin(current.unexpected ?? [], entry) < mostEventsAMinute;
     const event = unexpectedEvent(context, current, entry);
@@ -121,14 +121,12 @@ export async function noteUnexpected(
       ...(reports && { outbox: [...current.outbox, event], unsent: true }),
     };
   });
-  if (!saved) return;
   if (alarm && reports) {
     service.log.warn(
       { host: host.id, name: host.name, request: entry.request_id },
       'host answered a request of another host; nothing changed, check the host and renew its token',
     );
   }
-  await flushOutbox(service, collections.hosts, saved);
 }
 
 function unexpectedEvent({ service }: RunContext, host: HostDocument, entry: UnexpectedAnswer): Outgoing {

@@ -142,3 +142,18 @@ it('refuses answers with a claim of a queue that belongs to no host', async () =
   });
   await expect(wrong).rejects.toMatchObject({ code: 'InvalidRequest' });
 });
+
+it('names the waiting hosts that have a request which no client holds', async () => {
+  const other = await rig.host('other');
+  const look = async (look_in: string) => {
+    const data = { host_ids: [host, other.id, 'none'], within_ms: 0, look_in };
+    return (await rig.ask(contract.hostsPresent, data)).waiting;
+  };
+  expect(await look(project)).toEqual([]);
+  await offer('a');
+  await offer('b');
+  expect(await look(project)).toEqual([host]);
+  expect(await look('another')).toEqual([]);
+  await claim({ batch: 1 });
+  expect(await look(project)).toEqual([]);
+});

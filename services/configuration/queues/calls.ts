@@ -10,7 +10,7 @@ import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf, requireCurrent } from '../hosts/host.ts';
-import { handleMessage, handlePosted, refuseInvalid, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
+import { handleMessage, handlePosted, readPosted, sealQuoted, type HostMessageContext } from '../hosts/message.ts';
 import { collectMessage } from '../collectors/collect.ts';
 import { findRunConfig, handOut, recordContact, watchClaimed } from './hand-out.ts';
 import {
@@ -19,18 +19,19 @@ import {
   makeQueue,
   popMessages,
   purgeMessages,
-  putMessages,
   removeMessages,
   removeQueue,
   shownMessage,
   viewOfAbsent,
   viewQueue,
   wakeNext,
-  type NewMessage,
 } from './queue.ts';
+import { putMessages } from './put.ts';
 import { refusePost, refuseQueue } from './limits.ts';
 import { hostQueue, resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
-import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
+import { trimAnswers } from './trim.ts';
+import type { NewMessage } from './waiting-puts.ts';
+import { deleteRequests, mayBegin, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
 /** The same call, repeated, gets the same id. */
 const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
@@ -100,11 +101,13 @@ export function queueCallRoutes(context: CallContext): Route[] {
     answer(service, contract.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
       // Reading removes no message. A read by the host itself counts as a contact and starts its time limit.
-      if (data.host_id !== undefined && data.host_id === queue.host?.id) {
+      const isOwn = data.host_id !== undefined && data.host_id === queue.host?.id;
+      if (isOwn) {
         await contact(queue);
         if (queue.role === 'requests') await recordContact(context, queue);
       }
-      return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
+      const mayBeginNow = (message: MessageDocument) => mayBegin(context, message, []);
+      return listMessages(queues, { ...data, queue, limit: data.limit ?? 10, ...(isOwn && { mayBegin: mayBeginNow }) });
     }),
     answer(service, contract.queueMessageDelete, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
@@ -116,7 +119,8 @@ export function queueCallRoutes(context: CallContext): Route[] {
         if (queue.host && data.host_id === queue.host.id) {
           // A host that pops may be os-collect-config, which understands only metadata.
           const message = await collectMessage(context, queue.host, claim_id);
-          return { messages: message ? [message] : [] };
+          const { collector } = queue.host;
+          return { messages: message ? [message] : [], ...(message && collector && { collector }) };
         }
         const taken = await popRequest(context, queue, claim_id);
         if (!taken) return { messages: [] };
@@ -132,7 +136,10 @@ export function queueCallRoutes(context: CallContext): Route[] {
       else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
-    answer(service, contract.queueClaim, ({ id, data }, { attempt }) => takeAndClaim(context, { id, attempt, data })),
+    answer(service, contract.queueClaim, ({ id, data, time }, { attempt }) => {
+      if (data.caller) context.contacts.noteDelay(time, queues.now());
+      return takeAndClaim(context, { id, attempt, data });
+    }),
     answer(service, contract.runConfig, ({ data }) => findRunConfig(context, data)),
     answer(service, contract.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
@@ -175,7 +182,7 @@ export async function takeAndClaim(
   if (answers) await takeAnswers(context, queue, { id, isNew: attempt === 1, data: { ...data, answers } });
   else if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
   const claim_id = repeatableId('claim', id);
-  const claimed = await claimMessages(queues, {
+  const { messages: claimed, isEmpty } = await claimMessages(queues, {
     queue,
     claim_id,
     client_id: data.client_id ?? null,
@@ -185,19 +192,20 @@ export async function takeAndClaim(
     batch: data.batch ?? 1,
     isRepeat: attempt > 1,
     isReplaced: (message) => isReplaced(context, message),
+    mayBegin: (message, batch) => mayBegin(context, message, batch),
   });
   const answered = answers ? { answered: true } : {};
   const [first] = claimed;
   if (!first) {
     // Another client holds the queue, so the limit of its first message has to start here.
-    if (answers) await wakeNext(queues, queue);
+    if (answers && !isEmpty) await wakeNext(queues, queue);
     return { claim_id: null, messages: [], ...answered };
   }
   if (queue.role === 'requests') await watchClaimed(context, queue, first);
-  const byReference = data.by_reference === true;
+  const refers = { config: data.by_reference === true, inputs: data.inputs_by_reference === true };
   return {
     claim_id,
-    messages: claimed.map((message) => handOut(queues, queue, { message, byReference })),
+    messages: claimed.map((message) => handOut(queues, queue, { message, refers })),
     ...answered,
   };
 }
@@ -252,19 +260,26 @@ async function postAnswers(
   const { host } = queue;
   if (!host) return;
   const { client_id, messages, claimed } = posted;
-  await refuseInvalid(context, host, messages);
+  const read = await readPosted(context, host, messages);
   const kept = messages.map((message) => ({
     ...message,
     ttl: Math.max(message.ttl ?? 0, context.responseKeepSeconds),
   }));
-  const { sealed, runs } = await sealQuoted(context, host, kept);
+  const { sealed, runs } = await sealQuoted(context, host, { posted: kept, read });
   if (claimed === undefined) {
     // Process a hello first, because the `up` event of a host carries its facts.
-    await handlePosted(context, host, await putMessages(context.queues, { queue, client_id, messages: sealed }));
+    const stored = await putMessages(context.queues, { queue, client_id, messages: sealed });
+    await handlePosted(context, host, stored);
+    await trimAnswers(context.collections, stored);
   } else {
     const quiet = { ...context, queues: { ...context.queues, claimedNext: claimed.queue } };
-    for (const { id, body } of messages) await handleMessage(quiet, host, { body, run: runs.get(id) });
-    await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true, isNew: claimed.isNew });
+    for (const { id } of messages) {
+      const message = read.get(id);
+      if (message) await handleMessage(quiet, host, { message, run: runs.get(id) });
+    }
+    const { isNew } = claimed;
+    const stored = await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true, isNew });
+    await trimAnswers(context.collections, stored);
   }
   await hearOf(context, host);
   await context.queues.wake(queue);

@@ -11,12 +11,22 @@
  *    first: a host that may have started the request gets it again, and ends it before it starts another one.
  * C6 In a batch, only the first message counts as taken. So the time limits of the others begin in their turn, and those
  *    that the host does not start are withdrawn by C5.
+ * C7 A request with `after` is handed out when those deployments have completed, or behind their current requests in the
+ *    same batch. When it is the first, and one of them has a newer request, it moves behind that one.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from '../collections.ts';
 import { moveToDeadLetters } from './dead-letter-queue.ts';
 import { claimBounds } from './reserved-metadata.ts';
-import { dropMessage, firstMessages, isClaimed, isDelayed, messagesInOrder, type QueueContext } from './queue.ts';
+import {
+  dropMessage,
+  firstMessages,
+  isClaimed,
+  isDelayed,
+  messagesInOrder,
+  moveToEnd,
+  type QueueContext,
+} from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface ClaimRequest {
@@ -32,40 +42,70 @@ export interface ClaimRequest {
   readonly batch?: number;
   /** False at the first attempt of the call: then no earlier attempt can have claimed. */
   readonly isRepeat?: boolean;
+  /** C7: whether a request may be handed out behind those in the batch. Absent: no message has `after`. */
+  readonly mayBegin?: (message: MessageDocument, batch: readonly MessageDocument[]) => Promise<boolean>;
   /** True when the first message of a host's queue was claimed before, is free again and belongs to a replaced run. */
   readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
 }
 
-export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
+/** The outcome of a claim. */
+interface Claimed {
+  readonly messages: readonly MessageDocument[];
+  /** True when the queue had no message at all, also none that another client holds. */
+  readonly isEmpty: boolean;
+}
+
+const noneFree: Claimed = { messages: [], isEmpty: false };
+
+export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<Claimed> {
   const { queue, claim_id, limit } = request;
   return context.serial.run(`claim ${queue.id}`, async () => {
     // The call may repeat one whose answer was lost.
     const before = request.isRepeat === false ? [] : await messagesOf(context, queue, claim_id);
-    if (before.length > 0) return before;
-    return queue.role === 'requests' ? claimHead(context, request) : claimFree(context, request, limit);
+    if (before.length > 0) return { messages: before, isEmpty: false };
+    if (queue.role === 'requests') return claimHead(context, request);
+    return { messages: await claimFree(context, request, limit), isEmpty: false };
   });
 }
 
 /** The most bytes of the messages behind the first, so that the answer to the claim is one message of the bus. */
 const batchBytes = 128 * 1024;
 
-async function claimHead(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
+async function claimHead(context: QueueContext, request: ClaimRequest): Promise<Claimed> {
+  const moved = new Set<string>();
   for (;;) {
     const [head, ...rest] = await firstMessages(context, request.queue, request.batch ?? 1);
-    if (!head || !isOffered(context, head, request)) return [];
+    if (!head) return { messages: [], isEmpty: true };
+    if (!isOffered(context, head, request)) return noneFree;
     if (await isWithdrawn(head, request)) {
       await dropMessage(context, request.queue, head.id); // C5
       continue;
     }
+    if (!(await mayBegin(head, [], request))) {
+      if (moved.has(head.id) || !(await hasOthers(context, request.queue))) return noneFree;
+      moved.add(head.id);
+      await moveToEnd(context, request.queue, head); // C7
+      continue;
+    }
     const first = await take(context, head, request);
-    if (first) return [first, ...(await claimRest(context, rest, request))];
+    if (!first) continue;
+    return { messages: [first, ...(await claimRest(context, { first, rest }, request))], isEmpty: false };
   }
 }
+
+const mayBegin = async (
+  message: MessageDocument,
+  batch: readonly MessageDocument[],
+  { mayBegin: judge }: ClaimRequest,
+): Promise<boolean> => message.after === undefined || judge === undefined || judge(message, batch);
+
+const hasOthers = async (context: QueueContext, queue: ResolvedQueue): Promise<boolean> =>
+  (await firstMessages(context, queue, 2)).length > 1;
 
 /** Claims the messages behind the first, up to one that is not free or no longer wanted. */
 async function claimRest(
   context: QueueContext,
-  rest: readonly MessageDocument[],
+  { first, rest }: { first: MessageDocument; rest: readonly MessageDocument[] },
   request: ClaimRequest,
 ): Promise<MessageDocument[]> {
   const batch: MessageDocument[] = [];
@@ -73,8 +113,10 @@ async function claimRest(
   for (const message of rest) {
     bytes += Buffer.byteLength(JSON.stringify(message.body));
     if (bytes > batchBytes || !isOffered(context, message, request) || (await isWithdrawn(message, request))) break;
+    if (!(await mayBegin(message, [first, ...batch], request))) break;
     batch.push(takenBy(context, message, { ...request, isFirst: false }));
   }
+  if (batch.length === 0) return [];
   const outcomes = await context.collections.messages.bulk(
     batch.map((document) => ({ kind: 'replace', document, version: document.version })),
   );

@@ -1,7 +1,8 @@
 /** Moves a message that was claimed too often to another queue of the user. */
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { MessageDocument } from '../collections.ts';
-import { putMessages, type QueueContext } from './queue.ts';
+import { putMessages } from './put.ts';
+import type { QueueContext } from './queue.ts';
 import { queueId, type ResolvedQueue } from './names.ts';
 import type { ClaimBounds } from './reserved-metadata.ts';
 

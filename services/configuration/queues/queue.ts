@@ -18,12 +18,15 @@ import type { ConfigurationCollections, MessageDocument, QueueDocument } from '.
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
 import { defaultDelay, defaultTtl } from './reserved-metadata.ts';
 import type { ResolvedQueue } from './names.ts';
+import type { PutsByQueue } from './waiting-puts.ts';
 
 export interface QueueContext {
   readonly collections: ConfigurationCollections;
   readonly secrets: Secrets;
   /** Avoids collisions between the requests of one process. */
   readonly serial: Serial;
+  /** The messages that wait to be stored, by queue. */
+  readonly puts: PutsByQueue;
   /** The queues of hosts as this process last wrote them. The version says whether one is still current. */
   readonly hostQueues: Recent<QueueDocument>;
   /** Milliseconds since the epoch. */
@@ -31,23 +34,14 @@ export interface QueueContext {
   /** Wakes the clients that wait at the queue, because there may be a message to claim. */
   readonly wake: (queue: ResolvedQueue) => Promise<void>;
   /** Reports that the removal of another message made this one the first in the queue of a host. */
-  readonly onFirst: (message: MessageDocument) => Promise<void>;
+  readonly onFirst: (queue: ResolvedQueue, message: MessageDocument) => Promise<void>;
   /** Limits of users' queues. */
   readonly limits: QueueLimits;
   /** The id of a host's queue that the caller claims from next. Then nothing reports its new first message before. */
   readonly claimedNext?: string;
 }
 
-export interface NewMessage {
-  readonly id: string;
-  readonly body: Json;
-  /** Seconds. Absent: the default of the queue. */
-  readonly ttl?: number | undefined;
-  /** Seconds. Absent: the default of the queue. */
-  readonly delay?: number | undefined;
-}
-
-const unclaimed = {
+export const unclaimed = {
   claim_id: null,
   claim_client: null,
   claimed_at: 0,
@@ -57,59 +51,22 @@ const unclaimed = {
 } as const;
 const page = 100;
 
-/** Returns the messages as stored in the queue, including those that already existed. */
-export function putMessages(
-  context: QueueContext,
-  options: {
-    queue: ResolvedQueue;
-    client_id: string;
-    messages: readonly NewMessage[];
-    /** The most seconds that the default of the queue gives. */
-    mostDefaultTtl?: number | undefined;
-    /** Limits of users' queues. Absent for the queues of hosts. */
-    limits?: QueueLimits | undefined;
-    /** True for answers of a host that were processed already. */
-    handled?: boolean;
-    /** True when no earlier call can have added them. Then Q2 is left to the ids alone, which saves a read. */
-    isNew?: boolean;
-  },
-): Promise<MessageDocument[]> {
-  const { queue, client_id, messages, limits } = options;
-  const { collections, serial, now } = context;
-  return serial.run(`put ${queue.id}`, async () => {
-    const there = options.isNew ? [] : await collections.messages.getMany(messages.map((message) => message.id));
-    const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
-    if (missing.length === 0) return there;
-    const sizes = missing.map(({ body }) => Buffer.byteLength(JSON.stringify(body)));
-    const added = { messages: missing.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
-    const reserved = await reserve(context, queue, { added, limits });
-    let { bytes } = reserved;
-    const created_at = now();
-    const usual = Math.min(reserved.ttl, options.mostDefaultTtl ?? Infinity);
-    const documents = missing.map(({ delay = reserved.delay, ttl = usual, ...message }, index) => ({
-      bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
-      id: message.id,
-      queue: queue.id,
-      sequence: reserved.next + index,
-      body: message.body,
-      client_id,
-      ttl,
-      created_at,
-      expires_at: created_at + ttl * 1000,
-      ...(delay > 0 && { delayed_until: created_at + delay * 1000 }),
-      ...unclaimed,
-      handled: queue.role === 'responses' ? (options.handled ?? false) : null,
-    }));
-    const outcomes = await collections.messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
-    const inserted: MessageDocument[] = outcomes.every((outcome) => outcome === 'done')
-      ? documents.map((document) => ({ ...document, version: 1 }))
-      : await collections.messages.getMany(missing.map((message) => message.id));
-    return [...there, ...inserted].toSorted((a, b) => a.sequence - b.sequence);
+/**
+ * Moves a message to the end of the queue of a host, in one write. No client has it afterwards. False when another
+ * process changed it meanwhile.
+ */
+export function moveToEnd(context: QueueContext, queue: ResolvedQueue, message: MessageDocument): Promise<boolean> {
+  return context.serial.run(`put ${queue.id}`, async () => {
+    const added = { messages: 1, bytes: Buffer.byteLength(JSON.stringify(message.body)) };
+    const { next: sequence, bytes: bytes_before } = await reserve(context, queue, { added, limits: undefined });
+    const { first_at: _, taken_at: _taken, ...rest } = message;
+    const moved = { ...rest, ...unclaimed, claim_count: message.claim_count, sequence, bytes_before };
+    return (await context.collections.messages.replace(moved, message.version)) !== undefined;
   });
 }
 
 /** Reserves sequence numbers. Returns the first of them, the bytes that the queue had before, and its defaults. */
-async function reserve(
+export async function reserve(
   context: QueueContext,
   queue: ResolvedQueue,
   { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
@@ -221,6 +178,8 @@ export async function listMessages(
     marker?: string | undefined;
     include_claimed: boolean;
     include_delayed?: boolean | undefined;
+    /** Whether a message may be handed out now. Absent: all are shown. */
+    mayBegin?: ((message: MessageDocument) => Promise<boolean>) | undefined;
     echo: boolean;
     client_id: string;
     host_id?: string | undefined;
@@ -241,6 +200,7 @@ export async function listMessages(
     if (!options.echo && message.client_id === options.client_id) continue;
     if (!options.include_claimed && isClaimed(message, now)) continue;
     if (options.include_delayed !== true && isDelayed(message, now)) continue;
+    if (options.mayBegin && !(await options.mayBegin(message))) break;
     messages.push(message);
     if (messages.length >= limit) break;
   }
@@ -316,7 +276,7 @@ export async function wakeNext(context: QueueContext, queue: ResolvedQueue): Pro
   if (queue.role !== 'requests' || queue.id === context.claimedNext) return;
   const next = await firstMessage(context, queue);
   if (!next) return;
-  await context.onFirst(next);
+  await context.onFirst(queue, next);
   await context.wake(queue);
 }
 

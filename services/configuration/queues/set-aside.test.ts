@@ -6,7 +6,7 @@ import { claimed, createRig, project, type Rig } from '../testing/running-servic
 
 let rig: Rig;
 beforeEach(async () => {
-  rig = await createRig({ environment: { ANNEAL_CONFIGURATION_POP_LEASE_SECONDS: '1' } });
+  rig = await createRig({ environment: { ANNEAL_CONFIGURATION_POP_LEASE_SECONDS: '2' } });
 });
 afterEach(() => rig.dispose());
 

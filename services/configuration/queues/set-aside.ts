@@ -10,6 +10,7 @@ import { claimMessages } from './claim.ts';
 import type { MessageDocument } from '../collections.ts';
 import { checkClaim, firstMessage, isClaimed, messagesInOrder, removeMessages } from './queue.ts';
 import type { ResolvedQueue } from './names.ts';
+import { endRecalled, isRecalled } from '../deployments/runs/recall.ts';
 import { byRun } from '../deployments/runs/run.ts';
 import type { RunContext } from '../deployments/runs/run-context.ts';
 
@@ -17,13 +18,32 @@ export interface SetAsideContext extends RunContext {
   readonly popLeaseSeconds: number;
 }
 
-/** True when the run of a request has ended, or its deployment has another run by now. */
+/** True when the run of a request has ended, or its deployment has another run by now. Ends a recalled run. */
 export async function isReplaced(context: RunContext, message: MessageDocument): Promise<boolean> {
   const document = await byRun(context, message.id);
+  if (document?.deployment?.status === 'IN_PROGRESS' && isRecalled(document)) return endRecalled(context, document);
   if (document) return document.deployment?.status !== 'IN_PROGRESS';
   const { deployment_id: id } = message.body as { deployment_id?: unknown };
   const current = typeof id === 'string' ? await context.collections.resources.get(id) : undefined;
   return current !== undefined && current.run_id !== message.id;
+}
+
+/**
+ * C7: whether the deployments before a request have completed, or their current requests are in the batch. A deployment
+ * that no longer exists cannot complete: then the request waits for the end of its own.
+ */
+export async function mayBegin(
+  { collections }: Pick<RunContext, 'collections'>,
+  { after = [] }: Pick<MessageDocument, 'after'>,
+  batch: readonly MessageDocument[],
+): Promise<boolean> {
+  const found = await collections.resources.getMany(after.map(({ id }) => id));
+  return after.every(({ id, fence }) => {
+    const before = found.find((each) => each.id === id);
+    if (!before || before.fence < fence) return false;
+    if (before.status !== 'IN_PROGRESS') return before.status === 'COMPLETE';
+    return batch.some((message) => message.id === before.run_id);
+  });
 }
 
 const isWanted = async (context: RunContext, message: MessageDocument): Promise<boolean> =>
@@ -35,7 +55,7 @@ export async function popRequest(
   queue: ResolvedQueue,
   claim_id: string,
 ): Promise<MessageDocument | undefined> {
-  const [taken] = await claimMessages(context.queues, {
+  const { messages } = await claimMessages(context.queues, {
     queue,
     claim_id,
     client_id: null,
@@ -43,8 +63,9 @@ export async function popRequest(
     grace: 0,
     limit: 1,
     isReplaced: (message) => isReplaced(context, message),
+    mayBegin: (message, batch) => mayBegin(context, message, batch),
   });
-  return taken;
+  return messages[0];
 }
 
 /** @throws AnnealError Forbidden or InvalidRequest for a claimed message, as in every queue. */

@@ -6,6 +6,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
+  resourceCancel,
   resourceCreate,
   resourceDelete,
   resourceResume,
@@ -27,6 +28,7 @@ const contractOf = {
   delete: resourceDelete,
   suspend: resourceSuspend,
   resume: resourceResume,
+  cancel: resourceCancel,
 };
 
 export interface Rig {
@@ -59,6 +61,7 @@ export interface RequestParameters {
   fence?: number;
   old?: JsonObject;
   seconds?: number;
+  after?: ResourceRequest['after'];
 }
 
 export async function createRig(
@@ -84,9 +87,9 @@ export async function createRig(
     responses,
     events,
     ask: (call, data) => context.bus.request({ queue, call, message: context.mint(call, { data, project }) }),
-    async request(action, { type, properties, id, name, fence, old, seconds }) {
+    async request(action, { type, properties, id: given, name, fence, old, seconds, after }) {
       const data: ResourceRequest = {
-        resource: { id: id ?? randomUUID(), name: name ?? 'dep', type, physical_name: `stack-${name ?? 'dep'}-abc` },
+        resource: { id: given ?? randomUUID(), name: name ?? 'dep', type, physical_name: `stack-${name ?? 'dep'}-abc` },
         stack: { id: '11111111-1111-4111-8111-111111111111', name: 'stack' },
         traversal: 't1',
         fence: fence ?? 1,
@@ -94,8 +97,10 @@ export async function createRig(
         physical_id: null,
         properties,
         attributes: {},
+        ...(after && { after }),
       };
-      const common = { project, id: `${data.resource.id}:${data.fence}`, replyto: engineQueue };
+      const id = `${data.resource.id}:${data.fence}${action === 'cancel' ? ':cancel' : ''}`;
+      const common = { project, id, replyto: engineQueue };
       const message =
         action === 'update'
           ? context.mint(resourceUpdate, {

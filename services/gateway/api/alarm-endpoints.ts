@@ -1,7 +1,15 @@
 /** Alarms: read them, their history, and set their state. */
-import { alarmHistory, alarmList, alarmSet, alarmShow, alarmStates } from '@anneal/contracts/calls/alarms.ts';
+import {
+  alarmHistory,
+  alarmList,
+  alarmSeries,
+  alarmSet,
+  alarmShow,
+  alarmStates,
+} from '@anneal/contracts/calls/alarms.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
+import { occasionOf } from '../identity/occasion.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
@@ -40,7 +48,19 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       answer: alarmSet.answer,
       handle: ({ request, params, body: { state } }) => {
         const project = projectOf(request);
-        return ask('notification', alarmSet, { project, data: { project, alarm: params['alarm'] ?? '', state } });
+        const data = { project, alarm: params['alarm'] ?? '', state, occasion: occasionOf(request) };
+        return ask('notification', alarmSet, { project, data });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/alarms/{alarm}/series',
+      summary: 'Read the latest values that an alarm compares with its threshold, one for each complete period.',
+      query: z.strictObject({ periods: z.coerce.number().int().min(1).max(1000).default(60) }),
+      answer: alarmSeries.answer,
+      handle: ({ request, params, query: { periods } }) => {
+        const project = projectOf(request);
+        return ask('notification', alarmSeries, { project, data: { project, alarm: params['alarm'] ?? '', periods } });
       },
     }),
     endpoint({

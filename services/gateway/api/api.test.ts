@@ -69,7 +69,8 @@ function follow(path: string, headers: Record<string, string> = {}): Followed {
         const { done, value } = await reader.read();
         if (done) return;
         text += value;
-        ids.splice(0, ids.length, ...[...text.matchAll(/^id: (.+)$/gm)].map(([, id = '']) => id));
+        const events = text.split('\n\n').filter((item) => !item.startsWith('event: position'));
+        ids.splice(0, ids.length, ...events.flatMap((item) => /^id: (.+)$/m.exec(item)?.[1] ?? []));
       }
     })().catch(() => undefined);
   })();
@@ -127,6 +128,63 @@ describe('the event stream', () => {
       again.leave();
       return opened;
     });
+  });
+
+  it('begins with its position when the reader names no start, so that an early break loses nothing', async () => {
+    const newest = await happen();
+    const stream = follow('/api/v1/events');
+    const position = `event: position\nid: ${newest}\ndata: {"after":"${newest}"}\n`;
+    await eventually(() => (stream.text().includes(position) ? true : undefined), { last: stream.text });
+    stream.leave();
+  });
+
+  it('names the time after which a reader reconnects', async () => {
+    const stream = follow('/api/v1/events');
+    await eventually(() => (stream.text().includes('\n\n') ? true : undefined));
+    expect(stream.text()).toMatch(/^retry: \d+$/m);
+    stream.leave();
+  });
+
+  it('opens with a ticket in the address, without a header, until the ticket expires', async () => {
+    const made = await gateway.call('POST', '/api/v1/events/ticket', {
+      types: ['host.#'],
+      stack: ['web'],
+      seconds: 60,
+    });
+    expect(made.status).toBe(201);
+    const { path, ticket } = made.json as unknown as { path: string; ticket: string };
+    const first = await happen();
+    const stream = follow(`${path}&after=beginning`, { 'x-auth-token': '' });
+    await eventually(() => (stream.ids.includes(first) ? true : undefined));
+    stream.leave();
+    const refusal = async (text: string) => {
+      const refused = await fetch(`${gateway.url}/api/v1/events/stream?ticket=${text}`);
+      return [refused.status, JSON.stringify(await refused.json()).includes(text)];
+    };
+    const [kind = '', body = '', mac = ''] = ticket.split('.');
+    expect(JSON.parse(Buffer.from(body, 'base64url').toString())).toMatchObject({
+      project,
+      types: ['host.#'],
+      filters: [{ exact: { stack: 'web' } }],
+    });
+    const other = Buffer.from(Buffer.from(body, 'base64url').toString().replace('web', 'abc')).toString('base64url');
+    expect(await refusal(`${kind}.${other}.${mac}`)).toEqual([401, false]);
+    expect(await refusal('events.abc')).toEqual([401, false]);
+    // It is no token for anything else.
+    const listed = await gateway.call('GET', '/api/v1/events', undefined, { 'x-auth-token': ticket });
+    expect(listed.status).toBe(401);
+    const short = await gateway.call('POST', '/api/v1/events/ticket', { seconds: 1 });
+    const { ticket: expiring } = short.json as unknown as { ticket: string };
+    await eventually(async () => {
+      const waiting = new AbortController();
+      const answered = await fetch(`${gateway.url}/api/v1/events/stream?ticket=${expiring}`, {
+        signal: waiting.signal,
+      });
+      waiting.abort();
+      return answered.status === 401;
+    });
+    const wrong = await gateway.call('POST', '/api/v1/events/ticket', { seconds: 0, tpyes: ['#'] });
+    expect(wrong.status).toBe(400);
   });
 
   it('is a page of JSON for a client that does not request a stream', async () => {
@@ -213,6 +271,10 @@ describe('queues', () => {
     expect(letter.message.type).toBe('event.kept');
     const path = `/api/v1/dead-letters/${encodeURIComponent(letter.id)}`;
     expect((await gateway.call('GET', path)).json).toMatchObject({ failure: { code: 'InvalidMessage' } });
+    const masked = await gateway.call('POST', `${path}/replay`, { data: { a: [{ b: '******' }] } });
+    expect(masked).toMatchObject({ status: 400, json: { error: { mistakes: [{ path: 'data.a.0.b' }] } } });
+    const listed = await gateway.call('POST', `${path}/replay`, { data: ['a'] });
+    expect(listed.status).toBe(400);
     expect((await gateway.call('POST', `${path}/replay`)).status).toBe(202);
     const again = await eventually(async () => {
       const { json } = await gateway.call('GET', '/api/v1/dead-letters');
@@ -274,7 +336,11 @@ it('the OpenAPI document describes every route', async () => {
       );
       // A signature proves a confirmation, and the address of a wait is a permission of its own. These are wrong.
       const open =
-        path.endsWith('/confirm') || path === '/hooks/{token}' ? 400 : path.startsWith('/hooks/') ? 403 : 401;
+        path.endsWith('/confirm') || ['/hooks/{token}', '/events/stream'].includes(path)
+          ? 400
+          : path.startsWith('/hooks/')
+            ? 403
+            : 401;
       expect(status, `${method} ${path}`).toBe(path === '/info' ? 200 : open);
     }
   }

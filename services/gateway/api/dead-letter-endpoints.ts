@@ -1,7 +1,8 @@
 /** Dead letters: list, show, purge and replay. Secrets are masked. */
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import { endpoint, type Endpoint } from './endpoint.ts';
@@ -27,8 +28,6 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     history: letter.history,
     message: secrets.mask(readMessage(letter.bytes)),
   });
-  const letterMissing = (id: string) =>
-    new AnnealError('NotFound', `There is no dead letter ${id}; it may have been replayed or purged.`);
 
   return [
     endpoint({
@@ -83,18 +82,45 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
         if ((await bus.deadLetters.purge({ id })) === 0) throw letterMissing(id);
       },
     }),
-    endpoint({
-      method: 'POST',
-      path: '/dead-letters/{id}/replay',
-      summary: 'Replay a dead letter: send it again to the end of its original queue.',
-      status: 202,
-      answer: z.object({ id: z.string() }),
-      handle: async ({ params: { id = '' } }) => {
-        if (!(await bus.deadLetters.replay(id))) throw letterMissing(id);
-        return { id };
-      },
-    }),
+    replayEndpoint(bus),
   ];
+}
+
+const letterMissing = (id: string): AnnealError =>
+  new AnnealError('NotFound', `There is no dead letter ${id}; it may have been replayed or purged.`);
+
+const replayEndpoint = (bus: Bus): Endpoint =>
+  endpoint({
+    method: 'POST',
+    path: '/dead-letters/{id}/replay',
+    summary:
+      'Replay a dead letter: send it again to the end of its original queue. `data` changes its data first, ' +
+      'as a JSON merge patch (RFC 7396).',
+    body: z.strictObject({ data: jsonObject.optional() }).nullish(),
+    status: 202,
+    answer: z.object({ id: z.string() }),
+    handle: async ({ params: { id = '' }, body }) => {
+      const patch = body?.data;
+      const masked = patch && pathsOf(patch, redaction);
+      if (masked && masked.length > 0) {
+        const mistakes = masked.map((path) => ({
+          code: 'InvalidField' as const,
+          path: `data.${path}`,
+          message: 'is the mask of a secret; leave it out to keep the secret',
+        }));
+        const list = mistakes.map(({ path, message }) => `${path} ${message}`).join('; ');
+        throw new AnnealError('InvalidRequest', `Cannot change the dead letter ${id}: ${list}.`, { mistakes });
+      }
+      if (!(await bus.deadLetters.replay(id, patch))) throw letterMissing(id);
+      return { id };
+    },
+  });
+
+/** The places of a text in a value. */
+function pathsOf(value: Json, text: string, path: readonly (string | number)[] = []): string[] {
+  if (value === text) return [path.join('.')];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, text, [...path, key]));
 }
 
 /** The message as JSON, or its text when it cannot be parsed. */

@@ -110,7 +110,10 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
         })),
       ],
       ...(each.body && {
-        requestBody: { required: true, content: { 'application/json': { schema: schemaOf(each.body, 'input') } } },
+        requestBody: {
+          required: !each.body.safeParse(undefined).success,
+          content: { 'application/json': { schema: schemaOf(each.body, 'input') } },
+        },
       }),
       responses: {
         [success]: {
@@ -118,7 +121,8 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
           ...(each.answer && {
             content: {
               'application/json': { schema: schemaOf(each.answer, 'output') },
-              ...(each.stream && { 'text/event-stream': { schema: { type: 'string' } } }),
+              // Without a schema, which OpenAPI 3.1 has for a whole answer only and not for each event.
+              ...(each.stream && { 'text/event-stream': {} }),
             },
           }),
         },

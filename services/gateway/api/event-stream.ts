@@ -5,12 +5,14 @@
  *    process.
  * E2 A reader that takes nothing for 30 s is disconnected. It reconnects with `Last-Event-ID` and misses nothing.
  * E3 A silent stream carries periodic comments, so that proxies keep it open and a dead connection is noticed.
+ * E4 A reader that is disconnected waits a moment before it reconnects, so that a restart is not followed by a rush.
  */
 import { once } from 'node:events';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply } from 'fastify';
+import type { StreamPlaces } from './stream-places.ts';
 
 const stuckMs = 30_000;
+const reconnectMs = 2_000;
 
 export interface StreamItem {
   readonly id?: string;
@@ -31,17 +33,10 @@ export interface Stream {
   heartbeat(): Promise<void>;
 }
 
-export function createStreams({ most, stopping }: { most: number; stopping: AbortSignal }): Streams {
-  let open = 0;
+export function createStreams({ places, stopping }: { places: StreamPlaces; stopping: AbortSignal }): Streams {
   return {
     async open(reply, produce) {
-      if (open >= most) {
-        throw new AnnealError(
-          'LimitReached',
-          `Cannot open the event stream: ${open} streams are open, which is the limit (ANNEAL_GATEWAY_MAX_STREAMS). Close some, or try again later.`,
-        );
-      }
-      open += 1;
+      const free = places.take();
       const left = new AbortController();
       const { raw } = reply;
       raw.once('close', () => left.abort());
@@ -61,7 +56,8 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
           const stuck = AbortSignal.any([signal, AbortSignal.timeout(stuckMs)]);
           await once(raw, 'drain', { signal: stuck }).catch(() => left.abort()); // E2
         };
-        await write(': connected\n\n');
+        // E4
+        await write(`: connected\nretry: ${reconnectMs}\n\n`);
         await produce({
           signal,
           send: ({ id, name, data }) =>
@@ -71,7 +67,7 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
           heartbeat: () => write(': still here\n\n'), // E3
         });
       } finally {
-        open -= 1;
+        free();
         if (left.signal.aborted) raw.destroy();
         else raw.end();
       }

@@ -5,26 +5,31 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
+import type { Tokens } from '../identity/tokens.ts';
 import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { credentialEndpoints } from './credential-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
-import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
+import { eventEndpoints, opensWithTicket, type EventEndpointOptions } from './events/event-endpoints.ts';
 import { deploymentEndpoints } from './deployment-endpoints.ts';
 import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
+import { imageEndpoints } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
+import { overviewEndpoints } from './overview-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
-import { stackEndpoints } from './stack-endpoints.ts';
+import { sessionEndpoints } from './session-endpoints.ts';
+import { revisionEndpoints, stackEndpoints } from './stack-endpoints.ts';
 import {
   confirmEndpoints,
   deliveryEndpoints,
   operationEndpoints,
   subscriptionEndpoints,
 } from './subscription-endpoints.ts';
+import { templateEndpoints } from './template-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
-import { executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
+import { cronTriggerEndpoints, executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
@@ -33,6 +38,7 @@ export type ApiOptions = EventEndpointOptions &
   QueueEndpointOptions &
   MetricEndpointOptions & {
     authenticate: Authenticate;
+    tokens: Tokens;
     newId: () => string;
     gatewayUrl: string;
     configLimit: BodyLimit;
@@ -44,7 +50,11 @@ export const apiPrefix = '/api/v1';
 
 export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...systemEndpoints(options),
+  ...sessionEndpoints(options),
+  ...overviewEndpoints(options),
   ...stackEndpoints(options),
+  ...revisionEndpoints(options),
+  ...templateEndpoints(options),
   ...groupEndpoints(options),
   ...hostEndpoints(options),
   ...contextEndpoints(options),
@@ -53,6 +63,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...metricEndpoints(options),
   ...alarmEndpoints(options),
   ...credentialEndpoints(options),
+  ...imageEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),
@@ -60,13 +71,14 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...confirmEndpoints(options),
   ...deliveryEndpoints(options),
   ...workflowEndpoints(options),
+  ...cronTriggerEndpoints(options),
   ...executionEndpoints(options),
 ];
 
 export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   readJsonBodies(scope);
   wordErrors(scope, apiWording, options.report);
-  requireToken(scope, options.authenticate);
+  requireToken(scope, options.authenticate, { skip: opensWithTicket });
   const endpoints = apiEndpoints(options);
   serveEndpoint(scope, endpoints);
   const document = describe(endpoints, options);

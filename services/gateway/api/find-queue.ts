@@ -1,5 +1,5 @@
 /** Finds a queue by its name, on the bus or in the store. */
-import type { Bus } from '@anneal/bus/port.ts';
+import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
 import {
   hostList,
   queueList,
@@ -10,7 +10,9 @@ import {
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
+import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
+import { isFromOperator, projectOf } from '../identity/caller.ts';
 
 /** Every queue of the project in the store. */
 export async function storeQueues(ask: Ask, project: string): Promise<QueueView[]> {
@@ -36,13 +38,18 @@ async function knownNames(ask: Ask, project: string, onBus: readonly string[]): 
   return [...onBus, ...inStore.map((queue) => queue.name), ...ofHosts];
 }
 
+/** The queues of the services that the caller may see: an operator all of them, others none. */
+export const busQueues = (bus: Bus, request: FastifyRequest): Promise<QueueMeasure[]> =>
+  isFromOperator(request) ? bus.queues.list() : Promise.resolve([]);
+
 /** True for a queue of the bus. @throws AnnealError NotFound that names the nearest existing queue. */
 export async function isBusQueue(
   { ask, bus }: { ask: Ask; bus: Bus },
-  project: string,
+  request: FastifyRequest,
   name: string,
 ): Promise<boolean> {
-  const onBus = (await bus.queues.list()).map((queue) => queue.name);
+  const project = projectOf(request);
+  const onBus = (await busQueues(bus, request)).map((queue) => queue.name);
   if (onBus.includes(name)) return true;
   try {
     await ask('configuration', queueShow, { project, data: { project, queue: name } });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import type { Streams } from './event-stream.ts';
-import { isBusQueue, peekStore, storeQueues } from './find-queue.ts';
+import { busQueues, isBusQueue, peekStore, storeQueues } from './find-queue.ts';
 import { watchBusQueue, watchStoreQueue, type WatchOptions } from './queue-watch.ts';
 
 export interface QueueEndpointOptions extends WatchOptions {
@@ -93,7 +93,7 @@ function queueWrites(options: QueueEndpointOptions): Endpoint[] {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
         await refuseService(bus, queue, 'purge');
-        await isBusQueue(options, project, queue);
+        await isBusQueue(options, request, queue);
         await ask('configuration', queueMessageDelete, { project, data: { project, queue, purge: true } });
       },
     }),
@@ -113,7 +113,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request }) => {
         const project = projectOf(request);
         const found = await storeQueues(ask, project);
-        return { queues: [...(await bus.queues.list()).map(busRow), ...found.map(storeRow)] };
+        return { queues: [...(await busQueues(bus, request)).map(busRow), ...found.map(storeRow)] };
       },
     }),
     endpoint({
@@ -124,7 +124,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request, params }) => {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
-        if (await isBusQueue(options, project, queue)) {
+        if (await isBusQueue(options, request, queue)) {
           const found = (await bus.queues.list()).find(({ name }) => name === queue);
           if (found) return busRow(found);
         }
@@ -140,7 +140,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request, params, query }) => {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
-        const messages = (await isBusQueue(options, project, queue))
+        const messages = (await isBusQueue(options, request, queue))
           ? await bus.queues.peek(queue, query.limit)
           : await peekStore(ask, { project, queue, most: query.limit });
         return { messages: messages.map(mask) };
@@ -156,7 +156,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
         // Report errors in the request before the stream opens.
-        const ofBus = await isBusQueue(options, project, queue);
+        const ofBus = await isBusQueue(options, request, queue);
         await streams.open(reply, (stream) =>
           ofBus ? watchBusQueue(options, stream, queue) : watchStoreQueue(options, stream, { project, queue }),
         );

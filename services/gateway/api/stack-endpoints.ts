@@ -6,6 +6,8 @@ import {
   type ResourceAct,
   stackAct,
   stackActSchema,
+  stackRevisionList,
+  stackRevisionShow,
   type StackAct,
   stackShow,
   stackWhy,
@@ -16,6 +18,7 @@ import type { Ask } from '../ask.ts';
 import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
+import { explainHost } from './host-wait.ts';
 
 const stackSchema = z.object({
   id: z.string(),
@@ -97,10 +100,36 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       answer: stackWhy.answer,
       handle: async ({ params: { stack = '' }, query: { resource }, request }) => {
         const project = projectOf(request);
-        return ask('scheduling', stackWhy, {
+        const why = await ask('scheduling', stackWhy, {
           project,
           data: { project, stack, ...(resource !== undefined && { resource }) },
         });
+        return explainHost(ask, { project, why });
+      },
+    }),
+  ];
+}
+
+export function revisionEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/stacks/{stack}/revisions',
+      summary: 'List the stored revisions of a stack, the newest first: the states that updates sent it towards.',
+      answer: stackRevisionList.answer,
+      handle: ({ params: { stack = '' }, request }) => {
+        const project = projectOf(request);
+        return ask('scheduling', stackRevisionList, { project, data: { project, stack } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/stacks/{stack}/revisions/{revision}',
+      summary: 'Show the template, the parameters, the environment and the files of a revision. Secrets are masked.',
+      answer: stackRevisionShow.answer,
+      handle: ({ params: { stack = '', revision = '' }, request }) => {
+        const project = projectOf(request);
+        return ask('scheduling', stackRevisionShow, { project, data: { project, stack, revision } });
       },
     }),
   ];

@@ -8,6 +8,7 @@ import {
   deliveryReplay,
   deliveryViewSchema,
   eventGapSchema,
+  mostWindowSeconds,
   subscriptionAct,
   subscriptionConfirm,
   subscriptionCreate,
@@ -22,19 +23,23 @@ import {
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { projectOf } from '../identity/caller.ts';
+import { callerOf, projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
+import { eventsProjectField, type EventsProjects } from './events/events-project.ts';
 
 const subscribeSchema = z.strictObject({
   name: z.string().max(255).default(''),
-  url: z.url({ protocol: /^(https?|queue|amqps?|nats|tls)$/ }),
+  url: z.url({ protocol: /^(https?|queue|amqps?|nats|tls|mailto|config)$/ }),
   credentials: z.string().min(1).max(1024).optional(),
   format: z.enum(['cloudevents', 'heat']).optional(),
   mode: z.enum(['structured', 'binary']).optional(),
   confirm: z.boolean().optional(),
+  condense: z.enum(['latest', 'digest']).optional(),
+  window_seconds: z.number().int().min(1).max(mostWindowSeconds).optional(),
   on_refusal: z.enum(['block', 'skip']).optional(),
   dead_letter: z.url({ protocol: /^(https?|queue)$/ }).optional(),
   types: z.array(z.string().min(1)).min(1).default(['#']),
+  project: eventsProjectField,
   subject_prefix: z.string().default(''),
   batch_size: z.number().int().min(1).max(1000).optional(),
   filters: z.array(jsonObject).max(100).optional(),
@@ -47,24 +52,27 @@ export function subscriptionEndpoints({
   ask,
   newId,
   secrets,
+  eventsProjects,
 }: {
   ask: Ask;
   newId: () => string;
   secrets: Secrets;
+  eventsProjects: EventsProjects;
 }): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
       path: '/subscriptions',
       summary:
-        'Create a subscription: events are sent to a webhook (signed as Standard Webhooks define), a queue, an exchange of RabbitMQ or a subject of NATS. Only this answer contains the secret.',
+        'Create a subscription: events are sent to a webhook (signed as Standard Webhooks define), a queue, an exchange of RabbitMQ, a subject of NATS, mail, or a config that runs on hosts. Only this answer contains the secret.',
       body: subscribeSchema,
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() }),
-      handle: ({ request, body }) => {
-        const { secret, credentials, stack, tag, group, host, filters: given = [], ...wanted } = body;
+      handle: async ({ request, body }) => {
+        const { project: named, secret, credentials, stack, tag, group, host, filters: given = [], ...wanted } = body;
         const filters = [...given, ...filtersOfScope({ stack, tag, group, host })];
         const project = projectOf(request);
+        const from = await eventsProjects.of(callerOf(request), named);
         const sealed = {
           ...(secret !== undefined && { secret: sealText(secrets, secret) }),
           ...(credentials !== undefined && { credentials: sealText(secrets, credentials) }),
@@ -76,6 +84,7 @@ export function subscriptionEndpoints({
             id: newId(),
             project,
             ...wanted,
+            ...(from !== project && { events_project: from }),
             ...(filters.length > 0 && { filters }),
             ...sealed,
           },
@@ -126,12 +135,15 @@ export function confirmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method,
       path: '/subscriptions/{id}/confirm',
-      summary: 'Confirm a subscription with the address that its listener has received. Needs no token.',
+      summary:
+        'Confirm a subscription with the address that its listener has received. Needs no token. The header WebHook-Allowed-Rate limits the requests per minute.',
       public: true,
       query: z.strictObject({ expires: z.coerce.number().int().positive(), signature: z.string().max(255) }),
       body: z.unknown(),
-      async handle({ params: { id = '' }, query: { expires, signature } }) {
-        await ask('notification', subscriptionConfirm, { project: '', data: { id, expires, signature } });
+      async handle({ params: { id = '' }, query: { expires, signature }, request }) {
+        const [rate = ''] = [request.headers['webhook-allowed-rate']].flat();
+        const allowed = /^[1-9]\d{0,8}$/.test(rate) ? { rate: Number(rate) } : {};
+        await ask('notification', subscriptionConfirm, { project: '', data: { id, expires, signature, ...allowed } });
       },
     }),
   );

@@ -1,6 +1,11 @@
 /** Workflows and their executions. */
-import { jsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
+  cronTriggerCreate,
+  cronTriggerDelete,
+  cronTriggerList,
+  cronTriggerShow,
+  cronTriggerViewSchema,
   executionAct,
   executionActSchema,
   executionIdFrom,
@@ -140,6 +145,65 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
       handle: ({ request, params: { id = '' }, body }) => {
         const project = projectOf(request);
         return ask('scheduling', executionAct, { project, data: { project, id, action: body } });
+      },
+    }),
+  ];
+}
+
+const cronSchema = z.strictObject({
+  name: z.string().min(1).max(255),
+  workflow: z.string().min(1),
+  input: jsonObject.default({}),
+  params: z.strictObject({ env: jsonObject.optional(), task_name: z.string().optional() }).default({}),
+  pattern: z.string().optional().meta({ description: 'Expression of cron with five fields, in UTC.' }),
+  first_time: z.iso.datetime().optional().meta({ description: 'The first execution; later ones follow the pattern.' }),
+  count: z.number().int().positive().optional().meta({ description: 'The number of executions.' }),
+});
+
+/** The endpoints of cron triggers. */
+export function cronTriggerEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/cron_triggers',
+      summary: 'Start a workflow at the times of a cron expression. It needs a pattern or a first time.',
+      body: cronSchema,
+      status: 201,
+      answer: cronTriggerViewSchema,
+      handle: ({ request, body: { pattern = null, first_time = null, count = null, params, ...given } }) => {
+        const [project, owner] = [projectOf(request), callerOf(request).name];
+        const plain = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+        const data = { project, owner, ...given, params: plain as JsonObject, pattern, first_time, count };
+        return ask('scheduling', cronTriggerCreate, { project, data });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/cron_triggers',
+      summary: 'List the cron triggers of the project.',
+      answer: z.object({ cron_triggers: z.array(cronTriggerViewSchema) }),
+      handle: ({ request }) => {
+        const project = projectOf(request);
+        return ask('scheduling', cronTriggerList, { project, data: { project } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/cron_triggers/{name}',
+      summary: 'Show a cron trigger by name or id.',
+      answer: cronTriggerViewSchema,
+      handle: ({ request, params: { name = '' } }) => {
+        const project = projectOf(request);
+        return ask('scheduling', cronTriggerShow, { project, data: { project, name } });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/cron_triggers/{name}',
+      summary: 'Delete a cron trigger of a client. Its executions stay.',
+      handle: ({ request, params: { name = '' } }) => {
+        const project = projectOf(request);
+        return ask('scheduling', cronTriggerDelete, { project, data: { project, name } });
       },
     }),
   ];

@@ -4,25 +4,57 @@
  * down, and no secret is logged.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  bootDocumentShow,
+  bootExchange,
+  bootFind,
+  bootKeySchema,
+  bootReport,
+  bootReportStatuses,
+  type BootDocument,
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { parseField, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
+import { Ramdisk } from './ramdisk.ts';
+import { bootScript } from './steps.ts';
 
 export interface BootOptions {
   ask: Ask;
   now: () => number;
   wording: FamilyWording;
+  /** Folder with the ramdisk. Undefined for the one that the build writes. */
+  ramdisk: string | undefined;
+  /** Under which machines reach this server. The network of their BMCs may have another address for it. */
+  gatewayUrl: string;
   report: (error: unknown, request: FastifyRequest) => void;
 }
 
-const exchangeSchema = z.object({ key: bootKeySchema });
-const reportSchema = z.object({ status: z.enum(['cleaned', 'failed']), message: z.string().max(4096).default('') });
+interface BootPath {
+  Params: { secret: string };
+}
+const shellType = 'text/x-shellscript';
 
-export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }: BootOptions): void {
+/** The forms in which firmware boots the ramdisk. BMCs and firmware recognise them by the end of the address. */
+const bootForms = { 'boot.iso': 'ramdisk.iso', 'boot.efi': 'ramdisk.efi' } as const;
+
+/** The script of a machine that boots by iPXE. */
+const ipxeScript = (base: string, secret: string): string => `#!ipxe
+kernel ${base}/ramdisk/vmlinuz initrd=initrd.img console=tty0 console=ttyS0,115200n8 panic=30 anneal.boot=${base}/${secret}
+initrd --name initrd.img ${base}/ramdisk/initrd.img
+boot
+`;
+
+const exchangeSchema = z.object({ key: bootKeySchema });
+const reportSchema = z.object({ status: z.enum(bootReportStatuses), message: z.string().max(4096).default('') });
+
+export function bootFamily(
+  scope: FastifyInstance,
+  { ask, now, wording, ramdisk: folder, gatewayUrl, report }: BootOptions,
+): void {
   readJsonBodies(scope);
   wordErrors(scope, wording, report);
   // Whole racks boot at once from one address, and only failures count.
@@ -45,15 +77,56 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
     }
   };
 
-  scope.get<{ Params: { secret: string } }>('/:secret', (request) =>
-    guarded(request, () => ask('provisioning', bootDocumentShow, { data: { secret: request.params.secret } })),
+  const document = (request: FastifyRequest<BootPath>): Promise<BootDocument> =>
+    guarded(request, () => ask('provisioning', bootDocumentShow, { data: { secret: request.params.secret } }));
+  const ramdisk = new Ramdisk(folder);
+  const base = `${gatewayUrl.replace(/\/$/, '')}/boot/v1`;
+
+  // iPXE gets its script at the plain address too, because a DHCP server may chain to it.
+  scope.get<BootPath>('/:secret', async (request, reply) => {
+    const found = await document(request);
+    if (!(request.headers['user-agent'] ?? '').startsWith('iPXE/')) return found;
+    return reply.type('text/plain').send(ipxeScript(base, request.params.secret));
+  });
+  scope.get<BootPath>('/:secret/boot.ipxe', async (request, reply) => {
+    await document(request);
+    return reply.type('text/plain').send(ipxeScript(base, request.params.secret));
+  });
+  scope.get<{ Querystring: { uuid?: string } }>('/ipxe', (request, reply) =>
+    guarded(request, async () => {
+      const { uuid = '' } = request.query;
+      const { secret } = await ask('provisioning', bootFind, { data: { uuid } });
+      return reply.type('text/plain').header('cache-control', 'no-store').send(ipxeScript(base, secret));
+    }),
   );
+  for (const [name, file] of Object.entries(bootForms)) {
+    scope.route<BootPath>({
+      method: ['GET', 'HEAD'],
+      url: `/:secret/${name}`,
+      handler: async (request, reply) => {
+        const found = await document(request);
+        // A simulated machine reads the document instead of a ramdisk.
+        if (request.headers.accept === 'application/json') return found;
+        const parameters = `anneal.boot=${base}/${request.params.secret}`;
+        return ramdisk.send(file, { request, reply, parameters });
+      },
+    });
+  }
+  for (const file of ['vmlinuz', 'initrd.img'] as const) {
+    scope.route({
+      method: ['GET', 'HEAD'],
+      url: `/ramdisk/${file}`,
+      handler: (request, reply) => ramdisk.send(file, { request, reply }),
+    });
+  }
 
   scope.post<{ Params: { secret: string } }>('/:secret/exchange', (request, reply) =>
     guarded(request, () => {
       const { key } = parseField(exchangeSchema, request.body, 'The exchange');
       void reply.header('cache-control', 'no-store');
-      return ask('provisioning', bootExchange, { data: { secret: request.params.secret, key } });
+      return ask('provisioning', bootExchange, { data: { secret: request.params.secret, key } }).then((seed) =>
+        request.headers.accept === shellType ? reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed)) : seed,
+      );
     }),
   );
 
@@ -62,8 +135,8 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
       const { status, message } = parseField(reportSchema, request.body, 'The report');
       const given = request.headers['x-auth-token'];
       const token = typeof given === 'string' ? given : '';
-      await ask('provisioning', bootReport, { data: { token, status, message } });
-      return reply.code(204).send();
+      const answer = await ask('provisioning', bootReport, { data: { token, status, message } });
+      return answer.settled === undefined ? reply.code(204).send() : answer;
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** The metadata of a host's server, for the collectors that poll: what the template gives, then the deployments. */
 import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { stackResources, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Ask } from '../ask.ts';
 
@@ -22,6 +22,21 @@ export async function collectFor(
   const { metadata, collector, project } = await ask('configuration', hostCollect, { data: question });
   const resource = collector ? await resourceOf(ask, project, collector) : undefined;
   return { metadata: { ...resource?.metadata, ...metadata }, resource };
+}
+
+/**
+ * The requests that a host popped, with the metadata of its server. A field of the request stays, because agents without
+ * metadata read it.
+ */
+export async function withMetadata<M extends { readonly body: Json }>(
+  ask: Ask,
+  { project, messages, collector }: { project: string; messages: readonly M[]; collector: HostCollector | undefined },
+): Promise<readonly M[]> {
+  if (!collector || messages.length === 0) return messages;
+  const metadata = (await resourceOf(ask, project, collector))?.metadata;
+  return messages.map((message) =>
+    isObject(message.body) ? { ...message, body: { ...metadata, ...message.body } } : message,
+  );
 }
 
 async function resourceOf(ask: Ask, project: string, collector: HostCollector): Promise<ResourceView | undefined> {

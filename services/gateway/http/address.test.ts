@@ -53,3 +53,21 @@ it('refuses in its own form also what begins as the prefix of another API', asyn
   const answer = await gateway.call('GET', '/v1x/%zz');
   expect(answer.json).toMatchObject(own);
 });
+
+it.each(['part-of-a-token', 'a'.repeat(200), 'a%20b'])(
+  'refuses %s as a line to join, and names a remedy',
+  async (token) => {
+    for (const [method, path] of [
+      ['GET', `/join/${token}`],
+      ['POST', `/join/${token}/exchange`],
+    ] as const) {
+      const answer = await gateway.call(
+        method,
+        path,
+        method === 'POST' ? { key: 'a-key-of-a-machine-with-a-length' } : undefined,
+      );
+      expect(answer.status).toBe(404);
+      expect(answer.text).toContain('anneal host join NAME');
+    }
+  },
+);

@@ -7,33 +7,47 @@ import { isLargeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
+import { createEventSockets } from '../api/events/event-socket.ts';
+import { eventSocketPath } from '../api/events/event-endpoints.ts';
+import { createEventsProjects } from '../api/events/events-project.ts';
 import { createStreams } from '../api/event-stream.ts';
+import { createStreamPlaces } from '../api/stream-places.ts';
 import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
 import { tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
 import { tempUrlFamily } from '../collect/temp-url.ts';
+import { httpMetrics } from '@anneal/runtime/observe/service-metrics.ts';
+import { docsFiles, docsFilesPrefix } from '../docs/docs-routes.ts';
+import { asksForPage, consoleFiles, consoleFilesPrefix, sendPage } from '../console/console-routes.ts';
 import { heatFamily, heatPrefix } from '../heat/family.ts';
 import { withPlainArn } from '../heat/stacks/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
-import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';
+import { keystoneRoutes, keystoneWording } from '../identity/keystone.ts';
+import type { KeystoneOptions } from '../identity/routes/shape.ts';
+import { glanceFamily, glancePrefix } from '../glance/family.ts';
 import { ironicFamily } from '../ironic/family.ts';
 import { ironicPrefix } from '../ironic/node-view.ts';
 import { gatewaySettings } from '../settings.ts';
 import { agentFamily } from '../shell/family.ts';
 import { joinFamily, joinPrefix } from '../shell/join-routes.ts';
 import { agentPrefix } from '../shell/send-script.ts';
+import type { HeldHosts } from '../held-hosts.ts';
 import type { Wakeups } from '../wakeups.ts';
+import { mistralFamily, mistralPrefix } from '../mistral/family.ts';
 import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
+import { auditLineOf } from './audit.ts';
 import { baseUrl } from './base-url.ts';
 import { largeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
-import { refuseAddress, wordErrors } from './family.ts';
+import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
+import { RequestRates } from './request-rates.ts';
 import { answerUnreadable } from './unreadable.ts';
+import { Upgrades } from './upgrades.ts';
 
 export interface ServerOptions {
   context: ServiceContext;
@@ -42,10 +56,13 @@ export interface ServerOptions {
   authenticate: Authenticate;
   keystone: KeystoneOptions;
   wakeups: Wakeups;
+  held: HeldHosts;
   /** Aborted when long polls and streams must end. */
   stopping: AbortSignal;
   version: string;
 }
+
+const identityPrefix = '/identity';
 
 type Report = (error: unknown, request: FastifyRequest) => void;
 
@@ -53,8 +70,10 @@ type Report = (error: unknown, request: FastifyRequest) => void;
 export function buildServer(options: ServerOptions): FastifyInstance {
   const { settings, context } = options;
   const { newId, log } = context;
+  const upgrades = new Upgrades([`${apiPrefix}${eventSocketPath}`]);
   const app = Fastify({
     logger: false,
+    http: { shouldUpgradeCallback: upgrades.wants },
     bodyLimit: settings.bodyLimit,
     trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
@@ -75,14 +94,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   });
   app.decorateRequest('caller', null);
   app.decorate('wordings', new Map());
-  addHooks(app, log);
+  upgrades.route(app);
+  addHooks(app, context, settings);
   const report: Report = (error, request) => {
     log.error(
       { err: error, request: request.id, method: request.method, route: request.routeOptions.url },
       'unhandled error; replied 500',
     );
   };
-  for (const [prefix, build] of familiesOf(options, report)) {
+  for (const [prefix, build] of familiesOf({ ...options, upgrades }, report)) {
     app.register(
       (scope, _options, done) => {
         build(scope);
@@ -92,15 +112,34 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     );
   }
   // Requests outside every family.
-  wordErrors(app, apiWording, report);
-  app.get('/', (request) => ({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }));
+  wordErrors(app, outsideWording(settings.console), report);
+  app.get('/', (request, reply) =>
+    asksForPage(request)
+      ? sendPage(reply, settings.console)
+      : reply.header('vary', 'Accept').send({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }),
+  );
   return app;
 }
 
-function addHooks(app: FastifyInstance, log: ServiceContext['log']): void {
+/** Every address outside the APIs is a page of the console for a browser, and unknown for a program. */
+const outsideWording = (folder: string | undefined): FamilyWording => ({
+  ...apiWording,
+  notFound: (request, reply) => (asksForPage(request) ? sendPage(reply, folder) : apiWording.notFound(request, reply)),
+});
+
+/** The APIs that users call. A refused call of a stranger to any other one is that of a host. */
+const userPrefixes = [identityPrefix, heatPrefix, ironicPrefix, glancePrefix, mistralPrefix, apiPrefix];
+
+function addHooks(
+  app: FastifyInstance,
+  { log, metrics }: Pick<ServiceContext, 'log' | 'metrics'>,
+  { audit: level, userRequests }: Pick<ServerOptions['settings'], 'audit' | 'userRequests'>,
+): void {
+  const observe = httpMetrics(metrics);
   app.addHook('onRequest', async (request, reply) => {
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
   });
+  if (userRequests > 0) limitUsers(app, userRequests);
   // A list of 10,000 resources has 7 MB.
   app.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isLargeJson(payload)) return payload;
@@ -110,6 +149,8 @@ function addHooks(app: FastifyInstance, log: ServiceContext['log']): void {
     return payload;
   });
   app.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions } = request;
+    observe({ route: routeOptions.url, method, status: reply.statusCode, ms: reply.elapsedTime });
     // Log the route pattern and not the address, because addresses contain boot secrets and names.
     log.debug(
       {
@@ -121,24 +162,43 @@ function addHooks(app: FastifyInstance, log: ServiceContext['log']): void {
       },
       'answered',
     );
+    const isForUsers = userPrefixes.some((prefix) => routeOptions.url?.startsWith(`${prefix}/`) === true);
+    const audit = auditLineOf(request, { status: reply.statusCode, level, isForUsers });
+    if (audit) log.info({ audit }, 'audit');
   });
 }
 
+function limitUsers(app: FastifyInstance, perSecond: number): void {
+  const setting = gatewaySettings.userRequests.env;
+  const rates = new RequestRates({ perSecond, setting, elapsed: () => performance.now() });
+  // The caller is known here, and the body is not read yet.
+  app.addHook('preParsing', async ({ caller }, _reply, payload) => {
+    if (caller?.kind === 'user') rates.count({ user: caller.access.user, project: caller.project });
+    return payload;
+  });
+}
+
+/** The hosts that one gateway serves over open connections. */
+const mostHosts = 20_000;
+
 /** Every family of routes by its prefix. */
 function familiesOf(
-  options: ServerOptions,
+  options: ServerOptions & { upgrades: Upgrades },
   report: Report,
 ): (readonly [prefix: string, build: (scope: FastifyInstance) => void])[] {
-  const { context, settings, ask, authenticate, wakeups, stopping, version } = options;
+  const { context, settings, ask, authenticate, keystone, wakeups, held, stopping, upgrades, version } = options;
   const { bus, store, secrets, newId, gatewayUrl } = context;
   const now = (): number => context.now().getTime();
   const wording = apiWording;
+  const places = createStreamPlaces(settings.maxStreams);
   const zaqar = {
     ask,
     newId,
     wakeups,
+    held,
     stopping,
     maxWaitSeconds: settings.maxWaitSeconds,
+    hostWaitSeconds: settings.hostWaitSeconds,
     limits: zaqarLimits(settings),
     bodyLimit: settings.bodyLimit,
     authenticate,
@@ -153,7 +213,8 @@ function familiesOf(
     newId,
     now,
     wakeups,
-    streams: createStreams({ most: settings.maxStreams, stopping }),
+    streams: createStreams({ places, stopping }),
+    sockets: createEventSockets({ places, stopping, upgrades, now, heartbeatMs: settings.heartbeatMs }),
     heartbeatMs: settings.heartbeatMs,
     maxWaitSeconds: settings.maxWaitSeconds,
     stopping,
@@ -161,21 +222,31 @@ function familiesOf(
     configLimit,
     version,
     authenticate,
+    tokens: keystone.tokens,
+    eventsProjects: createEventsProjects(keystone.directory),
     report,
   };
+  // Not the streams of users: each host keeps one open.
+  const streams = createStreams({ places: createStreamPlaces(mostHosts), stopping });
+  const { heartbeatMs } = settings;
+  const agents = { ...zaqar, blobs: store.blobs, wording, agents: settings.agents, streams, heartbeatMs };
   return [
-    ['/identity', (scope) => identityFamily(scope, options, report)],
+    [identityPrefix, (scope) => identityFamily(scope, options, report)],
     [heatPrefix, (scope) => heatFamily(scope, heat)],
     [zaqarPrefix, (scope) => zaqarFamily(scope, zaqar)],
     ...dialects.map(
       (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
     ),
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
+    [glancePrefix, (scope) => glanceFamily(scope, { ask, authenticate, report })],
+    [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, authenticate, report })],
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, now: Date.now })],
     [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
-    [agentPrefix, (scope) => agentFamily(scope, { ...zaqar, blobs: store.blobs, wording, agents: settings.agents })],
+    [agentPrefix, (scope) => agentFamily(scope, agents)],
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
-    ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, report })],
+    [docsFilesPrefix, (scope) => docsFiles(scope)],
+    [consoleFilesPrefix, (scope) => consoleFiles(scope, settings.console)],
+    ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, ramdisk: settings.ramdisk, gatewayUrl, report })],
     [apiPrefix, (scope) => apiFamily(scope, api)],
   ];
 }

@@ -65,8 +65,8 @@ describe('Ironic', () => {
     ['a power request', ['PUT', '/baremetal/v1/nodes/n/states/power', { target: 'power on', timeout: 5 }], ['timeout']],
     [
       'a provision request',
-      ['PUT', '/baremetal/v1/nodes/n/states/provision', { target: 'clean', clean_steps: [], runbook: 'r' }],
-      ['clean_steps', 'runbook'],
+      ['PUT', '/baremetal/v1/nodes/n/states/provision', { target: 'clean', disable_ramdisk: true, configdrive: 'r' }],
+      ['disable_ramdisk', 'configdrive'],
     ],
     ['maintenance', ['PUT', '/baremetal/v1/nodes/n/maintenance', { reason: 'r', until: 'noon' }], ['until']],
     ['traits', ['PUT', '/baremetal/v1/nodes/n/traits', { traits: [], more: [] }], ['more']],
@@ -84,8 +84,10 @@ describe('Ironic', () => {
   });
 
   it('refuses a filter of the node list that it does not know', async () => {
-    const refused = await gateway.call('GET', '/baremetal/v1/nodes?driver=redfish&sort_key=name&limit=5');
+    const refused = await gateway.call('GET', '/baremetal/v1/nodes?chassis_uuid=c&sort_key=name&limit=5');
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('Unknown query parameters driver, sort_key; this address accepts limit, marker');
+    expect(refused.text).toContain(
+      'Unknown query parameters chassis_uuid, sort_key; this address accepts limit, marker',
+    );
   });
 });

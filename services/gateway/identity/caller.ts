@@ -17,16 +17,15 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { adminUser } from './principals.ts';
-import { allowsRoute } from './rights.ts';
-import type { TokenDocument, Tokens } from './tokens.ts';
+import type { KnownUsers, TokenAccess } from './known-users.ts';
+import { allowsRoute, isOperator, needOfRoute, requireRole } from './rights.ts';
+import { tokenOf } from './session.ts';
 
-export interface UserCaller {
+export interface UserCaller extends TokenAccess {
   readonly kind: 'user';
   readonly name: string;
-  /** Null for a token without a scope, which only the identity API accepts. */
+  /** Null for a token without a project: without a scope, or with a domain or the system as its scope. */
   readonly project: string | null;
-  readonly token: TokenDocument;
 }
 
 export interface HostCaller {
@@ -85,12 +84,12 @@ const strangerCacheMs = 2_000;
 const mostCached = 50_000;
 
 export function createAuthenticate({
-  tokens,
+  users,
   secrets,
   ask,
   now,
 }: {
-  tokens: Tokens;
+  users: KnownUsers;
   secrets: Secrets;
   ask: Ask;
   now: () => number;
@@ -124,8 +123,8 @@ export function createAuthenticate({
     if (grant) return { kind: 'signaller', name: grant.resource_name, project: grant.project, grant };
     if (text.startsWith(credentialPrefix)) return credentialOf(ask, text);
     if ((strangers.get(text) ?? 0) > now()) return undefined;
-    const token = await tokens.find(text);
-    if (token) return { kind: 'user', name: adminUser.name, project: token.project_id, token };
+    const user = await users.find(text);
+    if (user !== undefined) return user ? userCaller(user) : undefined;
     try {
       const found = await ask('configuration', hostAuthenticate, { data: { token: text } });
       const caller: HostCaller = {
@@ -150,6 +149,15 @@ export function createAuthenticate({
   };
 }
 
+/** The caller with a token of a user. */
+export const userCaller = ({ token, access }: TokenAccess): UserCaller => ({
+  kind: 'user',
+  name: access.user.name,
+  project: access.project?.id ?? null,
+  token,
+  access,
+});
+
 /** The caller of a machine credential. Each request asks, so that a revoked one is refused at once. */
 async function credentialOf(ask: Ask, token: string): Promise<CredentialCaller | undefined> {
   try {
@@ -171,7 +179,14 @@ export function requireToken(
     const { config } = request.routeOptions;
     if (config.public === true || options.skip?.(request)) return;
     const caller = await authenticated(request, authenticate, { remembered: config.checksHost === true });
-    if (caller.project === null && options.unscoped !== true) throw withoutProject();
+    // The audit of a refusal names its caller.
+    request.caller = caller;
+    if (caller.kind === 'user' && options.unscoped !== true) {
+      const need = needOfRoute(request.method, request.routeOptions.url ?? '');
+      const isAllowed = need.operator || (need.system && caller.access.system);
+      if (caller.project === null && !isAllowed) throw withoutProject();
+      requireRole(caller.access, need);
+    }
     if (caller.kind === 'host' && config.hosts !== true) {
       throw new AnnealError(
         'Forbidden',
@@ -187,18 +202,30 @@ export function requireToken(
         `The credential ${caller.name} may only use ${caller.can.join(', ')} in stack ${caller.stack.name}.`,
       );
     }
-    request.caller = caller;
+  });
+  forgetRefusedHosts(scope, authenticate);
+}
+
+/**
+ * Forgets a remembered host whose token was refused, so that its next request learns whether it was renewed (401) or the
+ * host was deleted (410, on which an agent ends).
+ */
+export function forgetRefusedHosts(scope: FastifyInstance, authenticate: Authenticate): void {
+  scope.addHook('onError', async (request, _reply, error) => {
+    if (request.caller?.kind !== 'host' || !(error instanceof AnnealError) || error.code !== 'Unauthorized') return;
+    const token = tokenOf(request);
+    if (token !== undefined) await authenticate(token).catch(() => undefined);
   });
 }
 
-/** The current caller by token. @throws AnnealError Unauthorized, also for a token that is no longer valid. */
+/** The current caller, by token or by the cookie of a session. @throws AnnealError Unauthorized, also for a token that is no longer valid. */
 export async function authenticated(
   request: FastifyRequest,
   authenticate: Authenticate,
   options?: { remembered?: boolean },
 ): Promise<Caller> {
-  const token = request.headers['x-auth-token'];
-  const caller = typeof token === 'string' && token !== '' ? await authenticate(token, options) : undefined;
+  const token = tokenOf(request);
+  const caller = token === undefined ? undefined : await authenticate(token, options);
   if (!caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
   return caller;
 }
@@ -208,7 +235,7 @@ export function ofHost(caller: Caller): { caller?: { host_id: string; token_hash
   return caller.kind === 'host' ? { caller: { host_id: caller.id, token_hash: caller.tokenHash } } : {};
 }
 
-const withoutProject = (): AnnealError =>
+export const withoutProject = (): AnnealError =>
   new AnnealError('Forbidden', 'This token has no project; request one with "scope": {"project": …}.');
 
 export function callerOf(request: FastifyRequest): Caller {
@@ -221,4 +248,10 @@ export function projectOf(request: FastifyRequest): string {
   const { project } = callerOf(request);
   if (project === null) throw withoutProject();
   return project;
+}
+
+/** Whether the request comes from an operator, who also sees what belongs to no project. */
+export function isFromOperator(request: FastifyRequest): boolean {
+  const caller = callerOf(request);
+  return caller.kind === 'user' && isOperator(caller.access, 'reader');
 }

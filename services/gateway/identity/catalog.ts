@@ -3,6 +3,64 @@ import { createHash } from 'node:crypto';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
 
+interface Api {
+  readonly type: string;
+  readonly name: string;
+  readonly path: string;
+  /** The path names the project of the token, which is added to it. */
+  readonly ofProject?: true;
+}
+
+const apis: readonly Api[] = [
+  { type: 'identity', name: 'keystone', path: '/identity/v3/' },
+  { type: 'orchestration', name: 'heat', path: '/orchestration/v1/', ofProject: true },
+  { type: 'messaging', name: 'zaqar', path: '/messaging' },
+  { type: 'baremetal', name: 'ironic', path: '/baremetal' },
+  { type: 'workflowv2', name: 'mistral', path: '/workflow/v2' },
+  { type: 'image', name: 'glance', path: '/image' },
+];
+
+/** The path of each API by its type. A token without a project does not see the stacks. */
+export const pathsFor = (project: string | null): Record<string, string> =>
+  Object.fromEntries(
+    apis.flatMap(({ type, path, ofProject }) =>
+      ofProject ? (project === null ? [] : [[type, `${path}${project}`]]) : [[type, path]],
+    ),
+  );
+
+/** An API as Keystone describes a service. */
+export interface CatalogService {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+export const catalogServices: readonly CatalogService[] = apis.map(({ type, name }) => ({
+  id: idOf(type),
+  type,
+  name,
+}));
+
+/** An address of an API as Keystone describes an endpoint. */
+export interface CatalogEndpoint {
+  readonly id: string;
+  readonly service_id: string;
+  readonly interface: string;
+  readonly url: string;
+}
+
+/** The endpoints with `%(project_id)s` in place of the project. */
+export const catalogEndpoints = ({ base, region }: { base: string; region: string }): CatalogEndpoint[] =>
+  apis.flatMap(({ type, path, ofProject }) =>
+    ['public', 'internal', 'admin'].map((side) => ({
+      id: idOf(type, region, side),
+      service_id: idOf(type),
+      interface: side,
+      url: `${base}${path}${ofProject ? '%(project_id)s' : ''}`,
+    })),
+  );
+
+/** The catalog in a token. An API whose address needs a project has no endpoints without one. */
 export function catalogFor({
   base,
   project,
@@ -12,22 +70,22 @@ export function catalogFor({
   project: string | null;
   region: string;
 }): object[] {
-  const services = [
-    { type: 'identity', name: 'keystone', url: `${base}/identity/v3/` },
-    ...(project === null ? [] : [{ type: 'orchestration', name: 'heat', url: `${base}/orchestration/v1/${project}` }]),
-    { type: 'messaging', name: 'zaqar', url: `${base}/messaging` },
-    { type: 'baremetal', name: 'ironic', url: `${base}/baremetal` },
-  ];
-  return services.map(({ type, name, url }) => ({
-    endpoints: ['public', 'internal', 'admin'].map((side) => ({
-      id: idOf(type, region, side),
-      interface: side,
-      region_id: region,
-      url,
-      region,
-    })),
-    id: idOf(type),
-    type,
-    name,
-  }));
+  const endpoints = catalogEndpoints({ base, region });
+  const paths = pathsFor(project);
+  return catalogServices
+    .filter(({ type }) => type in paths)
+    .map(({ id, type, name }) => ({
+      endpoints: endpoints
+        .filter(({ service_id }) => service_id === id)
+        .map((endpoint) => ({
+          id: endpoint.id,
+          interface: endpoint.interface,
+          region_id: region,
+          url: `${base}${paths[type]}`,
+          region,
+        })),
+      id,
+      type,
+      name,
+    }));
 }

@@ -39,6 +39,8 @@ describe('logging in', () => {
       identity: `${gateway.url}/identity/v3/`,
       orchestration: `${gateway.url}/orchestration/v1/${project}`,
       messaging: `${gateway.url}/messaging`,
+      workflowv2: `${gateway.url}/workflow/v2`,
+      image: `${gateway.url}/image`,
       baremetal: `${gateway.url}/baremetal`,
     });
   });
@@ -177,6 +179,7 @@ describe('a token', () => {
 });
 
 it('a new password in the settings replaces the old one, and without any the old one stays', async () => {
+  // Three starts of a gateway, each with the hash of a password, take their time on a busy machine.
   const other = await startTestGateway();
   try {
     await other.restart({ ANNEAL_GATEWAY_ADMIN_PASSWORD: 'another password' });
@@ -188,7 +191,7 @@ it('a new password in the settings replaces the old one, and without any the old
   } finally {
     await other.stop();
   }
-});
+}, 120_000);
 
 describe('behind a proxy', () => {
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'cloud.example', 'x-auth-token': '' };

@@ -4,7 +4,6 @@ import type { HookGrant } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type Caller } from './caller.ts';
-import { adminUser } from './principals.ts';
 
 /** The caller and the id of the request. Clients find the id in the header `x-openstack-request-id` of the answer. */
 export const occasionOf = (request: FastifyRequest): Occasion => occasionFor(actorFrom(callerOf(request)), request);
@@ -25,7 +24,7 @@ const occasionFor = (actor: Actor, { id }: FastifyRequest): Occasion => ({
 function actorFrom(caller: Caller): Actor {
   switch (caller.kind) {
     case 'user':
-      return { kind: 'user', id: adminUser.id, name: caller.name };
+      return { kind: 'user', id: caller.access.user.id, name: caller.name };
     case 'host':
       return { kind: 'host', id: caller.id, name: caller.name };
     case 'signaller':

@@ -1,42 +1,64 @@
 /** Tokens of users: random, stored only as a hash, removed at expiry or revocation. They survive a restart. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Document, Store } from '@anneal/store/port.ts';
+import type { DirectoryRevision } from './directory/revision.ts';
 
-export interface TokenDocument extends Document {
-  readonly user_id: string;
+/** The scope that a token was issued for. All absent or null: no scope. */
+export interface TokenScope {
   readonly project_id: string | null;
+  readonly domain_id?: string;
+  readonly system?: boolean;
+}
+
+export interface TokenDocument extends Document, TokenScope {
+  readonly user_id: string;
   readonly methods: string[];
+  /** Its own audit id, and that of the first token of its chain. */
   readonly audit_ids: string[];
+  /** The audit id of the first token of its chain, or null for the first token itself. */
+  readonly chain?: string | null;
+  readonly application_credential_id?: string;
   readonly issued_at: string;
   readonly expires_at: string;
 }
 
-export interface Tokens {
-  issue(parameters: {
-    userId: string;
-    projectId: string | null;
-    methods: string[];
-    /** The token that this one is derived from. A derived token never outlives it. */
-    parent?: TokenDocument;
-  }): Promise<{ text: string; document: TokenDocument }>;
-  find(text: string): Promise<TokenDocument | undefined>;
-  revoke(text: string): Promise<boolean>;
+/** The user and the scope of a new token. */
+export interface TokenRequest {
+  readonly userId: string;
+  readonly scope: TokenScope;
+  readonly methods: readonly string[];
+  /** The token that this one is derived from. A derived token never outlives it. */
+  readonly parent?: TokenDocument;
+  readonly applicationCredentialId?: string;
 }
+
+export interface Tokens {
+  issue(request: TokenRequest): Promise<{ text: string; document: TokenDocument }>;
+  find(text: string): Promise<TokenDocument | undefined>;
+  /** Ends a token, and those that were derived from it when it is the first of its chain. */
+  revoke(text: string): Promise<void>;
+}
+
+/** False from the end of a token on. */
+export const isLive = ({ expires_at }: TokenDocument, now: Date): boolean => expires_at > now.toISOString();
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export async function openTokens({
   store,
+  revision,
   now,
   lifetimeMs,
 }: {
   store: Store;
+  /** Raised when a token is revoked. */
+  revision: DirectoryRevision;
   now: () => Date;
   lifetimeMs: number;
 }): Promise<Tokens> {
   const tokens = await store.collection<TokenDocument>({
     name: 'gateway_tokens',
-    indexes: [{ fields: ['expires_at'] }],
+    indexes: [{ fields: ['expires_at'] }, { fields: ['chain'], only: { field: 'chain' } }],
   });
 
   const sweep = async (): Promise<void> => {
@@ -49,17 +71,20 @@ export async function openTokens({
   };
 
   return {
-    async issue({ userId, projectId, methods, parent }) {
+    async issue({ userId, scope, methods, parent, applicationCredentialId }) {
       // Each new token removes some expired ones, so the collection stays bounded without a timer.
       await sweep();
       const text = `gAAAAA${randomBytes(48).toString('base64url')}`;
       const at = now();
+      const chain = parent?.audit_ids.at(-1);
       const document = await tokens.insert({
         id: hashOf(text),
         user_id: userId,
-        project_id: projectId,
+        ...scope,
         methods: [...new Set([...methods, ...(parent?.methods ?? [])])],
-        audit_ids: [randomBytes(16).toString('base64url'), ...(parent?.audit_ids.slice(-1) ?? [])],
+        audit_ids: [randomBytes(16).toString('base64url'), ...(chain === undefined ? [] : [chain])],
+        chain: chain ?? null,
+        ...(applicationCredentialId !== undefined && { application_credential_id: applicationCredentialId }),
         issued_at: at.toISOString(),
         expires_at: parent?.expires_at ?? new Date(at.getTime() + lifetimeMs).toISOString(),
       });
@@ -67,8 +92,15 @@ export async function openTokens({
     },
     async find(text) {
       const found = await tokens.get(hashOf(text));
-      return found && found.expires_at > now().toISOString() ? found : undefined;
+      return found && isLive(found, now()) ? found : undefined;
     },
-    revoke: (text) => tokens.remove(hashOf(text)),
+    async revoke(text) {
+      const found = await tokens.get(hashOf(text));
+      if (!found) return;
+      const [own = ''] = found.audit_ids;
+      // The derived tokens first: after a crash between the two, the caller can still revoke the first one again.
+      const derived = await tokens.find({ where: { chain: own } });
+      await revision.raiseAfter(() => tokens.bulk([...derived, found].map(({ id }) => ({ kind: 'remove', id }))));
+    },
   };
 }

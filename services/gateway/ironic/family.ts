@@ -8,6 +8,10 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
+import { detailRoutes } from './detail-routes.ts';
+import { refusedRoutes } from './refused-routes.ts';
+import { runbookRoutes } from './runbook-routes.ts';
+import { microversionOf, microversions } from './microversion.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { ironicPrefix } from './node-view.ts';
 import { stateRoutes } from './state-routes.ts';
@@ -20,8 +24,6 @@ export interface IronicOptions {
   authenticate: Authenticate;
   report: (error: unknown, request: FastifyRequest) => void;
 }
-
-const versions = { least: '1.1', most: '1.95' } as const;
 
 /** Ironic puts its fault, as JSON, into a string. */
 const fault = (status: number, faultstring: string, more: object = {}) => ({
@@ -60,20 +62,27 @@ export function ironicFamily(
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
   requireToken(scope, authenticate);
+  const asked = (request: FastifyRequest) =>
+    microversionOf(request.headers, (request.url.split('?')[0] ?? '').replace(ironicPrefix, ''));
+  scope.addHook('onRequest', async (request, reply) => {
+    const found = asked(request);
+    if ('refused' in found)
+      await reply.code(found.refused.status).send(fault(found.refused.status, found.refused.message));
+  });
   scope.addHook('onSend', async (request, reply) => {
-    const asked = request.headers['x-openstack-ironic-api-version'];
+    const found = asked(request);
     void reply.headers({
-      'x-openstack-ironic-api-minimum-version': versions.least,
-      'x-openstack-ironic-api-maximum-version': versions.most,
-      'x-openstack-ironic-api-version': typeof asked === 'string' && asked !== 'latest' ? asked : versions.most,
+      'x-openstack-ironic-api-minimum-version': microversions.least,
+      'x-openstack-ironic-api-maximum-version': microversions.most,
+      'x-openstack-ironic-api-version': 'version' in found ? found.version : microversions.most,
     });
   });
 
   const entry = (request: FastifyRequest) => ({
     id: 'v1',
     status: 'CURRENT',
-    min_version: versions.least,
-    version: versions.most,
+    min_version: microversions.least,
+    version: microversions.most,
     links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/`, rel: 'self' }],
   });
   const open = { config: { public: true } } as const;
@@ -92,6 +101,9 @@ export function ironicFamily(
   }));
 
   nodeRoutes(scope, { ask, secrets, newId });
-  stateRoutes(scope, ask);
+  stateRoutes(scope, { ask, secrets });
   traitRoutes(scope, ask);
+  detailRoutes(scope, ask);
+  runbookRoutes(scope, { ask, newId });
+  refusedRoutes(scope);
 }

@@ -6,12 +6,14 @@ import {
   nodeNameSchema,
   resourceClassSchema,
   nodeEnrol,
+  nodeDescriptionSchema,
   nodeExtraSchema,
   nodePropertiesSchema,
   nodeList,
   nodePatchSchema,
   nodeRemove,
   nodeStates,
+  nodeTextSchema,
   nodeUpdate,
   traitsSchema,
   type NodeView,
@@ -35,6 +37,9 @@ const enrolSchema = z.strictObject({
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
   extra: nodeExtraSchema.default({}),
+  owner: nodeTextSchema.default(null),
+  lessee: nodeTextSchema.default(null),
+  description: nodeDescriptionSchema.default(null),
   /** Beyond Ironic: takes the node to `available` without separate verbs. */
   provide: z.boolean().default(false),
 });
@@ -51,6 +56,13 @@ const listParameters = [
   'resource_class',
   'associated',
   'instance_uuid',
+  'driver',
+  'retired',
+  'owner',
+  'lessee',
+  'project',
+  'fault',
+  'description_contains',
 ] as const;
 
 /** Seals the password, because brokers keep messages in files. */
@@ -70,7 +82,21 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
   const resourceClass = queryValue(request, 'resource_class');
   const associated = queryBoolean(request, 'associated');
   const instance = queryValue(request, 'instance_uuid');
+  const retired = queryBoolean(request, 'retired');
+  const owner = queryValue(request, 'owner');
+  const lessee = queryValue(request, 'lessee');
+  const project = queryValue(request, 'project');
+  const fault = queryValue(request, 'fault');
+  const driver = queryValue(request, 'driver');
+  const words = queryValue(request, 'description_contains')?.toLowerCase();
   return (node) =>
+    (retired === undefined || node.retired === retired) &&
+    (owner === undefined || node.owner === owner) &&
+    (lessee === undefined || node.lessee === lessee) &&
+    (project === undefined || node.owner === project || node.lessee === project) &&
+    (fault === undefined || node.fault === fault) &&
+    (driver === undefined || node.driver === driver) &&
+    (words === undefined || (node.description ?? '').toLowerCase().includes(words)) &&
     (maintenance === undefined || node.maintenance === maintenance) &&
     (resourceClass === undefined || node.resource_class === resourceClass) &&
     (associated === undefined || (node.instance_id !== null) === associated) &&
@@ -131,6 +157,9 @@ export function nodeRoutes(
         traits: wanted.traits,
         properties: wanted.properties,
         extra: wanted.extra,
+        owner: wanted.owner,
+        lessee: wanted.lessee,
+        description: wanted.description,
         provide: wanted.provide,
       },
     });

@@ -19,7 +19,18 @@ const onTheWayTo: Readonly<Record<string, string>> = {
   deploying: 'active',
   'wait call-back': 'active',
   deleting: 'available',
+  adopting: 'active',
+  'deploy hold': 'active',
+  'clean hold': 'manageable',
+  rescuing: 'rescue',
+  unrescuing: 'active',
+  servicing: 'active',
+  'service hold': 'active',
 };
+
+/** The step in progress, for the family of states that it belongs to. */
+const stepIn = ({ step, provision_state: state }: NodeView, family: string): object =>
+  step && state.startsWith(family) ? step : {};
 
 /** The fields of a node in a list without detail. */
 export const nodeRow = (base: string, node: NodeView): object => ({
@@ -50,10 +61,16 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   reservation: node.reservation,
   last_error: node.last_error === null ? null : node.last_error.message,
   console_enabled: false,
-  retired: false,
-  protected: false,
-  owner: null,
-  lessee: null,
+  retired: node.retired,
+  retired_reason: node.retired_reason,
+  protected: node.protected,
+  protected_reason: node.protected_reason,
+  owner: node.owner,
+  lessee: node.lessee,
+  description: node.description,
+  clean_step: stepIn(node, 'clean'),
+  deploy_step: stepIn(node, 'deploy'),
+  service_step: stepIn(node, 'servic'),
   extra: node.extra,
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),

@@ -1,5 +1,16 @@
 /** The states of nodes in Ironic's API. Each change is accepted, and completes in the background. */
-import { nodeMaintenance, nodePower, nodeProvision } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeStepsSchema,
+  provisionVerbs,
+  runbookStepSchema,
+  type NodeStep,
+  type ProvisionVerb,
+} from '@anneal/contracts/calls/provisioning.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -11,13 +22,46 @@ import { showNode, type NodePath } from './node-path.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
 const powerSchema = z.strictObject({ target: z.enum(powerTargets) });
+/** Ironic's words for a verb. Servers of stacks deploy nodes, so the API itself does not. */
+const verbOf: Readonly<Record<string, ProvisionVerb | 'stack'>> = {
+  ...Object.fromEntries(provisionVerbs.map((verb) => [verb, verb])),
+  undeploy: 'deleted',
+  active: 'stack',
+  deploy: 'stack',
+};
 const provisionSchema = z.strictObject({
-  target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']),
+  target: z.enum(Object.keys(verbOf)),
+  clean_steps: nodeStepsSchema.optional(),
+  deploy_steps: z
+    .array(runbookStepSchema)
+    .min(1)
+    .max(50)
+    .optional()
+    .meta({ description: 'The highest priority is first.' }),
+  service_steps: nodeStepsSchema.optional(),
+  runbook: z.string().min(1).max(255).optional(),
+  rescue_password: z.string().min(1).max(1024).optional(),
 });
+
+/** The steps of a request, in the order in which they run. */
+function stepsIn({
+  clean_steps,
+  deploy_steps,
+  service_steps,
+}: z.output<typeof provisionSchema>): NodeStep[] | undefined {
+  const byPriority = deploy_steps
+    ?.filter(({ priority }) => priority > 0)
+    .toSorted((a, b) => b.priority - a.priority)
+    .map(({ priority: _priority, ...step }) => step);
+  const given = [clean_steps, byPriority, service_steps].filter((steps) => steps !== undefined);
+  if (given.length > 1)
+    throw new AnnealError('InvalidRequest', 'Give only one of clean_steps, deploy_steps and service_steps.');
+  return given[0];
+}
 const maintenanceSchema = z.strictObject({ reason: z.string().max(4096).nullish() });
 
 /** Registers the routes of power, provision state and maintenance. */
-export function stateRoutes(scope: FastifyInstance, ask: Ask): void {
+export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   scope.get<NodePath>('/v1/nodes/:node/states', async (request) => {
     const node = await showNode(ask, request);
     const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
@@ -32,9 +76,25 @@ export function stateRoutes(scope: FastifyInstance, ask: Ask): void {
     return accepted(reply);
   });
   scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
-    const { target } = parseField(provisionSchema, request.body, 'The provision request');
+    const wanted = parseField(provisionSchema, request.body, 'The provision request');
+    const target = verbOf[wanted.target];
+    if (target === undefined || target === 'stack')
+      throw new AnnealError(
+        'NotSupported',
+        `The verb "${wanted.target}" is not supported: a server of a stack deploys the node (OS::Nova::Server), because its host, credentials and configs belong to the stack. To use a running machine: "adopt".`,
+      );
+    const steps = stepsIn(wanted);
+    const password = wanted.rescue_password === undefined ? undefined : sealText(secrets, wanted.rescue_password);
     await ask('provisioning', nodeProvision, {
-      data: { node: request.params.node, target, occasion: occasionOf(request) },
+      sealed: password ?? null,
+      data: {
+        node: request.params.node,
+        target,
+        ...(steps && { steps }),
+        ...(wanted.runbook !== undefined && { runbook: wanted.runbook }),
+        ...(password !== undefined && { rescue_password: password }),
+        occasion: occasionOf(request),
+      },
     });
     return accepted(reply);
   });

@@ -133,6 +133,24 @@ describe('the calls of a host with only a shell', () => {
       expect(await readFile(join(directory, 'later'), 'utf8')).toBe('ran hello\n');
     });
 
+    it('fetch the value of an input as JSON, compressed for a host that accepts it', async () => {
+      gateway.behind.configs.set('data context', { list: ['x'.repeat(100_000)] } as never);
+      for (const [encoding, most] of [
+        ['identity', 200_000],
+        ['gzip', 2_000],
+        ['gzip', 2_000],
+      ] as const) {
+        const form = new FormData();
+        for (const [name, value] of Object.entries({ token, id: 'data', input: 'context' })) form.append(name, value);
+        const url = `${gateway.url}/agent/v1/config`;
+        const response = await fetch(url, { method: 'POST', body: form, headers: { 'Accept-Encoding': encoding } });
+        expect(response.status).toBe(200);
+        expect(Number(response.headers.get('content-length'))).toBeLessThan(most);
+        expect(await response.json()).toEqual({ list: ['x'.repeat(100_000)] });
+      }
+      expect((await post('config', { token, id: 'data', input: 'other' })).status).toBe(404);
+    });
+
     it('read the config of a request in the queue of their host only', async () => {
       expect((await post('config', { token, id: 'unknown' })).status).toBe(404);
       expect((await post('config', { token: 'wrong', id: 'large' })).status).toBe(401);

@@ -6,15 +6,18 @@
  * | --- | --- | --- |
  * | `next?wait=45` | `client` | claims the first request of the host and answers with it as a script; empty without one |
  * | `started` | `id` | reports the start of a request |
- * | `config` | `id` | answers with the config of a request that only refers to it |
+ * | `config` | `id`, `input` | answers with the config of a request that only refers to it; with `input` with the JSON text of the value of that input |
  * | `report?wait=30` | `id`; a file for each piece of `stdout`, `stderr` or `outputs.<name>`, named by its offset | stores the pieces; answers with `stop=yes` or `no` and the stored sizes, and waits for a stop |
  * | `renew` | `claim`, `ttl` | keeps the claim |
  * | `answer` | those of an answer, `claim`, `message` | posts the answer and deletes the request |
  * | `hello` | `facts.<name>` | reports the facts of the machine |
  */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { queueClaimRenew, queueMessageDelete, queuePost, runConfig } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -44,6 +47,7 @@ interface Call {
 }
 
 const idField = z.object({ id: z.string().min(1) });
+const configFields = z.object({ id: z.string().min(1), input: z.string().min(1).max(255).optional() });
 const renewFields = z.object({
   claim: z.string().min(1),
   ttl: z.coerce.number().int().min(1).max(43_200).default(claimSeconds),
@@ -54,7 +58,16 @@ const clientFields = z.object({ client: z.string().max(64).optional() });
 /** The calls whose first effect is a call that carries the hash of the token (`ofHost`). */
 const checkedCalls = new Set(['next', 'started', 'renew', 'hello', 'config']);
 
-export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
+/** The compressed values of inputs in memory. */
+const mostCompressed = 16;
+const compress = promisify(gzip);
+
+interface Door extends DoorOptions {
+  readonly compressed: Recent<Promise<Buffer>>;
+}
+
+export function doorRoutes(scope: FastifyInstance, given: DoorOptions): void {
+  const options: Door = { ...given, compressed: new Recent(mostCompressed) };
   scope.register(multipart, {
     limits: {
       fieldNameSize: 255,
@@ -79,7 +92,12 @@ export function doorRoutes(scope: FastifyInstance, options: DoorOptions): void {
       });
       return undefined;
     },
-    config: ({ host, fields }) => configText(options, host, read(idField, fields).id),
+    config: ({ request, reply, host, fields }) => {
+      const { id, input } = read(configFields, fields);
+      if (input === undefined) return configText(options, host, id);
+      const acceptsGzip = request.headers['accept-encoding']?.includes('gzip') === true;
+      return sendInput(options, { reply, host, run: id, input, acceptsGzip });
+    },
     answer: (call) => answer(options, call),
     hello: ({ host, fields }) => {
       const facts = [...fields].flatMap(([name, value]) => (name.startsWith('facts.') ? [[name.slice(6), value]] : []));
@@ -132,11 +150,42 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
 }
 
 /** The bytes of a config. They never pass the bus, because a thousand hosts may fetch them at once. */
-async function configText({ ask, blobs }: DoorOptions, host: HostCaller, run: string): Promise<string> {
-  const { blob } = await ask('configuration', runConfig, { project: host.project, data: { ...ofHost(host), run } });
+async function configText(options: DoorOptions, host: HostCaller, run: string): Promise<string> {
+  return JSON.parse(await storedText(options, await blobOf(options, host, { run }))) as string;
+}
+
+/** The JSON text of an input, compressed once for all hosts that fetch it. */
+async function sendInput(
+  options: Door,
+  asked: { reply: FastifyReply; host: HostCaller; run: string; input: string; acceptsGzip: boolean },
+): Promise<FastifyReply | string> {
+  const { reply, host, run, input, acceptsGzip } = asked;
+  const blob = await blobOf(options, host, { run, input });
+  if (!acceptsGzip) return storedText(options, blob);
+  const known = options.compressed.get(blob);
+  const compressing = known ?? storedText(options, blob).then((text) => compress(text));
+  if (!known) {
+    options.compressed.set(blob, compressing);
+    compressing.catch(() => options.compressed.delete(blob));
+  }
+  return reply
+    .type('text/plain')
+    .header('content-encoding', 'gzip')
+    .send(await compressing);
+}
+
+const blobOf = async (
+  { ask }: DoorOptions,
+  host: HostCaller,
+  wanted: { run: string; input?: string },
+): Promise<string> =>
+  (await ask('configuration', runConfig, { project: host.project, data: { ...ofHost(host), ...wanted } })).blob;
+
+async function storedText({ blobs }: DoorOptions, blob: string): Promise<string> {
   const stored = await blobs.getText(blob);
-  if (stored === undefined) throw new AnnealError('Unavailable', `The config of request ${run} is not in the store.`);
-  return JSON.parse(stored.slice(stored.indexOf('\n') + 1)) as string;
+  if (stored === undefined)
+    throw new AnnealError('Unavailable', `The store does not have content ${blob} of a request.`);
+  return stored.slice(stored.indexOf('\n') + 1);
 }
 
 async function post({ ask }: DoorOptions, host: HostCaller, body: Json): Promise<undefined> {

@@ -2,15 +2,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { agentChecksum, agentText, updateText } from './agent.ts';
+import { forgetRefusedHosts } from '../identity/caller.ts';
 import { doorRoutes, type DoorOptions } from './door.ts';
 import { executableRoutes } from './executable.ts';
+import { doorPath } from './send-script.ts';
+import { pushRequests, type PushOptions } from './push.ts';
 
-export type ShellFamilyOptions = DoorOptions & {
-  wording: FamilyWording;
-  /** Folder with the agents that are one file each. */
-  agents: string | undefined;
-  report: (error: unknown, request: FastifyRequest) => void;
-};
+export type ShellFamilyOptions = DoorOptions &
+  PushOptions & {
+    wording: FamilyWording;
+    /** Folder with the agents that are one file each. */
+    agents: string | undefined;
+    report: (error: unknown, request: FastifyRequest) => void;
+  };
 
 export function agentFamily(scope: FastifyInstance, options: ShellFamilyOptions): void {
   wordErrors(scope, options.wording, options.report);
@@ -19,5 +23,7 @@ export function agentFamily(scope: FastifyInstance, options: ShellFamilyOptions)
   scope.get('/sh.sha256', (_request, reply) => reply.type('text/plain').send(`${agentChecksum}  anneal-agent\n`));
   scope.get('/update', (_request, reply) => reply.type('text/x-shellscript; charset=utf-8').send(updateText));
   executableRoutes(scope, options.agents);
+  forgetRefusedHosts(scope, options.authenticate);
+  scope.get(`${doorPath}/requests`, (request, reply) => pushRequests(options, request, reply));
   doorRoutes(scope, options);
 }

@@ -29,7 +29,8 @@ export const joinPrefix = '/join';
 interface JoinPath {
   Params: { token: string };
 }
-const joinPath = '/:token(^[A-Za-z0-9_-]{16,128}$)';
+const joinPath = '/:token';
+const tokenForm = /^[A-Za-z0-9_-]{16,128}$/;
 const exchangeSchema = z.object({ key: bootKeySchema });
 
 export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }: JoinFamilyOptions): void {
@@ -43,7 +44,7 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
     reply
       .type('text/x-shellscript; charset=utf-8')
       .header('cache-control', 'no-store')
-      .send(renderJoin({ url: baseUrl(request), token: request.params.token })),
+      .send(renderJoin({ url: baseUrl(request), token: tokenOf(request.params) })),
   );
 
   scope.post<JoinPath>(`${joinPath}/exchange`, async (request, reply) => {
@@ -51,7 +52,7 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
     const given = asForm ? Object.fromEntries(await readForm(request)) : request.body;
     const { key } = parseField(exchangeSchema, given, 'The exchange');
     const host = await ask('configuration', hostJoinExchange, {
-      data: { join_token: request.params.token, key },
+      data: { join_token: tokenOf(request.params), key },
     }).catch((error: unknown) => {
       // Only wrong tokens have to wait. A right one works, whatever other requests come from its address.
       if (error instanceof AnnealError && error.code === 'NotFound') {
@@ -94,6 +95,15 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
       metadata: {},
     } satisfies BootSeed;
   });
+}
+
+/** @throws AnnealError NotFound for a text that no token has, such as a part of one */
+function tokenOf({ token }: JoinPath['Params']): string {
+  if (tokenForm.test(token)) return token;
+  throw new AnnealError(
+    'NotFound',
+    'This line to join is not complete or was changed. Get a new one: anneal host join NAME.',
+  );
 }
 
 /** The script of `GET /join/{token}`. Its last line calls it, so that an incomplete script does nothing. */

@@ -121,6 +121,33 @@ describe('a host that is only sh and curl', () => {
     expect(gateway.behind.messages(host.requests_queue)).toEqual([]);
   });
 
+  it('has an input that no variable can hold in a file, or tells what to do', async () => {
+    const inputs = [
+      { name: 'context', type: 'Json', value: [`it's ${'x'.repeat(200_000)}`] },
+      { name: 'short', type: 'String', value: 'y' },
+    ];
+    const reads = 'echo "${context-unset} $short $(cat $heat_inputs_path.short)"; cat "$heat_inputs_path.context" >&2';
+    for (const [id, config] of [
+      ['reads', reads],
+      ['ignores', 'echo "$short"'],
+      ['expects', 'echo "$context"'],
+    ] as const) {
+      await offer(requestOf(id, config, { inputs }));
+    }
+    await hostLoop();
+    expect(answers().get('reads')).toMatchObject({ status_code: 0, stdout: 'unset y y\n' });
+    expect(
+      answers()
+        .get('reads')
+        ?.stderr.endsWith(`${'x'.repeat(1000)}"]`),
+    ).toBe(true);
+    expect(answers().get('ignores')).toMatchObject({ status_code: 0, stdout: 'y\n' });
+    expect(answers().get('expects')).toMatchObject({
+      status_code: 126,
+      stderr: expect.stringContaining('Read the file $heat_inputs_path.context in the script instead') as string,
+    });
+  });
+
   it('H2: answers a repeated request without running it again', async () => {
     const marks = join(directory, 'marks');
     const request = requestOf('again', `echo ran >>${marks}; echo done\n`) as unknown as Json;

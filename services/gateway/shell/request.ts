@@ -16,6 +16,7 @@
  */
 import { graceMs, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
+import { placedInputs, type TextInput } from '@anneal/tools/inputs.ts';
 import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';
 import { asText, ConfigError } from '@anneal/tools/tool.ts';
 import { shellText } from './text.ts';
@@ -39,8 +40,8 @@ const comment = (text: string): string => text.replaceAll(/[^\w.-]/g, '_');
 
 export function renderShellRequest(parameters: ShellRequestParameters): string {
   const { request, token, doorUrl, claimId, messageId, ttl } = parameters;
-  const { config, variables } = programOf(request);
-  const runner = runnerOf(request, variables);
+  const { config, ...inputs } = programOf(request);
+  const runner = runnerOf(request, inputs);
   const { config_ref: reference } = request;
   const configEnd = delimiterFor(config, 'ANNEAL_END_OF_CONFIG');
   const runnerEnd = delimiterFor(runner, 'ANNEAL_END_OF_RUNNER');
@@ -74,30 +75,28 @@ anneal_request
 
 const limitOf = ({ timeout }: HostRequest): number => Math.ceil(Math.min(timeout ?? longestSeconds, longestSeconds));
 
-const runnerOf = (request: HostRequest, variables: Program['variables']): string => `limit=${limitOf(request)}
+const runnerOf = (request: HostRequest, { variables, files }: Inputs): string => `limit=${limitOf(request)}
 grace=${Math.ceil(graceMs(request.options) / 1000)}
 start_config() {
   cd "$dir/work" || exit 126
   heat_outputs_path="$dir/work/output"
   export heat_outputs_path
-${environmentOf(variables)}
+${files.length > 0 ? filesOf(files) : ''}${environmentOf(variables)}
 }
 ${shellText.tools}${shellText.run}`;
 
-interface Program {
-  readonly config: string;
-  /** The inputs that it reads from its environment. */
-  readonly variables: HostRequest['inputs'];
-}
+/** The inputs that a config reads from its environment and from files. */
+type Inputs = ReturnType<typeof placedInputs>;
+type Program = Inputs & { readonly config: string };
 
 /** A script as it is, or the program that a tool makes from the config. A shell cannot hold NUL bytes. */
 function programOf(request: HostRequest): Program {
-  const { group, inputs } = request;
-  if (group === 'script') return { config: asText(request.config).replaceAll('\0', ''), variables: inputs };
+  const { group } = request;
   const tool = toolOf(group);
-  if (!tool) return failure(`This host has only a shell; it cannot apply configs of the group ${group}.`, 127);
   try {
-    return { config: tool.program(request).replaceAll('\0', ''), variables: [] };
+    if (group === 'script') return { config: asText(request.config).replaceAll('\0', ''), ...placedInputs(request) };
+    if (!tool) return failure(`This host has only a shell; it cannot apply configs of the group ${group}.`, 127);
+    return { config: tool.program(request).replaceAll('\0', ''), variables: [], files: [] };
   } catch (error) {
     if (error instanceof ConfigError) return failure(error.message, 126);
     throw error;
@@ -107,17 +106,21 @@ function programOf(request: HostRequest): Program {
 const failure = (message: string, status: number): Program => ({
   config: `echo ${quoteForShell(message)} >&2\nexit ${status}`,
   variables: [],
+  files: [],
 });
 
+/** Writes inputs to files. `printf` is a part of the shell, so that no value is the argument of a program. */
+const filesOf = (files: readonly TextInput[]): string => `  heat_inputs_path="$dir/work/input"
+  export heat_inputs_path
+${files.map(({ name, text }) => `  printf %s ${quoteForShell(text)} >"$heat_inputs_path.${name}" || exit 126\n`).join('')}`;
+
 /** Exports the inputs and replaces the shell with the config, in a separate session where `setsid` is available. */
-function environmentOf(inputs: Program['variables']): string {
+function environmentOf(inputs: readonly TextInput[]): string {
   // Pass names that are not valid in a shell through env(1), which accepts any name.
   const exported = inputs.filter(({ name }) => identifier.test(name));
   const others = inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
-  const through = others.map(({ name, value }) => quoteForShell(`${name}=${asText(value)}`)).join(' ');
-  const lines = exported
-    .map(({ name, value }) => `  ${name}=${quoteForShell(asText(value))}\n  export ${name}\n`)
-    .join('');
+  const through = others.map(({ name, text }) => quoteForShell(`${name}=${text}`)).join(' ');
+  const lines = exported.map(({ name, text }) => `  ${name}=${quoteForShell(text)}\n  export ${name}\n`).join('');
   // The command is in "$@" before the inputs are set, because an input may have the name of a variable used here.
   return `  set -- env ${through}
   [ "$(head -c 2 "$config")" = '#!' ] || set -- "$@" sh

@@ -402,8 +402,8 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       queueOf(queue).messages = messages.map((message) => claimed.find(({ id }) => id === message.id) ?? message);
       return { claim_id: claim, messages: claimed };
     }),
-    answer(context, runConfig, async ({ data: { run, caller } }) => {
-      const config = configs.get(run);
+    answer(context, runConfig, async ({ data: { run, input, caller } }) => {
+      const config = configs.get(input === undefined ? run : `${run} ${input}`);
       if (config === undefined || caller?.host_id !== host.host_id)
         throw new AnnealError('NotFound', 'No such request.');
       return { blob: await store.blobs.put(`first line\n${JSON.stringify(config)}`) };
@@ -443,6 +443,14 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         resource_class,
         traits,
         extra: {},
+        retired: false,
+        retired_reason: null,
+        protected: false,
+        protected_reason: null,
+        owner: null,
+        lessee: null,
+        description: null,
+        step: null,
         driver_info: { redfish_address: driver_info.redfish_address },
         provision_state: 'enroll',
         target_provision_state: null,

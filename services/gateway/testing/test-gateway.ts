@@ -38,8 +38,12 @@ export const login = (more: object = {}) => ({
   },
 });
 
-export async function startTestGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const context = await createTestContext({ name: 'gateway' });
+/** `log` receives the log of the gateway. */
+export async function startTestGateway(
+  environment: Record<string, string> = {},
+  { log }: { log?: TestContext['log'] } = {},
+): Promise<TestGateway> {
+  const context = { ...(await createTestContext({ name: 'gateway' })), ...(log && { log }) };
   const behind = await standIn(context);
   let running: RunningService & { url: string };
   const start = async (more: Record<string, string> = {}): Promise<void> => {

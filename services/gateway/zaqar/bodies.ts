@@ -22,6 +22,8 @@ export interface ClaimBody {
   readonly batch?: number | undefined;
   /** True for a host that fetches long configs by itself. */
   readonly by_reference?: boolean | undefined;
+  /** True for a host that fetches long values of inputs by itself. */
+  readonly inputs_by_reference?: boolean | undefined;
   /** Answers of a host to its earlier requests. */
   readonly answers?: readonly (PostedMessage & { readonly ttl: number })[] | undefined;
 }
@@ -47,6 +49,9 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
       .max(mostInBatch, { error: batchRange })
       .optional(),
     by_reference: z.boolean({ error: 'The value of the "by_reference" field must be a bool.' }).optional(),
+    inputs_by_reference: z
+      .boolean({ error: 'The value of the "inputs_by_reference" field must be a bool.' })
+      .optional(),
     answers: posted
       .transform((all) =>
         all.map(({ ttl = Math.min(3600, limits.messageTtl.most), ...message }) => ({ ...message, ttl })),

@@ -57,3 +57,7 @@ export function waitOf(request: FastifyRequest, most: number): number {
   if (text !== '' && Number.isFinite(wait) && wait >= 0) return Math.min(wait, most);
   throw invalid(`wait must be a number of seconds, not "${text}".`);
 }
+
+/** True when a proxy says that it passed the request on. Most of them close a connection that is quiet for a minute. */
+export const isProxied = ({ headers }: FastifyRequest): boolean =>
+  ['x-forwarded-for', 'forwarded', 'via'].some((name) => headers[name] !== undefined);

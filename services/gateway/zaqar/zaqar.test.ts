@@ -218,12 +218,25 @@ describe('a waiting claim', () => {
     await call('POST', '/v2/queues/later/messages', { messages: [{ body: 'now' }] });
     const { status, json } = await waiting;
     expect([status, json['messages']?.[0]?.['body']]).toEqual([201, 'now']);
-    expect(performance.now() - began).toBeLessThan(4000);
+    // Before the wait ends.
+    expect(performance.now() - began).toBeLessThan(15_000);
   });
 
   it('is answered with an empty list when its time is over', async () => {
     expect((await call('POST', '/v2/queues/never/claims?wait=0.05', { ttl: 60, grace: 60 })).status).toBe(204);
     expect((await call('POST', '/v2/queues/never/claims?wait=soon', { ttl: 60, grace: 60 })).status).toBe(400);
+  });
+
+  it('lasts longer for a host without a proxy in between', async () => {
+    const other = await startTestGateway({ ANNEAL_GATEWAY_MAX_WAIT_SECONDS: '0' });
+    const claim = (headers: Record<string, string>) =>
+      other.call('POST', `/messaging/v2/queues/${host.name}/claims?wait=300`, { ttl: 60, grace: 60 }, headers);
+    const direct = claim(asHost);
+    for (const proxy of [{ 'x-forwarded-for': '192.0.2.1' }, { forwarded: 'for=192.0.2.1' }, { via: '1.1 proxy' }])
+      expect((await claim({ ...asHost, ...proxy })).status).toBe(204);
+    await other.behind.post(host.requests_queue, { id: 'req-1', body: 'x' });
+    expect((await direct).status).toBe(201);
+    await other.stop();
   });
 
   it('C3: ends when the gateway stops', async () => {

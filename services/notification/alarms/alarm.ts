@@ -7,9 +7,11 @@
  */
 import type { AlarmView } from '@anneal/contracts/calls/alarms.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
-import type { AlarmDefinition } from './definition.ts';
-import type { AlarmState } from './evaluate.ts';
+import type { KnownAlerts } from './rules/alerts.ts';
+import type { AlarmDefinition } from './rules/definition.ts';
+import type { AlarmState, Finding } from './rules/evaluate.ts';
 
 /** An action that is not delivered yet. */
 export interface PendingAction {
@@ -31,6 +33,8 @@ export interface StateChange {
   readonly previous: AlarmState;
   readonly reason: string;
   readonly values: readonly number[];
+  /** Absent: the alarm itself found it. */
+  readonly occasion?: Occasion;
 }
 
 export interface AlarmDocument extends Document {
@@ -57,29 +61,31 @@ export interface AlarmDocument extends Document {
   readonly open: boolean;
   /** Ids of the latest events that an event alarm has taken. */
   readonly events: readonly string[];
+  /** The alerts that Alertmanager has notified. */
+  readonly alerts?: KnownAlerts;
+  /** Absent in documents of earlier versions. */
+  readonly place?: TreePlace;
   readonly created_at: string;
 }
 
 export const isActive = ({ suspended, definition }: AlarmDocument): boolean => !suspended && definition.enabled;
 
-/** The result of an evaluation. */
-export interface Finding {
-  /** Null: the state stays, and no action repeats. */
-  readonly state: AlarmState | null;
-  readonly reason: string;
-  readonly reasonData: Json;
-  readonly values: readonly number[];
-}
-
 const mostEvents = 50;
 const mostPending = 100;
 
+/** The time of a finding, and what led to it: the due time of an evaluation, the id of an event, or a request. */
+export interface FindingTime {
+  readonly now: number;
+  readonly evaluated?: number;
+  readonly event?: string;
+  readonly occasion?: Occasion | undefined;
+}
+
+/** The ids of the latest events with another one. */
+export const eventsWith = ({ events }: AlarmDocument, id: string): string[] => [...events, id].slice(-mostEvents);
+
 /** The alarm after a finding. Undefined when nothing changes. */
-export function withFinding(
-  alarm: AlarmDocument,
-  finding: Finding,
-  at: { readonly now: number; readonly evaluated?: number; readonly event?: string },
-): Draft<AlarmDocument> | undefined {
+export function withFinding(alarm: AlarmDocument, finding: Finding, at: FindingTime): Draft<AlarmDocument> | undefined {
   if (at.evaluated !== undefined && at.evaluated <= alarm.evaluated) return undefined;
   if (at.event !== undefined && alarm.events.includes(at.event)) return undefined;
   const { definition, state: previous } = alarm;
@@ -111,14 +117,23 @@ export function withFinding(
   });
   const replaced = new Set(added.map(({ target }) => target));
   const isChange = state !== null && state !== previous;
-  const change = { sequence, at: time, state: current, previous, reason: finding.reason, values };
+  const { occasion } = at;
+  const change = {
+    sequence,
+    at: time,
+    state: current,
+    previous,
+    reason: finding.reason,
+    values,
+    ...(occasion && { occasion }),
+  };
   const pending = [...alarm.pending.filter(({ target }) => !replaced.has(target)), ...added].slice(-mostPending);
   const unannounced = isChange ? [...alarm.unannounced, change] : alarm.unannounced;
   return {
     ...alarm,
     sequence,
     evaluated: at.evaluated ?? alarm.evaluated,
-    events: at.event === undefined ? alarm.events : [...alarm.events, at.event].slice(-mostEvents),
+    events: at.event === undefined ? alarm.events : eventsWith(alarm, at.event),
     ...(isChange && { state: current, state_at: time }),
     ...(state !== null && { state_reason: finding.reason }),
     pending,

@@ -1,10 +1,11 @@
 import { answer, route } from '@anneal/bus/consume/route.ts';
-import { alarmHistory, alarmList, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
+import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   resourceCreate,
@@ -28,6 +29,9 @@ afterEach(async () => {
 });
 
 const quick = { ANNEAL_NOTIFICATION_MEASUREMENT_PERIOD_SECONDS: '1', ANNEAL_NOTIFICATION_ALARM_SECONDS: '1' };
+
+/** Where the alarm `high` is. */
+const webPlace = { root: { stack_id: 'stack-1', stack_name: 'web' }, path: 'high', tags: ['shop'] };
 
 interface AlarmWorld extends NotificationWorld {
   /** Signals as scheduling received them, by message id. */
@@ -80,6 +84,7 @@ async function startAlarms(environment: Record<string, string> = quick): Promise
       physical_id: null,
       properties,
       attributes: {},
+      origin: { ...webPlace, ...systemOccasion('request') },
     };
     const message = mint(definition, { data, project, replyto: 'test.answers' });
     await bus.send({ queue: requestsQueue('notification'), messages: [message] });
@@ -188,6 +193,11 @@ describe('an alarm', () => {
       ['insufficient data', 'alarm'],
       ['alarm', 'ok'],
     ]);
+    expect(world.changes[0]?.['origin']).toEqual({
+      ...webPlace,
+      actor: { kind: 'alarm', id: 'a1', name: 'high' },
+      cause: { kind: 'system', id: null, reason: world.changes[0]?.['reason'] },
+    });
     const { history } = await world.ask(alarmHistory, { project, alarm: 'high', limit: 10 });
     expect(history.map(({ kind }) => kind).toSorted()).toEqual([
       'action',
@@ -196,6 +206,14 @@ describe('an alarm', () => {
       'state transition',
     ]);
     expect((await world.ask(alarmList, { project, state: 'ok' })).alarms).toHaveLength(1);
+    const { series } = await world.ask(alarmSeries, { project, alarm: 'high', periods: 600 });
+    expect(series).toMatchObject([{ threshold: 10, granularity: 1 }]);
+    const points = series[0]?.points ?? [];
+    expect(points).toHaveLength(600);
+    const compared = points.flatMap(({ value, outside }) => (value === null ? [] : [[value, outside]]));
+    // A period in which the load changes has a mean between the two.
+    expect(compared[0]).toEqual([20, true]);
+    expect(compared.at(-1)?.[1]).toBe(false);
   });
 
   it.each(['alarm.evaluated', 'alarm.acted'])('A5: acts once when the process dies at %s', async (point) => {
@@ -324,9 +342,13 @@ describe('an alarm', () => {
   it('has its state set by an operator, and then acts', async () => {
     const world = await startAlarms();
     await world.request(resourceCreate, 'a1', { properties: high() });
-    expect((await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm' })).state_reason).toBe(
-      'Manually set via API',
-    );
-    await eventually(() => world.signals.length === 1);
+    const occasion: Occasion = {
+      actor: { kind: 'user', id: 'u', name: 'operator' },
+      cause: { kind: 'request', id: 'r', reason: null },
+    };
+    const set = await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm', occasion });
+    expect(set.state_reason).toBe('Manually set via API');
+    await eventually(() => world.signals.length === 1 && world.changes.length === 1);
+    expect(world.changes[0]?.['origin']).toEqual({ ...webPlace, ...occasion });
   });
 });

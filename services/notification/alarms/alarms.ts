@@ -8,27 +8,31 @@
  *    dropped, and the history says why.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { AlertNotification } from '@anneal/contracts/alertmanager.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { alarmEvent } from '@anneal/contracts/events.ts';
+import { noPlace, systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change, insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import {
+  eventsWith,
   isActive,
   withFinding,
   withoutDone,
   type AlarmDocument,
-  type Finding,
+  type FindingTime,
   type PendingAction,
   type StateChange,
 } from './alarm.ts';
+import { findingOfAlerts, withNotification } from './rules/alerts.ts';
 import { deliverAction, type DeliverContext } from './deliver.ts';
-import { eventFits } from './event-match.ts';
-import type { AlarmState } from './evaluate.ts';
-import { findState, type JudgeContext } from './judge.ts';
-import { isWithin } from './window.ts';
+import { eventFits } from './rules/event-match.ts';
+import type { AlarmState, Finding } from './rules/evaluate.ts';
+import { findState, seriesOfAlarm, type JudgeContext, type RuleSeries } from './judge.ts';
+import { isWithin } from './rules/window.ts';
 
 export interface HistoryDocument extends Document {
   readonly alarm: string;
@@ -49,6 +53,8 @@ export interface AlarmsOptions extends JudgeContext, DeliverContext {
 }
 
 const keptHistory = 200;
+/** The alarm acts itself when no request or event changes its state. */
+const actorOf = ({ id, resource_name: name }: AlarmDocument) => ({ kind: 'alarm', id, name }) as const;
 /** The list of event alarms is read again after this time. */
 const listedMs = 1_000;
 
@@ -62,6 +68,12 @@ export class Alarms {
 
   get documents(): Collection<AlarmDocument> {
     return this.#options.alarms;
+  }
+
+  /** The latest points of each rule that compares measurements. */
+  seriesOf(alarm: AlarmDocument, periods: number): Promise<RuleSeries[]> {
+    const { measurements, now } = this.#options;
+    return seriesOfAlarm(measurements, { alarm, now: now(), periods });
   }
 
   /** Continues what a crash has left. */
@@ -108,8 +120,34 @@ export class Alarms {
       await this.#apply(alarm, (current) => (current.state === 'alarm' && !repeat ? undefined : found), {
         now,
         event: id,
+        occasion: { actor: actorOf(alarm), cause: { kind: 'system', id, reason: type } },
       });
     }
+  }
+
+  /**
+   * Takes a notification of Alertmanager. A repeat with the same id changes nothing.
+   * @throws AnnealError TooLarge, NotSupported
+   */
+  async receive(
+    alarm: AlarmDocument,
+    notification: AlertNotification,
+    { id, sentAt, occasion }: { id: string; sentAt: number; occasion: Occasion | undefined },
+  ): Promise<void> {
+    const now = this.#options.now();
+    const { document } = await change(this.#options.alarms, alarm, (current) => {
+      const { rule, repeat, windows } = current.definition;
+      if (rule.kind !== 'alerts') throw new AnnealError('NotSupported', `The alarm ${current.name} takes no alerts.`);
+      if (current.events.includes(id)) return undefined;
+      const alerts = withNotification(current.alerts, notification, { rule, now, sentAt });
+      const next = { ...current, alerts };
+      const found = findingOfAlerts(alerts, { rule, state: current.state, repeat }, now);
+      const acts = isActive(current) && isWithin(windows, now);
+      const acted = acts ? withFinding(next, found, { now, event: id, occasion }) : undefined;
+      return acted ?? { ...next, events: eventsWith(current, id) };
+    });
+    await faultPoint('alarm.evaluated');
+    if (document?.open) await this.#follow(document);
   }
 
   #listEventAlarms(now: number): Promise<AlarmDocument[]> {
@@ -122,16 +160,16 @@ export class Alarms {
   }
 
   /** Sets the state, as an operator does for a test. */
-  async set(alarm: AlarmDocument, state: AlarmState): Promise<AlarmDocument> {
+  async set(alarm: AlarmDocument, state: AlarmState, occasion?: Occasion): Promise<AlarmDocument> {
     const reason = 'Manually set via API';
     const finding = { state, reason, reasonData: { type: 'manual' }, values: [] };
-    return this.#apply(alarm, finding, { now: this.#options.now() });
+    return this.#apply(alarm, finding, { now: this.#options.now(), occasion });
   }
 
   async #apply(
     alarm: AlarmDocument,
     finding: Finding | ((current: AlarmDocument) => Finding | undefined),
-    at: { now: number; evaluated?: number; event?: string },
+    at: FindingTime,
   ): Promise<AlarmDocument> {
     const { document = alarm } = await change(this.#options.alarms, alarm, (current) => {
       const found = typeof finding === 'function' ? finding(current) : finding;
@@ -160,7 +198,10 @@ export class Alarms {
     const { bus, mint } = this.#options.service;
     const { id, name, stack_id, stack_name, resource_name, definition, project } = alarm;
     const { state, previous, reason, values } = changed;
+    const { cause } = systemOccasion('system', { reason });
+    const occasion = changed.occasion ?? { actor: actorOf(alarm), cause };
     const data = {
+      origin: { ...(alarm.place ?? noPlace), ...occasion },
       alarm_id: id,
       alarm_name: name,
       stack_id,

@@ -1,9 +1,10 @@
 /** Answers the questions about alarms. */
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
-import { alarmHistory, alarmList, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
+import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { viewOfAlarm } from './alarm.ts';
 import type { Alarms } from './alarms.ts';
+import { compareNumbers } from './rules/filter.ts';
 
 export function alarmRoutes(context: ServiceContext, alarms: Alarms): Route[] {
   return [
@@ -18,8 +19,24 @@ export function alarmRoutes(context: ServiceContext, alarms: Alarms): Route[] {
     }),
     answer(context, alarmShow, async ({ data }) => viewOfAlarm(await alarms.find(data.project, data.alarm))),
     answer(context, alarmSet, async ({ data }) =>
-      viewOfAlarm(await alarms.set(await alarms.find(data.project, data.alarm), data.state)),
+      viewOfAlarm(await alarms.set(await alarms.find(data.project, data.alarm), data.state, data.occasion)),
     ),
+    answer(context, alarmSeries, async ({ data: { project, alarm, periods } }) => {
+      const found = await alarms.seriesOf(await alarms.find(project, alarm), periods);
+      return {
+        series: found.map(({ rule: { comparison, threshold, granularity }, text, points }) => ({
+          rule: text,
+          comparison,
+          threshold,
+          granularity,
+          points: points.map(({ at, value }) => ({
+            at: new Date(at).toISOString(),
+            value,
+            outside: value !== null && compareNumbers[comparison](value, threshold),
+          })),
+        })),
+      };
+    }),
     answer(context, alarmHistory, async ({ data: { project, alarm, limit } }) => {
       const { id } = await alarms.find(project, alarm);
       const found = await alarms.historyOf(id, limit);

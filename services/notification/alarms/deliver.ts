@@ -5,7 +5,7 @@ import type { Occasion } from '@anneal/contracts/origin.ts';
 import { AnnealError, kindOf } from '@anneal/contracts/errors.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { ServiceQuestion } from '../metrics/places.ts';
+import type { ServiceQuestion } from '../service-questions.ts';
 import type { AlarmDocument, PendingAction } from './alarm.ts';
 import type { ActionPoster } from './poster.ts';
 import { actionTarget } from './target.ts';

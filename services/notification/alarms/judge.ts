@@ -2,8 +2,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { aggregateSeries } from '../metrics/aggregate.ts';
 import type { Measurements, SeriesDocument } from '../metrics/measurements.ts';
-import type { AlarmDocument, Finding } from './alarm.ts';
-import type { PrometheusRule, ThresholdRule } from './definition.ts';
+import type { AlarmDocument } from './alarm.ts';
+import { findingOfAlerts } from './rules/alerts.ts';
+import type { PrometheusRule, ThresholdRule } from './rules/definition.ts';
 import {
   composite,
   judgePoints,
@@ -12,8 +13,9 @@ import {
   reasonDataOf,
   alarmReason,
   type AlarmJudgement,
-} from './evaluate.ts';
-import { labelsFit } from './filter.ts';
+  type Finding,
+} from './rules/evaluate.ts';
+import { labelsFit } from './rules/filter.ts';
 
 /** Evaluates an instant query: the values of its elements. */
 export type InstantQuery = (query: string) => Promise<readonly number[]>;
@@ -36,6 +38,7 @@ export async function findState(
 ): Promise<Finding | undefined> {
   const { rule, repeat } = alarm.definition;
   if (rule.kind === 'event') return undefined;
+  if (rule.kind === 'alerts') return findingOfAlerts(alarm.alerts, { rule, state: alarm.state, repeat }, now);
   if (rule.kind !== 'composite') {
     const { judgement, values } = await measure(context, { alarm, rule, now });
     const state = nextAlarmState(alarm.state, repeat, judgement);
@@ -84,14 +87,56 @@ async function ask({ instantQuery }: JudgeContext, rule: PrometheusRule): Promis
   }
 }
 
+interface Measuring {
+  readonly project: string;
+  readonly rule: ThresholdRule;
+  readonly now: number;
+}
+
+async function threshold({ measurements }: JudgeContext, { project, rule, now }: Measuring): Promise<Measured> {
+  const points = await latestPoints(measurements, { project, rule, now, periods: rule.periods + 1 });
+  const window = points.map(({ value }) => value);
+  const values = window.filter((value) => value !== null).slice(-rule.periods);
+  return { judgement: judgePoints(window, rule), values };
+}
+
+/** The values that a rule compares: one point for each period, oldest first. */
+export interface RuleSeries {
+  readonly rule: ThresholdRule;
+  readonly text: string;
+  readonly points: readonly RulePoint[];
+}
+/** `at` is the begin of the period, in milliseconds since the epoch; null is a period without a measurement. */
+interface RulePoint {
+  readonly at: number;
+  readonly value: number | null;
+}
+
+/** The latest points of every rule of an alarm that compares measurements. Other rules have no points here. */
+export async function seriesOfAlarm(
+  measurements: Measurements,
+  { alarm, now, periods }: { alarm: AlarmDocument; now: number; periods: number },
+): Promise<RuleSeries[]> {
+  const { rule } = alarm.definition;
+  const rules = rule.kind === 'composite' ? rule.parts : [rule];
+  const compared = rules.filter((each): each is ThresholdRule => each.kind === 'threshold');
+  return Promise.all(
+    compared.map(async (each) => ({
+      rule: each,
+      text: textOfRule(each),
+      points: await latestPoints(measurements, { project: alarm.project, rule: each, now, periods }),
+    })),
+  );
+}
+
 /** Only complete periods count, because the sum of half a period means nothing. */
-async function threshold(
-  { measurements }: JudgeContext,
-  { project, rule, now }: { project: string; rule: ThresholdRule; now: number },
-): Promise<Measured> {
+async function latestPoints(
+  measurements: Measurements,
+  { project, rule, now, periods: count }: Measuring & { periods: number },
+): Promise<RulePoint[]> {
   const granularity = rule.granularity * 1000;
   const to = Math.floor(now / granularity) * granularity;
-  const from = to - granularity * (rule.periods + 1);
+  const from = to - granularity * count;
   const series = (await seriesOf(measurements, project, rule)).filter(
     ({ created_at }) => rule.warmUp === 0 || created_at + rule.warmUp * 1000 <= to,
   );
@@ -99,9 +144,10 @@ async function threshold(
   const periods = await measurements.read(series, from - granularity, to);
   const points = aggregateSeries([...periods.values()], { aggregate: rule.aggregate, granularity, from, to });
   const byTime = new Map(points.map(({ at, value }) => [at, value]));
-  const window = Array.from({ length: rule.periods + 1 }, (_, index) => byTime.get(from + index * granularity) ?? null);
-  const values = window.filter((value) => value !== null).slice(-rule.periods);
-  return { judgement: judgePoints(window, rule), values };
+  return Array.from({ length: count }, (_, index) => {
+    const at = from + index * granularity;
+    return { at, value: byTime.get(at) ?? null };
+  });
 }
 
 async function seriesOf(measurements: Measurements, project: string, rule: ThresholdRule): Promise<SeriesDocument[]> {

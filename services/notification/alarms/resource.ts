@@ -1,13 +1,16 @@
 /** Alarms as resources: creates, updates, suspends and removes the alarm that a resource defines. */
+import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceAction } from '@anneal/contracts/resource.ts';
+import type { ResourceAction, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
+import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Draft } from '@anneal/store/port.ts';
+import type { z } from 'zod';
 import { isActive, viewOfAlarm, type AlarmDocument } from './alarm.ts';
 import type { Alarms } from './alarms.ts';
-import { definitionOf } from './definition.ts';
+import { definitionOf } from './rules/definition.ts';
 import { actionTarget, type TargetContext } from './target.ts';
 
 export interface AlarmResourceContext extends TargetContext {
@@ -30,9 +33,7 @@ export async function provideAlarm(
     await alarms.remove(resource.id);
     return { kind: 'complete' };
   }
-  if (action === 'signal') {
-    return { kind: 'failed', error: new AnnealError('NotSupported', 'An alarm takes no signals.') };
-  }
+  if (action === 'signal') return takeAlerts(alarms, request);
   if (action === 'check') {
     if (await alarms.documents.get(resource.id)) return { kind: 'complete' };
     return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
@@ -51,8 +52,28 @@ export async function provideAlarm(
   return {
     kind: 'complete',
     physical_id: document.id,
-    attributes: { show: viewOfAlarm(document) },
+    attributes: {
+      show: viewOfAlarm(document),
+      ...(document.kind === 'alerts' && { alert_url: alertUrl(context, request) }),
+    },
   };
+}
+
+/** The holder of the address may notify the alarm, so it is a secret. */
+const alertUrl = ({ secrets, gatewayUrl }: AlarmResourceContext, request: Request) =>
+  secrets.seal(signedSignalUrl(gatewayUrl, { secrets, grant: grantOf(request), as: 'signal' }));
+
+/** Takes a notification of Alertmanager, once per message. */
+async function takeAlerts(alarms: Alarms, request: Request): Promise<Result> {
+  const { resource, signal, origin } = request.data as z.infer<typeof resourceSignalSchema>;
+  const alarm = await alarms.documents.get(resource.id);
+  if (!alarm) {
+    return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
+  }
+  const notification = alertNotificationSchema.parse(signal);
+  const occasion = origin && { actor: origin.actor, cause: origin.cause };
+  await alarms.receive(alarm, notification, { id: request.id, sentAt: Date.parse(request.time), occasion });
+  return { kind: 'complete' };
 }
 
 /** @throws AnnealError QuotaExceeded for a new alarm */
@@ -67,14 +88,15 @@ async function checkAlarmQuota({ alarms, mostAlarms }: AlarmResourceContext, { d
 
 /** The parts that an update keeps. */
 const stateOf = (alarm: AlarmDocument): Partial<AlarmDocument> => {
+  const { alerts } = alarm;
   const { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at } = alarm;
   const kept = { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at };
-  return { ...kept, suspended: alarm.suspended };
+  return { ...kept, suspended: alarm.suspended, ...(alerts && { alerts }) };
 };
 
 function draftFrom(context: AlarmResourceContext, { data, project = '' }: Request): Draft<AlarmDocument> {
   const { secrets, period, now } = context;
-  const { resource, stack, fence } = data;
+  const { resource, stack, fence, origin } = data;
   const names = [resource.id, resource.physical_name];
   const definition = definitionOf(resource.type, secrets.open<JsonObject>(data.properties), { period, self: names });
   const at = now().toISOString();
@@ -103,5 +125,6 @@ function draftFrom(context: AlarmResourceContext, { data, project = '' }: Reques
     open: false,
     events: [],
     created_at: at,
+    ...(origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } }),
   };
 }

@@ -24,7 +24,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { Posted } from '../metrics/calls.ts';
-import type { ServiceQuestion } from '../metrics/places.ts';
+import type { ServiceQuestion } from '../service-questions.ts';
 
 export interface CredentialDocument extends Document {
   readonly project: string;

@@ -21,9 +21,10 @@ import { change } from '@anneal/store/change.ts';
 import type { EventDocument, EventLog } from '../event-log.ts';
 import type { DroppedRun, SubscriptionDocument } from '../subscriptions.ts';
 import type { SubjectItem } from './lanes.ts';
-import { LogReader, mostInMemory } from './log-reader.ts';
+import { LogReader } from './log-reader.ts';
 import { reportDropped } from './notice.ts';
-import { DeliveryProgress, loggedAttempt } from './progress.ts';
+import { AllowedPace } from './allowed-pace.ts';
+import { DeliveryProgress, loggedAttempt, mostInMemory } from './progress.ts';
 import { closedPhase, courierEnd, withReason, type CourierEnd, type EndReason, type RunPhase } from './run-phase.ts';
 import { ProgressSaver, type SaverOptions } from './saving.ts';
 import { openSigningKeys, validKeys, type SigningKey } from './signing-keys.ts';
@@ -43,6 +44,8 @@ export interface CourierOptions extends SaverOptions {
   /** The JSON of an event, which all subscriptions share. */
   readonly textOf: (event: Envelope) => string;
   readonly publishDropped: (subscription: SubscriptionDocument, dropped: DroppedRun) => Promise<Envelope>;
+  /** One event about several. The same ones have the same id. */
+  readonly digestEvent: (subscription: SubscriptionDocument, events: readonly Envelope[]) => Envelope;
 }
 
 const saveEveryMs = 200;
@@ -61,6 +64,7 @@ interface OpenRun {
   subscription: SubscriptionDocument;
   readonly keys: readonly SigningKey[];
   readonly progress: DeliveryProgress;
+  readonly pace: AllowedPace | undefined;
   readonly reader: LogReader;
   readonly saver: ProgressSaver;
   readonly sink: EventSink;
@@ -91,10 +95,13 @@ export class Courier {
   /** Takes events that were just stored. False when the run has ended, so that a timer must start the next one. */
   push(kept: readonly EventDocument[]): boolean {
     if (this.#phase.kind === 'closed') return false;
-    this.#activeAt = this.#options.now();
     // A run that has not read its subscription reads the log after that.
     if (!this.#open) return true;
-    if (!this.#open.reader.push(kept)) this.#stir();
+    const { reader, progress } = this.#open;
+    const before = progress.lanes.window;
+    if (!reader.push(kept)) this.#stir();
+    // Events that it does not want keep no run alive, or every run would last as long as events come.
+    if (reader.isBehind || progress.lanes.window > before) this.#activeAt = this.#options.now();
     this.#send(this.#open);
     return true;
   }
@@ -189,13 +196,16 @@ export class Courier {
       ...(current.retry_requested === true && { retry_requested: false, outage: null }),
     }));
     const notice = await reportDropped(subscription, this.#options);
-    const { cursor, outage, url, drops, on_refusal } = subscription;
+    const { cursor, outage, url, drops, on_refusal, condense, allowed_rate: rate } = subscription;
+    const pace = rate === undefined ? undefined : new AllowedPace(rate, subscription.paced_until);
     const progress = new DeliveryProgress({
       listener: shownAddress(url),
       cursor,
       outage: outage ?? undefined,
       hasNotice: drops !== undefined,
       onRefusal: on_refusal ?? 'block',
+      condense,
+      pace,
       inFlight,
       retrySeconds,
       random,
@@ -205,11 +215,13 @@ export class Courier {
       subscription,
       run: this.#run,
       progress,
+      pace,
       mustRetry,
     });
     this.#activeAt = now();
     return {
       subscription,
+      pace,
       keys: openSigningKeys(subscription, secrets),
       progress,
       reader: new LogReader({ log, lanes: progress.lanes, subscription, known, now: now() }),
@@ -242,9 +254,10 @@ export class Courier {
     if (this.#phase.kind !== 'sending') return;
     const { progress, subscription } = open;
     const now = this.#options.now();
+    progress.closeWindow(now);
     const most = subscription.batch_size ?? 1;
     const limit = progress.limitAt(now);
-    while (this.#inFlight.size < limit && progress.lanes.isReady) {
+    while (this.#inFlight.size < limit && progress.lanes.isReady && progress.isAllowed(now)) {
       if (most > 1 && !progress.outage && progress.lanes.size < most && now < this.#batchAt + batchWaitMs) {
         this.#batchTimer ??= setTimeout(() => {
           this.#batchTimer = undefined;
@@ -255,6 +268,7 @@ export class Courier {
       this.#batchAt = now;
       const items = progress.take(most);
       if (items.length === 0) return;
+      progress.began(now);
       const attempt = this.#attempt(open, items).catch((error: unknown) => this.#endBecause({ kind: 'failed', error }));
       this.#inFlight.add(attempt);
       void attempt.finally(() => {
@@ -272,13 +286,14 @@ export class Courier {
   }
 
   async #attempt(open: OpenRun, items: readonly SubjectItem[]): Promise<void> {
-    const { now, textOf } = this.#options;
-    const { subscription, keys, sink } = open;
+    const { now, textOf, digestEvent } = this.#options;
+    const { subscription, keys, sink, progress } = open;
     const began = now();
-    const [first, ...rest] = items.map(({ event }) => event);
+    const all = items.map(({ event }) => event);
+    const [first, ...rest] = progress.isDigest ? [digestEvent(subscription, all)] : all;
     if (!first) return;
     const outcome = await sink.send({
-      id: rest.length === 0 ? first.id : derivedId(`batch\n${items.map(({ event }) => event.id).join('\n')}`),
+      id: rest.length === 0 ? first.id : derivedId(`batch\n${all.map(({ id }) => id).join('\n')}`),
       events: [first, ...rest],
       textOf,
       isBatch: (subscription.batch_size ?? 1) > 1,
@@ -309,13 +324,14 @@ export class Courier {
   }
 
   #nextDue(open: OpenRun): number | undefined {
-    const { progress, notice } = open;
+    const { progress, notice, pace } = open;
     const { now } = this.#options;
     const lane = progress.lanes.awake(now());
     if (progress.lanes.isReady) this.#send(open);
     if (notice !== undefined && notice <= now()) this.#endBecause({ kind: 'changed' });
     const isPaused = progress.lanes.isReady && this.#inFlight.size === 0;
-    const times = [lane, notice, isPaused ? progress.outage?.due_at : undefined];
+    const times = [lane, notice, progress.windowEnd(now()), isPaused ? progress.outage?.due_at : undefined];
+    if (progress.lanes.isReady) times.push(pace?.nextAt);
     const due = Math.min(...times.map((each) => each ?? Infinity));
     return due === Infinity ? undefined : due;
   }

@@ -26,6 +26,28 @@ const versionsOf = (received: readonly { event: { subject: string; data: { versi
   received.filter(({ event }) => event.subject === subject).map(({ event }) => event.data.version);
 
 describe('the events of a subscription', () => {
+  it('end their run when only others keep coming, so that a thousand subscribers do not all run for each event', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    await subscribe(world, listener.url, { subject_prefix: 'mine' });
+    await world.happen('mine', 1);
+    await eventually(() => listener.received.length === 1);
+    // A run keeps its timer until it ends.
+    const timers = await world.context.store.collection({ name: 'notification_timers', indexes: [] });
+    let others = 0;
+    await eventually(
+      async () => {
+        others += 1;
+        await world.happen('other', others);
+        return (await timers.count({})) === 0 ? true : undefined;
+      },
+      { what: 'the end of the run', last: () => others },
+    );
+    expect(others).toBeGreaterThan(5);
+    await world.happen('mine', 2);
+    await eventually(() => listener.received.length === 2);
+  });
+
   it('P2: are sent concurrently up to the limit, each subject in order', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_IN_FLIGHT: '4' });
     const listener = await listenSlowly();

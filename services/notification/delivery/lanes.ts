@@ -4,6 +4,8 @@
  * A lane is `ready`, `busy` (its first events are being sent) or `waiting` (its first event failed and has its own
  * schedule). Only the first events of a lane are sent, and a busy lane sends nothing more, so each subject stays in order.
  *
+ * A subscription that condenses holds each event of the log until the end of its window, before the event enters a lane.
+ *
  * The position of a subscription in the log is a number and the few numbers above it that are settled already. An event
  * is settled when it is delivered, or stored as a delivery of its own.
  */
@@ -69,11 +71,20 @@ export class EventLanes {
   readonly #waiting = new Set<Lane>();
   /** The events from the log that the cursor has not passed, in the order of the log. */
   #log: SubjectItem[] = [];
+  /** Events from the log whose window has not ended, in the order of the log. */
+  #held: SubjectItem[] = [];
+  readonly #holds: boolean;
   #readUpTo: number;
   #size = 0;
 
-  constructor(cursor: number) {
+  constructor(cursor: number, { holds = false }: { holds?: boolean } = {}) {
     this.#readUpTo = cursor;
+    this.#holds = holds;
+  }
+
+  /** The event that began the running window. */
+  get firstHeld(): Envelope | undefined {
+    return this.#held[0]?.event;
   }
 
   /** Number of events in memory that are not delivered. */
@@ -105,6 +116,25 @@ export class EventLanes {
       this.advance(item.sequence);
     }
     this.#size += 1;
+    if (this.#holds && !item.document) this.#held.push(item);
+    else this.#enter(item);
+  }
+
+  /** Ends the window: its events enter their lanes, or of each subject only the latest one. The others are settled. */
+  release({ latestOnly }: { latestOnly: boolean }): void {
+    const held = this.#held;
+    this.#held = [];
+    const latest = new Map(held.map((item) => [item.subject, item]));
+    for (const item of held) {
+      if (!latestOnly || latest.get(item.subject) === item) this.#enter(item);
+      else {
+        item.isSettled = true;
+        this.#size -= 1;
+      }
+    }
+  }
+
+  #enter(item: SubjectItem): void {
     const dueAt = item.document?.due_at ?? 0;
     const lane = this.#lanes.get(item.subject);
     if (lane) {
@@ -221,6 +251,12 @@ export class EventLanes {
 
   /** Forgets the events up to this number that are not being sent and that no delivery stores: the log removed them. */
   forget(upTo: number): void {
+    for (const item of this.#held) {
+      if (item.sequence > upTo) break;
+      item.isSettled = true;
+      this.#size -= 1;
+    }
+    this.#held = this.#held.filter(({ isSettled }) => !isSettled);
     for (const lane of this.#lanes.values()) {
       const left = lane.items.filter(({ sequence, document }) => document !== undefined || sequence > upTo);
       if (left.length === lane.items.length) continue;

@@ -1,11 +1,10 @@
 /** Reads the events of one subscription from the log into lanes: those that were just stored, or pages of the log. */
 import { isOwnNotice } from '../drops.ts';
 import type { EventDocument, EventLog } from '../event-log.ts';
-import { wantedBy, type SubscriptionDocument } from '../subscriptions.ts';
+import { eventsProjectOf, wantedBy, type SubscriptionDocument } from '../subscriptions.ts';
 import { subjectItem, type EventLanes } from './lanes.ts';
+import { mostInMemory } from './progress.ts';
 
-/** The most events of the log in memory. */
-export const mostInMemory = 1_000;
 /** Another replica may store events that this process does not see. */
 const lookEveryMs = 1_000;
 
@@ -18,6 +17,8 @@ export class LogReader {
   readonly #known: ReadonlySet<number>;
   /** True while the log may have events that are not in the lanes. */
   #isBehind = true;
+  /** True when nothing but the time makes it read. */
+  #isLook = false;
   #pushes = 0;
   #lookAt: number;
 
@@ -73,6 +74,7 @@ export class LogReader {
   /** Makes `read` read the log when it was last read long ago. */
   look(now: number): void {
     if (now < this.#lookAt) return;
+    this.#isLook = !this.#isBehind;
     this.#isBehind = true;
     this.#lookAt = now + lookEveryMs;
   }
@@ -80,8 +82,14 @@ export class LogReader {
   /** Reads one page, up to this number of events in memory. True when it examined an event, wanted or not. */
   async read(most: number): Promise<boolean> {
     const before = this.#pushes;
+    const isLook = this.#isLook;
+    this.#isLook = false;
+    if (isLook && (await this.#log.recentLast()) <= this.#lanes.readUpTo && this.#pushes === before) {
+      this.#isBehind = false;
+      return false;
+    }
     const limit = Math.min(250, most - this.#lanes.window);
-    const { project } = this.#subscription;
+    const project = eventsProjectOf(this.#subscription);
     const page = await this.#log.read({ project, after: this.#lanes.readUpTo, filter: this.#subscription, limit });
     for (const document of page.events) this.#consider(document);
     this.#lanes.advance(page.position);

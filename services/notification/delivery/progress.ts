@@ -2,11 +2,14 @@
  * Decides what one run of a courier sends next, and what follows each answer. Pure: the caller passes times and
  * answers, sends the requests and saves the results.
  */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { SubscriptionDocument } from '../subscriptions.ts';
 import type { Attempt } from './attempt-log.ts';
 import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
+import type { Condensing } from './condense.ts';
 import { EventLanes, type SubjectItem } from './lanes.ts';
 import { afterFailure, type Outage } from './outage.ts';
+import type { AllowedPace } from './allowed-pace.ts';
 import type { EndReason } from './run-phase.ts';
 import { decide, isAccepted, isRefused, isWide, type DeliveryOutcome } from './schedule.ts';
 
@@ -31,11 +34,21 @@ interface ProgressOptions {
   readonly hasNotice: boolean;
   /** `skip`: a refused event is given up at once. */
   readonly onRefusal: 'block' | 'skip';
+  /** Absent: as fast as the listener answers. */
+  readonly pace?: AllowedPace | undefined;
+  /** Absent: every event is sent by itself, or in a batch. */
+  readonly condense?: Condensing | undefined;
   readonly inFlight: number;
   readonly retrySeconds: readonly number[];
   /** From 0 to 1, another one at each call. */
   readonly random: () => number;
 }
+
+/** Late events are collected for this time at least. */
+const collectMs = 1_000;
+
+/** The most events of the log in memory, and so in one window. */
+export const mostInMemory = 1_000;
 
 /** An attempt as the log of attempts and the deliveries store it. */
 export interface EndedAttempt {
@@ -53,6 +66,8 @@ export class DeliveryProgress {
   /** Subjects whose attempts failed since the latest success. */
   readonly #failing = new Set<string>();
   #lastSuccess = -Infinity;
+  /** The running window: its first event, and when this run had it. */
+  #window: { readonly first: Envelope; readonly since: number } | undefined;
   #health: ListenerHealth = {};
   readonly #changed = new Set<SubjectItem>();
   #delivered: SubjectItem[] = [];
@@ -62,17 +77,51 @@ export class DeliveryProgress {
     this.#options = options;
     this.#outage = options.outage;
     this.#limit = options.inFlight;
-    this.lanes = new EventLanes(options.cursor);
+    this.lanes = new EventLanes(options.cursor, { holds: options.condense !== undefined });
   }
 
   get outage(): Outage | undefined {
     return this.#outage;
   }
 
+  /** True when one message is about all events of a window. */
+  get isDigest(): boolean {
+    return this.#options.condense?.mode === 'digest';
+  }
+
+  /**
+   * When the running window ends: by the time of its first event, so that a restart does not begin it again. Late events,
+   * after a restart or an outage, are collected for a moment, so that they do not become a message each.
+   */
+  windowEnd(now: number): number | undefined {
+    const { firstHeld } = this.lanes;
+    if (!firstHeld || !this.#options.condense) return undefined;
+    if (this.#window?.first !== firstHeld) this.#window = { first: firstHeld, since: now };
+    const length = this.#options.condense.seconds * 1000;
+    const { since } = this.#window;
+    return Math.max(Math.min(Date.parse(firstHeld.time), since) + length, since + Math.min(length, collectMs));
+  }
+
+  /** Lets the events of the window go when it has ended, or when it is full. */
+  closeWindow(now: number): void {
+    const isOver = (this.windowEnd(now) ?? Infinity) <= now || this.lanes.window >= mostInMemory;
+    if (this.lanes.firstHeld && isOver) this.lanes.release({ latestOnly: !this.isDigest });
+  }
+
   /** Maximum number of requests at the same time. While the listener is away it is one, at the times of its schedule. */
   limitAt(now: number): number {
-    if (!this.#outage) return this.#limit;
+    if (!this.#outage) return this.isDigest ? 1 : this.#limit;
     return this.#outage.due_at <= now ? 1 : 0;
+  }
+
+  /** Whether the rate that the listener allows leaves room for a request now. */
+  isAllowed(now: number): boolean {
+    return (this.#options.pace?.nextAt ?? 0) <= now;
+  }
+
+  /** Counts a request that begins now. */
+  began(now: number): void {
+    this.#options.pace?.sent(now);
   }
 
   isSendable(now: number): boolean {
@@ -81,6 +130,7 @@ export class DeliveryProgress {
 
   /** Takes the events of the next request. */
   take(most: number): SubjectItem[] {
+    if (this.isDigest) return this.lanes.take(mostInMemory);
     return this.#outage ? this.lanes.probe(this.#failing) : this.lanes.take(most);
   }
 
@@ -139,12 +189,16 @@ export class DeliveryProgress {
     if (isWide(outcome.status) && !(isOwnFault && items.length === 1)) {
       return this.#away(first, items, { outcome, began, now });
     }
+    if (this.isDigest) {
+      this.#refused(items, outcome, now);
+      return undefined;
+    }
     if (items.length > 1) {
       for (const item of items) item.alone = true;
       this.lanes.putBack(items);
       return undefined;
     }
-    this.#refused(first, outcome, now);
+    this.#refused([first], outcome, now);
     return undefined;
   }
 
@@ -170,15 +224,18 @@ export class DeliveryProgress {
     return undefined;
   }
 
-  /** The listener refuses one event. */
-  #refused(item: SubjectItem, outcome: DeliveryOutcome, now: number): void {
+  /** The listener refuses one event, or a digest with all its events. */
+  #refused(items: readonly SubjectItem[], outcome: DeliveryOutcome, now: number): void {
     const { retrySeconds, random, onRefusal } = this.#options;
-    item.tries += 1;
-    const decision = decide({ outcome, tries: item.tries, retrySeconds, random: random() });
+    for (const item of items) item.tries += 1;
+    const tries = Math.max(...items.map((item) => item.tries));
+    const decision = decide({ outcome, tries, retrySeconds, random: random() });
     if (decision.kind === 'again' && !(onRefusal === 'skip' && isRefused(outcome.status))) {
-      this.#changed.add(item);
-      this.lanes.putBack([item], now + Math.max(1, decision.inMs));
-    } else {
+      for (const item of items) this.#changed.add(item);
+      this.lanes.putBack(items, now + Math.max(1, decision.inMs));
+      return;
+    }
+    for (const item of items) {
       this.#changed.delete(item);
       this.#dead.push(item);
       this.lanes.giveUp(item);

@@ -8,6 +8,7 @@ import { AttemptRing, type Attempt, type AttemptLog } from './attempt-log.ts';
 import type { Deliveries, DeliveryDocument } from './deliveries.ts';
 import { deliveryDraft } from './draft.ts';
 import { subjectItem, type SubjectItem } from './lanes.ts';
+import type { AllowedPace } from './allowed-pace.ts';
 import type { DeliveryProgress } from './progress.ts';
 import type { EndReason } from './run-phase.ts';
 
@@ -29,10 +30,18 @@ export interface SaveResult {
   readonly why: EndReason | undefined;
 }
 
+interface OpenedSaver {
+  readonly subscription: SubscriptionDocument;
+  readonly run: string;
+  readonly progress: DeliveryProgress;
+  readonly pace: AllowedPace | undefined;
+}
+
 export class ProgressSaver {
   readonly #options: SaverOptions;
   readonly #run: string;
   readonly #progress: DeliveryProgress;
+  readonly #pace: AllowedPace | undefined;
   readonly #ring: AttemptRing;
   #subscription: SubscriptionDocument;
   /** Stored deliveries in memory. */
@@ -42,24 +51,20 @@ export class ProgressSaver {
 
   private constructor(
     options: SaverOptions,
-    {
-      subscription,
-      run,
-      progress,
-      ring,
-    }: { subscription: SubscriptionDocument; run: string; progress: DeliveryProgress; ring: AttemptRing },
+    { subscription, run, progress, pace, ring }: OpenedSaver & { ring: AttemptRing },
   ) {
     this.#options = options;
     this.#subscription = subscription;
     this.#run = run;
     this.#progress = progress;
+    this.#pace = pace;
     this.#ring = ring;
   }
 
   /** Reads the stored deliveries into the lanes. Returns the numbers of the log that need no delivery any more. */
   static async open(
     options: SaverOptions,
-    given: { subscription: SubscriptionDocument; run: string; progress: DeliveryProgress; mustRetry: boolean },
+    given: OpenedSaver & { mustRetry: boolean },
   ): Promise<{ saver: ProgressSaver; known: Set<number> }> {
     const { deliveries, attempts, pendingDeliveries, keepDeliveries } = options;
     const { subscription, progress, mustRetry } = given;
@@ -116,6 +121,7 @@ export class ProgressSaver {
         cursor,
         ahead: position.ahead.filter((each) => each > cursor),
         outage: this.#progress.outage ?? null,
+        ...(this.#pace && { paced_until: this.#pace.sentUntil }),
         ...(ring && { attempts_number: ring.number }),
         ...(disabledBecause !== undefined && {
           status: 'disabled' as const,

@@ -3,41 +3,21 @@
  * them.
  */
 import { hostShow } from '@anneal/contracts/calls/configuration.ts';
-import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Labels } from '@anneal/contracts/calls/measuring.ts';
 import { stackResources, stackShow, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
-import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
-import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hasMembers } from '@anneal/hot/groups/kind.ts';
+import type { ServiceQuestion } from '../service-questions.ts';
 
 /** A host or a stack that moves (a joined host that a server takes) has its new labels after this time. */
 const rememberedMs = 60_000;
 const mostRemembered = 20_000;
-const answerMs = 10_000;
 const mostDepth = 20;
 /** Labels that a template gives in the metadata of a server, as `metering.NAME`. */
 const mostMetering = 5;
 const meteringName = /^metering\.([A-Za-z_][\w.:-]{0,63})$/;
-
-/** Sends a question to a service and returns its answer. A repeat of a question has the same id. */
-export type ServiceQuestion = <Q, A>(
-  service: ServiceName,
-  call: CallDefinition<Q, A>,
-  question: { readonly project: string; readonly data: Q; readonly id?: string },
-) => Promise<A>;
-
-export const createServiceQuestions =
-  ({ bus, mint }: Pick<ServiceContext, 'bus' | 'mint'>): ServiceQuestion =>
-  (service, call, question) =>
-    bus.request({
-      queue: requestsQueue(service),
-      call,
-      message: mint(call, question),
-      timeoutMs: answerMs,
-    });
 
 /** The position of a stack in its tree. */
 export interface StackPlace {

@@ -3,10 +3,13 @@ import type { Bus } from '@anneal/bus/port.ts';
 import { openAmqpSink } from '@anneal/bus/sinks/amqp.ts';
 import { openNatsSink } from '@anneal/bus/sinks/nats.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { SubscriptionDocument } from '../subscriptions.ts';
 import { openBrokerSink } from './broker-sink.ts';
 import { publicLookup } from './public-address.ts';
+import { openConfigSink } from './config-sink.ts';
+import { openMailSink, type MailServer } from './mail.ts';
 import { openQueueSink } from './queue-sink.ts';
 import { amqpHeaders, textHeaders } from './rendering.ts';
 import { readSinkAddress, type SinkAddress } from './sink-address.ts';
@@ -21,6 +24,8 @@ export interface SinkOptions {
   readonly allowPrivate: boolean;
   /** Maximum number of connections to one listener. */
   readonly connections: number;
+  /** Undefined when the operator has named none. */
+  readonly mailServer: MailServer | undefined;
 }
 
 /** A sink with connections of its own, so that one listener cannot take those of another. */
@@ -35,12 +40,17 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
     });
   } catch (error) {
     // The operator has forbidden the address since the subscription was created.
-    return { send: () => Promise.resolve(awayBecause(error)), close: () => Promise.resolve() };
+    return noSink(error);
   }
   const lookup = allowPrivate ? undefined : publicLookup;
   switch (address.kind) {
     case 'webhook':
       return openWebhook({ url, timeoutMs, lookup, connections, format, mode, options: subscription.queue?.options });
+    case 'mail':
+      if (!options.mailServer) return noSink(noMailServer());
+      return openMailSink({ server: options.mailServer, recipients: address.recipients, subscription });
+    case 'config':
+      return openConfigSink({ bus, mint, project, subscription: subscription.id, place: address.place, timeoutMs });
     case 'queue':
       return openQueueSink({ bus, mint, project, queue: address.queue, ttl: address.ttl, format, timeoutMs });
     case 'amqp': {
@@ -55,3 +65,14 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
     }
   }
 }
+
+const noSink = (why: unknown): EventSink => ({
+  send: () => Promise.resolve(awayBecause(why)),
+  close: () => Promise.resolve(),
+});
+
+export const noMailServer = (): AnnealError =>
+  new AnnealError(
+    'NotSupported',
+    'This server sends no mail. The operator names an SMTP server with ANNEAL_NOTIFICATION_SMTP_URL.',
+  );

@@ -6,6 +6,7 @@
  * notification of a queue.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { amqpProperties, cloudEventAttributes, ceHeaders } from '@anneal/contracts/event-headers.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { SinkRequest } from './sink.ts';
 
@@ -37,25 +38,19 @@ export function renderEvents(
   if (format === 'zaqar') return notification(first, options);
   if (isBatch) return { contentType: batchType, body: `[${events.map(textOf).join(',')}]`, attributes: {} };
   if (mode === 'structured') return { contentType: singleType, body: textOf(first), attributes: {} };
-  const { data, datacontenttype = dataType, ...attributes } = first;
+  const { data, datacontenttype = dataType } = first;
   return {
     contentType: datacontenttype,
     body: data === undefined ? '' : JSON.stringify(data),
-    attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, String(value)])),
+    attributes: cloudEventAttributes(first),
   };
 }
 
-/** A value in a header, as the HTTP and NATS bindings of CloudEvents encode it. */
-const headerValue = (text: string): string =>
-  text.replaceAll(/[^\u0021-\u007e]|["%]/gu, (character) => encodeURIComponent(character));
-
 /** The attributes as headers of HTTP and NATS. */
-export const textHeaders = ({ attributes }: RenderedEvents): Record<string, string> =>
-  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, headerValue(value)]));
+export const textHeaders = ({ attributes }: RenderedEvents): Record<string, string> => ceHeaders(attributes);
 
-/** The attributes as headers of AMQP, whose values are Unicode. */
-export const amqpHeaders = ({ attributes }: RenderedEvents): Record<string, string> =>
-  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`cloudEvents_${name}`, value]));
+/** The attributes as headers of AMQP. */
+export const amqpHeaders = ({ attributes }: RenderedEvents): Record<string, string> => amqpProperties(attributes);
 
 /** The message of Heat's event sinks. An event that is not of a stack has only what Heat knows of it. */
 export function heatMessage(event: Envelope): JsonObject {

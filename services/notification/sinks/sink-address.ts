@@ -7,6 +7,8 @@
  * | `queue:NAME?ttl=3600` | a queue of the project |
  * | `amqp://…/VHOST?exchange=NAME&key={type}`, `amqps://…` | an exchange of a RabbitMQ |
  * | `nats://…?subject=NAME.{type}&ack=stream`, `tls://…` | a subject of a NATS server |
+ * | `mailto:ops@example.org,…` | mail |
+ * | `config:ID?host=NAME&host=…`, `config:ID?where=EXPRESSION` | a config that runs on hosts |
  */
 import { isIP } from 'node:net';
 import type { BrokerSinkAddress } from '@anneal/bus/sinks/broker-sink.ts';
@@ -14,7 +16,18 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isPublic } from '@anneal/runtime/network/public-address.ts';
 import { notPublic } from './public-address.ts';
 
+/** A stored config and the hosts that run it: either by name or id, or by an expression over their facts. */
+export interface ConfigPlace {
+  readonly config: string;
+  readonly hosts: readonly string[];
+  readonly where: string | undefined;
+  /** Time limit of each run; undefined: one day. */
+  readonly seconds: number | undefined;
+}
+
 export type SinkAddress =
+  | { readonly kind: 'mail'; readonly recipients: readonly string[] }
+  | { readonly kind: 'config'; readonly place: ConfigPlace }
   | { readonly kind: 'webhook'; readonly host: string }
   /** `ttl`: seconds. */
   | { readonly kind: 'queue'; readonly queue: string; readonly ttl: number }
@@ -34,6 +47,12 @@ export type SinkAddress =
 
 const defaultTtl = 3600;
 const longestTtl = 14 * 86_400;
+const longestRun = 30 * 86_400;
+const mostHosts = 100;
+const mostRecipients = 20;
+/** The form of a mail address. */
+export const mailPattern = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const queuePattern = /^[A-Za-z0-9_.-]{1,64}$/;
 const subjectPattern = /^(?:[A-Za-z0-9_-]|\{type\})+(?:\.(?:[A-Za-z0-9_-]|\{type\})+)*$/;
 
@@ -55,7 +74,7 @@ export function readSinkAddress(
   const url = new URL(text);
   const reading: Reading = { url, mistakes: [], credentials };
   const address = addressOf(reading);
-  const host = address.kind === 'queue' ? '' : address.kind === 'webhook' ? address.host : address.broker.host;
+  const host = address.kind === 'webhook' ? address.host : 'broker' in address ? address.broker.host : '';
   if (!allowPrivate && ((isIP(host) !== 0 && !isPublic(host)) || host === 'localhost')) {
     reading.mistakes.push(notPublic(host, host));
   }
@@ -66,10 +85,13 @@ export function readSinkAddress(
   );
 }
 
+/** Protocols of addresses without a host. */
+const opaque = new Set(['queue:', 'mailto:', 'config:']);
+
 /** The address in messages: without user, password and parameters. */
 export function shownAddress(text: string): string {
   const { protocol, host, pathname } = new URL(text);
-  return protocol === 'queue:' ? `${protocol}${pathname}` : `${protocol}//${host}`;
+  return opaque.has(protocol) ? `${protocol}${pathname}` : `${protocol}//${host}`;
 }
 
 function addressOf(reading: Reading): SinkAddress {
@@ -79,7 +101,7 @@ function addressOf(reading: Reading): SinkAddress {
       'the address must not contain a user or password; a webhook has a signature, a broker `credentials`.',
     );
   }
-  if (credentials !== undefined && (url.protocol === 'queue:' || url.protocol.startsWith('http'))) {
+  if (credentials !== undefined && (opaque.has(url.protocol) || url.protocol.startsWith('http'))) {
     mistakes.push('only a broker takes credentials.');
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -89,6 +111,10 @@ function addressOf(reading: Reading): SinkAddress {
       return { kind: 'webhook', host };
     case 'queue:':
       return queueOf(reading);
+    case 'mailto:':
+      return mailOf(reading);
+    case 'config:':
+      return { kind: 'config', place: configOf(reading) };
     case 'amqp:':
     case 'amqps:': {
       const parameters = parametersOf(reading, ['exchange', 'key']);
@@ -122,7 +148,7 @@ function addressOf(reading: Reading): SinkAddress {
     }
     default:
       mistakes.push(
-        `the address must begin with http:, https:, queue:, amqp:, amqps:, nats: or tls:, not with ${url.protocol}`,
+        `the address must begin with http:, https:, queue:, amqp:, amqps:, nats:, tls:, mailto: or config:, not with ${url.protocol}`,
       );
       return { kind: 'webhook', host };
   }
@@ -142,9 +168,44 @@ function queueOf(reading: Reading): SinkAddress {
   return { kind: 'queue', queue, ttl };
 }
 
+function mailOf(reading: Reading): SinkAddress {
+  const { url, mistakes } = reading;
+  parametersOf(reading, []);
+  const recipients = decoded(url.pathname, mistakes).split(',');
+  const wrong = recipients.filter((each) => !mailPattern.test(each));
+  if (wrong.length > 0) mistakes.push(`${JSON.stringify(wrong[0])} is not a mail address: mailto:NAME@DOMAIN.`);
+  if (recipients.length > mostRecipients) mistakes.push(`a subscription has at most ${mostRecipients} recipients.`);
+  return { kind: 'mail', recipients };
+}
+
+function configOf(reading: Reading): ConfigPlace {
+  const { url, mistakes } = reading;
+  const parameters = parametersOf(reading, ['host', 'where', 'seconds']);
+  const hosts = parameters.getAll('host');
+  const where = parameters.get('where') ?? undefined;
+  if (!uuidPattern.test(url.pathname)) {
+    mistakes.push('the id of a stored config must follow: config:ID?host=NAME.');
+  }
+  if (hosts.length > 0 === (where !== undefined) || hosts.some((each) => each === '') || where === '') {
+    mistakes.push(
+      'name hosts (`host=NAME`, repeated for several) or an expression (`where=facts.rack == "a"`), not both.',
+    );
+  }
+  if (hosts.length > mostHosts) mistakes.push(`at most ${mostHosts} hosts can be named; use \`where\` for more.`);
+  const given = parameters.get('seconds');
+  const seconds = given === null ? undefined : Number(given);
+  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= longestRun)) {
+    mistakes.push(`\`seconds\` must be a whole number from 1 to ${longestRun}.`);
+  }
+  return { config: url.pathname, hosts, where, seconds };
+}
+
 function parametersOf({ url, mistakes }: Reading, known: readonly string[]): URLSearchParams {
   for (const name of new Set(url.searchParams.keys())) {
-    if (!known.includes(name)) mistakes.push(`\`${name}\` is not a parameter; the parameters are ${known.join(', ')}.`);
+    if (!known.includes(name))
+      mistakes.push(
+        `\`${name}\` is not a parameter${known.length > 0 ? `; the parameters are ${known.join(', ')}` : ' here'}.`,
+      );
   }
   return url.searchParams;
 }

@@ -15,6 +15,8 @@ export interface ValidationAnswer {
   readonly status: number | null;
   /** Why it is not allowed. */
   readonly error: string | null;
+  /** The requests per minute that the listener allows. Absent: any number. */
+  readonly rate?: number | undefined;
 }
 
 /** Sends the request of the validation. Never rejects. */
@@ -52,7 +54,7 @@ export async function askWebhook({
     if (!isAccepted(status)) return { isAllowed: false, status, error: `the listener answered ${status} to OPTIONS` };
     const isAllowed = allowsOrigin(headers['webhook-allowed-origin'], origin);
     const error = `the listener does not allow ${origin} in WebHook-Allowed-Origin`;
-    return { isAllowed, status, error: isAllowed ? null : error };
+    return { isAllowed, status, error: isAllowed ? null : error, rate: allowedRate(headers['webhook-allowed-rate']) };
   } catch (error) {
     return { isAllowed: false, status: null, error: reasonOf(error) };
   } finally {
@@ -64,6 +66,12 @@ export async function askWebhook({
 function allowsOrigin(header: string | string[] | undefined, origin: string): boolean {
   const named = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',').map((each) => each.trim());
   return named.some((each) => each === '*' || each.toLowerCase() === origin.toLowerCase());
+}
+
+/** The requests per minute of the header `WebHook-Allowed-Rate`. Undefined for `*`, and for what is no positive number. */
+function allowedRate(header: string | string[] | undefined): number | undefined {
+  const [given = ''] = [header].flat();
+  return /^[1-9]\d{0,8}$/.test(given.trim()) ? Number(given) : undefined;
 }
 
 /** Posts a JSON text once. Ignores the answer. Never rejects. */

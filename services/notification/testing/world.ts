@@ -155,6 +155,8 @@ export const subscribe = (
     confirm: boolean;
     on_refusal: 'block' | 'skip';
     dead_letter: string;
+    condense: 'latest' | 'digest';
+    window_seconds: number;
   }> = {},
 ) =>
   world.ask(subscriptionCreate, {

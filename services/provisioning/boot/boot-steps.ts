@@ -65,12 +65,13 @@ export class BootSteps {
   newBoot(purpose: Boot['purpose'], host: JsonObject): Boot {
     const { secrets } = this.#options.context;
     const secret = newSecret();
+    const report_token = purpose === 'deploy' ? newSecret() : textIn(host['token']);
     return {
       purpose,
       secret: secrets.seal(secret),
       secret_hash: hashOf(secret),
-      host: secrets.seal(host),
-      token_hash: purpose === 'clean' ? hashOf(textIn(host['token'])) : null,
+      host: secrets.seal(purpose === 'deploy' ? { ...host, report_token } : host),
+      token_hash: hashOf(report_token),
       method: null,
       tries: 0,
       commanded_at: null,
@@ -87,6 +88,20 @@ export class BootSteps {
 
   newCleaningBoot(): Boot {
     return this.newBoot('clean', { token: newSecret() });
+  }
+
+  /** @param password sealed; of the rescue user. */
+  newRescueBoot(password: Json): Boot {
+    const rescue_password = textIn(this.#options.context.secrets.open(password));
+    return this.newBoot('rescue', { token: newSecret(), ...(rescue_password !== '' && { rescue_password }) });
+  }
+
+  /** True when the host of a machine that boots again has asked for work with its new token. */
+  async isBack(node: NodeDocument): Promise<boolean> {
+    const { exchanged_at, rebuild = false } = bootOf(node);
+    if (!rebuild || exchanged_at === null || node.instance_id === null) return false;
+    const { last_seen_at } = await this.#options.hosts.show(node.instance_id, textIn(node.instance_info['project']));
+    return last_seen_at !== null && last_seen_at >= exchanged_at;
   }
 
   async setBoot(node: NodeDocument): Promise<Boot> {
@@ -128,6 +143,8 @@ export class BootSteps {
   async #renewed(node: NodeDocument, boot: Boot): Promise<Boot> {
     if (boot.purpose === 'clean') return { ...this.newCleaningBoot(), tries: boot.tries };
     const host = this.#options.context.secrets.open(boot.host);
+    if (boot.purpose === 'rescue')
+      return { ...this.newBoot('rescue', { ...(isObject(host) && host), token: newSecret() }), tries: boot.tries };
     const token = await this.#options.hosts.renewToken(node.instance_id ?? '', textIn(node.instance_info['project']));
     return { ...this.newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
   }
@@ -168,6 +185,22 @@ export class BootSteps {
       'machine is off, or shows no boot progress; booting it again',
     );
     return this.#bootAgain(node);
+  }
+
+  /**
+   * The end of writing an image: sets the machine to boot from its disk before it reboots, because a BMC may keep the
+   * override of the boot. Undefined while the machine has not reported.
+   */
+  async afterReport(node: NodeDocument): Promise<StepOutcome | undefined> {
+    const boot = bootOf(node);
+    if (boot.report?.status === 'failed') {
+      throw new AnnealError('ResourceFailed', `Node ${node.name} could not be deployed: ${boot.report.message}`, {
+        details: { node: node.name },
+      });
+    }
+    if (boot.report?.status !== 'written' || boot.settled_at !== undefined) return undefined;
+    await this.settle(node);
+    return { kind: 'again', change: { boot: { ...boot, settled_at: this.#time() } } };
   }
 
   /**

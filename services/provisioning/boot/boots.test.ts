@@ -8,6 +8,7 @@ import type { Bmcs } from '../nodes/bmc/bmcs.ts';
 import { Boots } from './boots.ts';
 import type { Boot, NodeDocument } from '../nodes/document.ts';
 import { NodeDriver } from '../nodes/bmc/driver.ts';
+import { Images } from '../images/images.ts';
 import { NodeRecords } from '../nodes/records.ts';
 import type { createSteps } from '../nodes/states/steps.ts';
 
@@ -17,14 +18,16 @@ let boots: Boots;
 beforeEach(async () => {
   context = await createTestContext({ name: 'provisioning' });
   records = await NodeRecords.open(context);
-  const budgets = { bmcMs: 1000, bootMs: 1000, cleanMs: 1000, cleanOnProvide: false };
+  const budgets = { bmcMs: 1000, bootMs: 1000, stepsMs: 1, cleanMs: 1000, cleanOnProvide: false };
   const bmcs = {} as Bmcs;
   // These tests run no step and set no timer.
   const steps = {} as ReturnType<typeof createSteps>;
   const timers = (): never => {
     throw new Error('no timers');
   };
-  boots = new Boots({ context, records, driver: new NodeDriver({ context, records, bmcs, steps, timers, budgets }) });
+  const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets });
+  const images = await Images.open({ context, accepted: [], announce: () => Promise.resolve() });
+  boots = new Boots({ context, records, driver, images, erase: 'express' });
 });
 afterEach(() => context.dispose());
 
@@ -36,6 +39,7 @@ const boot = (purpose: Boot['purpose']): Boot =>
     token_hash: hashOf('token'),
     host: null,
     answered_at: null,
+    report: null,
   }) as unknown as Boot;
 async function nodeThatBoots(change: Partial<NodeDocument>): Promise<void> {
   const node = { id: 'n', name: 'n', traits: [], properties: {}, instance_id: null, target: null };
@@ -75,5 +79,57 @@ describe('a report of a machine that becomes a dead letter', () => {
     await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
     await boots.unheard(deathOf(hostEvent.up, { host_id: 7 }));
     expect(await records.get('n')).toMatchObject({ state: 'active' });
+  });
+});
+
+describe('a report of a machine that writes an image', () => {
+  it('asks it to wait until it is set to boot from its disk', async () => {
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy') });
+    const written = { status: 'written', message: 'on /dev/sda' } as const;
+    expect(await boots.report('token', written)).toEqual({ settled: false });
+    expect(await boots.report('token', written)).toEqual({ settled: false });
+    expect((await records.get('n'))?.boot).toMatchObject({ report: written, answered_at: null });
+    await records.change('n', ({ boot: current }) =>
+      current ? { boot: { ...current, settled_at: 'now' } } : undefined,
+    );
+    expect(await boots.report('token', written)).toEqual({ settled: true });
+  });
+
+  it('is refused for another purpose, with another token, and when the node no longer boots', async () => {
+    const written = { status: 'written', message: '' } as const;
+    await nodeThatBoots({ state: 'cleaning', boot: boot('clean') });
+    await expect(boots.report('token', written)).rejects.toMatchObject({ code: 'InvalidRequest' });
+    await expect(boots.report('another', written)).rejects.toMatchObject({ code: 'NotFound' });
+    await records.change('n', () => ({ state: 'active', boot: boot('deploy') }));
+    await expect(boots.report('token', written)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('the search for a machine that boots by PXE', () => {
+  const uuid = '00112233-4455-6677-8899-aabbccddeeff';
+  const claims = { given: 'g', place: 'p', machine: `uuid:${uuid}`, serial: null };
+  const waiting = (change: Partial<Boot> = {}): Boot => ({
+    ...boot('deploy'),
+    method: 'pxe',
+    secret: context.secrets.seal('the secret'),
+    commanded_at: 'now',
+    exchanged_at: null,
+    ...change,
+  });
+
+  it('finds it by its UUID, also with swapped bytes, between power-on and exchange', async () => {
+    await nodeThatBoots({ state: 'wait call-back', claims, boot: waiting() });
+    expect(await boots.find(uuid.toUpperCase())).toEqual({ secret: 'the secret' });
+    expect(await boots.find('33221100-5544-7766-8899-aabbccddeeff')).toEqual({ secret: 'the secret' });
+    await expect(boots.find('not a uuid')).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it.each([
+    ['its BMC carries the address', { method: 'media' }],
+    ['it is not powered on', { commanded_at: null }],
+    ['it has exchanged the secret', { exchanged_at: 'now' }],
+  ] as const)('finds nothing when %s', async (_why, change) => {
+    await nodeThatBoots({ state: 'wait call-back', claims, boot: waiting(change) });
+    await expect(boots.find(uuid)).rejects.toMatchObject({ code: 'NotFound' });
   });
 });

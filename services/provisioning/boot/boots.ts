@@ -15,7 +15,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
 import { on, type Route } from '@anneal/bus/consume/route.ts';
-import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootReport, eraseModes, type BootDocument, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
@@ -23,6 +23,7 @@ import type { NodeDriver } from '../nodes/bmc/driver.ts';
 import { move } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import { seedStates } from '../nodes/states/states.ts';
+import type { Images } from '../images/images.ts';
 import { objectOf, textOf } from '../servers/document.ts';
 
 export class Boots {
@@ -30,7 +31,19 @@ export class Boots {
   readonly #records: NodeRecords;
   readonly #driver: NodeDriver;
 
-  constructor(options: { context: ServiceContext; records: NodeRecords; driver: NodeDriver }) {
+  readonly #images: Images;
+  readonly #erase: EraseMode;
+
+  constructor(options: {
+    context: ServiceContext;
+    records: NodeRecords;
+    driver: NodeDriver;
+    images: Images;
+    /** How disks are erased, unless a node says otherwise. */
+    erase: EraseMode;
+  }) {
+    this.#images = options.images;
+    this.#erase = options.erase;
     this.#context = options.context;
     this.#records = options.records;
     this.#driver = options.driver;
@@ -43,6 +56,21 @@ export class Boots {
       boot.fetched_at === null ? { ...boot, fetched_at: this.#now() } : undefined,
     );
     return { format: 2, purpose: node.boot.purpose, node: node.name };
+  }
+
+  /**
+   * The boot of a machine that boots by PXE, where no BMC can carry its address. Other programs of that network can ask
+   * too, so only a node without another way to boot is found, and only between power-on and exchange.
+   * @throws AnnealError NotFound
+   */
+  async find(uuid: string): Promise<{ secret: string }> {
+    const node = await this.#records.ofUuid(uuid.toLowerCase());
+    const { boot } = node ?? {};
+    const waits = node && boot?.method === 'pxe' && seedStates[boot.purpose].includes(node.state);
+    const secret =
+      waits && boot.commanded_at !== null && boot.exchanged_at === null && this.#context.secrets.open(boot.secret);
+    if (typeof secret !== 'string') throw unknown();
+    return { secret };
   }
 
   /** B2. @throws AnnealError Conflict when the secret is right and the exchange is not allowed. */
@@ -64,17 +92,24 @@ export class Boots {
     const { boot } = changed ?? node;
     if (boot?.secret_hash !== hash) throw unknown();
     if (refusal) throw new AnnealError('Conflict', `The boot secret of node ${node.name} was refused: ${refusal.why}.`);
-    return this.#seedOf(changed ?? node, boot);
+    return await this.#seedOf(changed ?? node, boot);
   }
 
-  async report(token: string, report: NonNullable<Boot['report']>): Promise<void> {
+  /** The first report counts. `settled` is true when the machine that wrote its image may reboot from its disk. */
+  async report(token: string, report: NonNullable<Boot['report']>): Promise<{ settled?: boolean }> {
     const hash = hashOf(token);
     const node = await this.#records.ofReportToken(hash);
-    if (node?.boot?.purpose !== 'clean' || !seedStates.clean.includes(node.state)) throw unknown();
-    await this.#happened(node.id, node.boot.secret_hash, (boot) =>
-      boot.token_hash === hash && boot.report === null ? { ...boot, report, answered_at: this.#now() } : undefined,
+    if (!node?.boot || !seedStates[node.boot.purpose].includes(node.state)) throw unknown();
+    const { purpose } = node.boot;
+    if (report.status !== 'failed' && report.status !== resultOf[purpose]) {
+      throw new AnnealError('InvalidRequest', `The report "${report.status}" does not fit a boot to ${purpose}.`);
+    }
+    const answered = purpose === 'deploy' ? {} : { answered_at: this.#now() };
+    const changed = await this.#happened(node.id, node.boot.secret_hash, (boot) =>
+      boot.token_hash === hash && boot.report === null ? { ...boot, report, ...answered } : undefined,
     );
-    this.#driver.kick(node.id);
+    if (changed) this.#driver.kick(node.id);
+    return report.status === 'written' ? { settled: node.boot.settled_at !== undefined } : {};
   }
 
   /** Handles the first contact of an agent: the machine is up. Ignores hosts without a node, which are not ours. */
@@ -140,10 +175,13 @@ export class Boots {
     };
   }
 
-  #seedOf(node: NodeDocument, boot: Boot): BootSeed {
+  async #seedOf(node: NodeDocument, boot: Boot): Promise<BootSeed> {
     const info = this.#context.secrets.open(node.instance_info);
     const host = this.#context.secrets.open(boot.host);
     const access = isObject(host) ? host : {};
+    const name = boot.purpose === 'deploy' ? textOf(info, 'image') : '';
+    const image = name === '' ? undefined : await this.#images.find(name);
+    const { root_device: root } = node.properties;
     return {
       format: 1,
       purpose: boot.purpose,
@@ -156,6 +194,11 @@ export class Boots {
       responses_queue: textOf(access, 'responses_queue'),
       user_data: textOf(info, 'user_data'),
       metadata: objectOf(info, 'metadata'),
+      ...(typeof access['rescue_password'] === 'string' && { rescue_password: access['rescue_password'] }),
+      ...(boot.purpose === 'deploy' && { report_token: textOf(access, 'report_token'), image_name: name }),
+      ...(image && { image: { name, url: image.url, sha256: image.sha256, size: image.size } }),
+      ...(root !== undefined && { root_device: isObject(root) ? root : { unreadable: true } }),
+      ...(boot.purpose === 'clean' && { erase: eraseModeOf(node, this.#erase) }),
     };
   }
 
@@ -163,6 +206,14 @@ export class Boots {
     return this.#context.now().toISOString();
   }
 }
+
+/** The report that ends a boot. A deployment ends when its agent asks for work. */
+const resultOf = { clean: 'cleaned', rescue: 'ready', deploy: 'written' } as const;
+
+type EraseMode = (typeof eraseModes)[number];
+
+const eraseModeOf = ({ properties: { erase } }: NodeDocument, fallback: EraseMode): EraseMode =>
+  eraseModes.find((mode) => mode === erase) ?? fallback;
 
 interface Refusal {
   readonly why: string;

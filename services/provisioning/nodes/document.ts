@@ -2,12 +2,20 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
-import type { NodeState, NodeView, powerStates } from '@anneal/contracts/calls/provisioning.ts';
+import type {
+  bootReportStatuses,
+  NodeHistoryEntry,
+  NodeState,
+  NodeStep,
+  NodeView,
+  powerStates,
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
-import { type Claims, type Identity, identityFault } from './bmc/identity.ts';
-import type { ProvisionStep } from './states/states.ts';
+import { slotText, type SlotTurn } from './slots/admission.ts';
+import { type Claims, type Identity, identityFault, type nodeFaults } from './bmc/identity.ts';
+import { holdStates, type BootPurpose, type ProvisionStep } from './states/states.ts';
 import type { Trust } from '../redfish/trust.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
@@ -27,17 +35,33 @@ export interface NodeWork {
   readonly deadline: number;
 }
 
+/** Steps that an operator, a runbook or a template asked for, and how far they are. */
+export interface NodePlan {
+  readonly steps: readonly NodeStep[];
+  /** The number of steps that are done. */
+  readonly at: number;
+  /** State that the present step needs to continue, such as the path of a task. */
+  readonly memo: JsonObject;
+}
+/** `pxe`: the machine finds its boot address by DHCP, and the server finds the node by the machine's UUID. */
+export type BootMethod = 'http' | 'media' | 'pxe';
+
 /** The boot of a machine: its secrets and its progress. */
 export interface Boot {
-  readonly purpose: 'deploy' | 'clean';
+  readonly purpose: BootPurpose;
+  /** The host existed before, so its first contact is no news to the configuration service. Absent: false. */
+  readonly rebuild?: boolean;
   /** Sealed: it is part of the URL given to the BMC. */
   readonly secret: Json;
   readonly secret_hash: string;
-  /** Sealed: `{token, requests_queue, responses_queue}` of the host, or `{token}` for the report of a cleaning. */
+  /**
+   * Sealed: `{token, requests_queue, responses_queue, report_token}` of the host, or `{token}` for the report of a cleaning or rescue,
+   * with the password of the rescue.
+   */
   readonly host: Json;
-  /** Hash of the token of a cleaning, which finds the node of a report. */
+  /** Hash of the token of a report, which finds the node of a report. */
   readonly token_hash: string | null;
-  readonly method: 'http' | 'media' | null;
+  readonly method: BootMethod | null;
   readonly tries: number;
   /** When the BMC was first asked to power on with this secret. No exchange counts before. */
   readonly commanded_at: string | null;
@@ -54,7 +78,9 @@ export interface Boot {
   readonly progress: { readonly seen: string; readonly at: string } | null;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
-  readonly report: { readonly status: 'cleaned' | 'failed'; readonly message: string } | null;
+  readonly report: { readonly status: (typeof bootReportStatuses)[number]; readonly message: string } | null;
+  /** When the machine was set to boot from the disk that it reported as written. Absent before. */
+  readonly settled_at?: string;
 }
 
 export interface NodeDocument extends WithOutbox {
@@ -92,9 +118,23 @@ export interface NodeDocument extends WithOutbox {
   readonly facts: JsonObject;
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
-  readonly fault: string | null;
+  /** The next fields are absent in documents of older versions. */
+  readonly retired?: boolean;
+  readonly retired_reason?: string | null;
+  readonly protected?: boolean;
+  readonly protected_reason?: string | null;
+  readonly owner?: string | null;
+  readonly lessee?: string | null;
+  readonly description?: string | null;
+  /** The last changes of state, oldest first. */
+  readonly history?: readonly NodeHistoryEntry[];
+  readonly fault: (typeof nodeFaults)[number] | null;
   readonly fault_since: string | null;
   readonly work: NodeWork | null;
+  /** Absent: no steps beside those of the state. */
+  readonly plan?: NodePlan | null;
+  /** Sealed: the password of the rescue that an operator asked for. Absent: none. */
+  readonly rescue_password?: Json;
   readonly boot: Boot | null;
   /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
   readonly warnings?: readonly Condition[];
@@ -116,6 +156,7 @@ export const unclaimedDefinition: CollectionDefinition = {
     { fields: ['boot.secret_hash'] },
     { fields: ['boot.token_hash'] },
     { fields: ['unsent'], only: { field: 'unsent', is: true } },
+    { fields: ['fault'], only: { field: 'fault' } },
   ],
 };
 export const nodesDefinition: CollectionDefinition = {
@@ -129,7 +170,8 @@ export const nodesDefinition: CollectionDefinition = {
   ],
 };
 
-export function nodeView(node: NodeDocument): NodeView {
+/** @param turn its turn among the nodes that wait for a slot. */
+export function nodeView(node: NodeDocument, turn?: SlotTurn): NodeView {
   return {
     id: node.id,
     name: node.name,
@@ -158,6 +200,14 @@ export function nodeView(node: NodeDocument): NodeView {
     },
     maintenance: node.maintenance,
     maintenance_reason: node.maintenance_reason,
+    retired: node.retired ?? false,
+    retired_reason: node.retired_reason ?? null,
+    protected: node.protected ?? false,
+    protected_reason: node.protected_reason ?? null,
+    owner: node.owner ?? null,
+    lessee: node.lessee ?? null,
+    description: node.description ?? null,
+    step: stepOf(node),
     fault: node.fault,
     reservation: node.work && `provisioning: ${node.state}, ${node.work.step}, since ${node.work.since}`,
     last_error: node.last_error,
@@ -165,8 +215,22 @@ export function nodeView(node: NodeDocument): NodeView {
     updated_at: node.updated_at,
     provision_updated_at: node.provision_updated_at,
     version: node.version,
-    conditions: conditionsOf(node),
+    conditions: [...conditionsOf(node), ...(turn ? [slotCondition(node, turn)] : [])],
   };
+}
+
+const slotCondition = (node: NodeDocument, turn: SlotTurn): Condition => ({
+  type: 'HasSlot',
+  status: 'False',
+  reason: 'Waiting',
+  message: slotText(turn),
+  since: node.work?.since ?? node.provision_updated_at,
+});
+
+function stepOf({ plan, work, state }: NodeDocument): NodeView['step'] {
+  const step = plan?.steps[plan.at];
+  const isRunning = work?.step === 'run steps' || holdStates.includes(state);
+  return plan && step && isRunning ? { ...step, at: plan.at + 1, of: plan.steps.length } : null;
 }
 
 const endOf = (target: PowerTarget | null): Power | null =>

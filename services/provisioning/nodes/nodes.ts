@@ -8,6 +8,7 @@ import type {
   nodePower,
   nodeProvision,
   nodeUpdate,
+  NodeHistoryEntry,
   NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -24,7 +25,10 @@ import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
 import type { NodeDriver } from './bmc/driver.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
 import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { checkSteps } from './plan/catalogue.ts';
+import type { Runbooks } from './plan/runbooks.ts';
 import type { NodeRecords } from './records.ts';
+import type { Slots } from './slots/slots.ts';
 import { removableStates } from './states/states.ts';
 import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
 
@@ -34,16 +38,22 @@ export class Nodes {
   readonly #context: ServiceContext;
   readonly #records: NodeRecords;
   readonly #driver: NodeDriver;
+  readonly #runbooks: Runbooks;
+  readonly #slots: Slots;
   readonly #limit: { readonly most: number; readonly setting: string };
 
   constructor(options: {
     context: ServiceContext;
     records: NodeRecords;
     driver: NodeDriver;
+    runbooks: Runbooks;
+    slots: Slots;
     limit: { most: number; setting: string };
   }) {
     this.#context = options.context;
     this.#limit = options.limit;
+    this.#runbooks = options.runbooks;
+    this.#slots = options.slots;
     this.#records = options.records;
     this.#driver = options.driver;
   }
@@ -80,6 +90,9 @@ export class Nodes {
       properties: question.properties,
       declared: question.properties,
       extra: question.extra,
+      owner: question.owner,
+      lessee: question.lessee,
+      description: question.description,
       state: 'enroll',
       target: null,
       power: null,
@@ -139,11 +152,13 @@ export class Nodes {
       orderBy: ['name'],
       limit,
     });
-    return { nodes: nodes.map(nodeView) };
+    const turns = await this.#slots.turns(nodes);
+    return { nodes: nodes.map((node) => nodeView(node, turns.get(node.id))) };
   }
 
   async show(idOrName: string): Promise<NodeView> {
-    return nodeView(await this.#find(idOrName));
+    const node = await this.#find(idOrName);
+    return nodeView(node, (await this.#slots.turns([node])).get(node.id));
   }
 
   async remove(idOrName: string): Promise<void> {
@@ -177,8 +192,10 @@ export class Nodes {
   }
 
   async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
-    const { id } = await this.#find(question.node);
+    const found = await this.#find(question.node);
+    const { id } = found;
     const verb = question.target;
+    const given = await this.#given(found, question);
     const changed = await this.#records.change(id, (node) => {
       const isChangingPower = node.work?.step === 'change power';
       if (verb === 'abort' && isChangingPower) return { work: null, power_target: null };
@@ -190,6 +207,7 @@ export class Nodes {
         return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
       }
       if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `verb "${verb}"`);
+      requireServer(node, verb);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
       // After a cleaning, a manageable node returns to `manageable`, and a provided one continues to `available`.
@@ -200,16 +218,46 @@ export class Nodes {
             ? 'manageable'
             : verb === 'deleted'
               ? 'available'
-              : null;
+              : verb === 'unhold'
+                ? node.target
+                : null;
       return move(node, cleanFirst ? 'clean' : verb, {
         moment: this.#driver.moment,
         reason: `verb "${verb}"`,
-        change: { target, ...askedBy(node, question.occasion) },
+        change: { target, ...given, ...askedBy(node, question.occasion) },
       });
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
     return nodeView(changed);
+  }
+
+  /** The plan and the secret of a verb. @throws AnnealError InvalidRequest for what does not belong to the verb. */
+  async #given(node: NodeDocument, question: Question<typeof nodeProvision>): Promise<NodeChange> {
+    const { target: verb, steps, runbook, rescue_password: password } = question;
+    if (verb === 'unhold') return {};
+    if (password !== undefined && verb !== 'rescue') throw notWith('rescue_password', verb);
+    const during = { clean: 'clean', service: 'service', rebuild: 'deploy' } as const;
+    const planned = verb === 'clean' || verb === 'service' || verb === 'rebuild' ? during[verb] : undefined;
+    if (steps && planned === undefined) throw notWith('steps', verb);
+    if (runbook !== undefined && (planned === undefined || planned === 'deploy')) throw notWith('a runbook', verb);
+    if (steps && runbook !== undefined)
+      throw new AnnealError('InvalidRequest', 'The verb takes either steps or a runbook, not both.');
+    if (verb === 'service' && !steps && runbook === undefined)
+      throw new AnnealError('InvalidRequest', 'The verb "service" needs steps or a runbook: they are what it does.');
+    const wanted = runbook === undefined ? (steps ?? []) : await this.#runbooks.stepsFor(node, runbook);
+    if (planned !== undefined) checkSteps(wanted, planned);
+    return {
+      plan: wanted.length === 0 ? null : { steps: wanted, at: 0, memo: {} },
+      ...(verb === 'rescue' && {
+        rescue_password:
+          password === undefined ? null : this.#context.secrets.seal(openText(this.#context.secrets, password)),
+      }),
+    };
+  }
+
+  async history(idOrName: string): Promise<{ history: NodeHistoryEntry[] }> {
+    return { history: [...((await this.#find(idOrName)).history ?? [])].toReversed() };
   }
 
   /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
@@ -256,6 +304,7 @@ export class Nodes {
       ...changedProperties(node, fields.properties),
       maintenance: fields.maintenance,
       maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
+      ...flagsAfter(node, fields),
       username: info.redfish_username ?? null,
       ...(info.redfish_password !== hiddenPassword && {
         password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
@@ -295,6 +344,38 @@ export class Nodes {
 const askedBy = ({ origin }: NodeDocument, occasion: Occasion | undefined): Pick<NodeChange, 'origin'> =>
   occasion ? { origin: { ...noPlace, ...origin, ...occasion } } : {};
 
+const notWith = (what: string, verb: string): AnnealError =>
+  new AnnealError('InvalidRequest', `The verb "${verb}" takes no ${what.replace(/^a /, '')}.`);
+
+/** @throws AnnealError Conflict for a machine that has no server to install again. */
+function requireServer(node: NodeDocument, verb: string): void {
+  if (verb !== 'rebuild' || node.instance_id !== null) return;
+  throw new AnnealError('Conflict', `Node ${node.name} has no server, so there is nothing to rebuild on it.`);
+}
+
+/** @throws AnnealError Conflict for a flag that the state of the node does not allow. */
+function flagsAfter(node: NodeDocument, fields: Fields): NodeChange {
+  if (fields.retired && !node.retired && node.state === 'available')
+    throw new AnnealError(
+      'Conflict',
+      `Node ${node.name} is available, so a server may claim it at any time. First: anneal node provide ${node.name} --verb manage. Then set it retired.`,
+    );
+  if (fields.protected && !node.protected && !['active', 'rescue'].includes(node.state))
+    throw new AnnealError(
+      'Conflict',
+      `Node ${node.name} is ${node.state}; only a node in the state active or rescue can be protected.`,
+    );
+  return {
+    retired: fields.retired,
+    retired_reason: fields.retired ? fields.retired_reason : null,
+    protected: fields.protected,
+    protected_reason: fields.protected ? fields.protected_reason : null,
+    owner: fields.owner,
+    lessee: fields.lessee,
+    description: fields.description,
+  };
+}
+
 const changingPower = (node: NodeDocument, verb: string): AnnealError =>
   new AnnealError(
     'Conflict',
@@ -324,6 +405,13 @@ const fieldsOf = (node: NodeDocument): Fields => ({
   resource_class: node.resource_class,
   maintenance: node.maintenance,
   maintenance_reason: node.maintenance_reason,
+  retired: node.retired ?? false,
+  retired_reason: node.retired_reason ?? null,
+  protected: node.protected ?? false,
+  protected_reason: node.protected_reason ?? null,
+  owner: node.owner ?? null,
+  lessee: node.lessee ?? null,
+  description: node.description ?? null,
   traits: [...node.traits],
   properties: node.properties,
   extra: node.extra ?? {},

@@ -8,6 +8,13 @@ const fields: Fields = {
   resource_class: 'gold',
   maintenance: false,
   maintenance_reason: null,
+  retired: false,
+  retired_reason: null,
+  protected: false,
+  protected_reason: null,
+  owner: null,
+  lessee: null,
+  description: null,
   traits: ['CUSTOM_A'],
   properties: { cpus: 4, interfaces: [{ mac_address: '52:54:00:12:34:56' }] },
   extra: {},
@@ -24,6 +31,15 @@ const mistakes = (...patch: NodePatch): string[] => {
 };
 
 describe('patch of a node', () => {
+  it('reads flags as the openstack command writes them, and no other text', () => {
+    const retired = after(
+      { op: 'add', path: '/retired', value: 'True' },
+      { op: 'add', path: '/protected', value: false },
+    );
+    expect(retired).toMatchObject({ retired: true, protected: false });
+    expect(mistakes({ op: 'add', path: '/retired', value: 'yes' })).toEqual(['retired']);
+  });
+
   it('adds, replaces, tests and removes fields', () => {
     const changed = after(
       { op: 'test', path: '/name', value: 'n1' },

@@ -3,8 +3,10 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   driverInfoSchema,
+  nodeDescriptionSchema,
   nodeExtraSchema,
   nodeNameSchema,
+  nodeTextSchema,
   resourceClassSchema,
   traitsSchema,
   type NodePatch,
@@ -15,11 +17,24 @@ import { z } from 'zod';
 /** Shown instead of a password. When a client sends it as a value, the password stays unchanged. */
 export const hiddenPassword = '******';
 
+/** The openstack command sends `true` as text. */
+const flag = z.preprocess((value) => {
+  if (value === 'True' || value === 'true') return true;
+  return value === 'False' || value === 'false' ? false : value;
+}, z.boolean());
+
 const fieldsSchema = z.strictObject({
   name: nodeNameSchema,
   resource_class: resourceClassSchema,
-  maintenance: z.boolean(),
+  maintenance: flag,
   maintenance_reason: z.string().max(4096).nullable(),
+  retired: flag,
+  retired_reason: z.string().max(4096).nullable(),
+  protected: flag,
+  protected_reason: z.string().max(4096).nullable(),
+  owner: nodeTextSchema,
+  lessee: nodeTextSchema,
+  description: nodeDescriptionSchema,
   driver_info: driverInfoSchema.strict(),
   traits: traitsSchema,
   /** Declared and inspected together; {@link declarationAfter} finds what the operator declares. */
@@ -33,6 +48,13 @@ const defaults: JsonObject = {
   resource_class: 'baremetal',
   maintenance: false,
   maintenance_reason: null,
+  retired: false,
+  retired_reason: null,
+  protected: false,
+  protected_reason: null,
+  owner: null,
+  lessee: null,
+  description: null,
   traits: [],
   properties: {},
   extra: {},

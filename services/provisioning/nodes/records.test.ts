@@ -40,3 +40,25 @@ it('N2: publishes the events that an earlier version left in its outbox, with th
   await listener.stop();
   await context.dispose();
 });
+
+it('counts nodes by state and by fault', async () => {
+  const context = await createTestContext({ name: 'provisioning' });
+  const records = await NodeRecords.open(context);
+  const nodes = [
+    ['a', 'available', null],
+    ['b', 'active', 'power failure'],
+    ['c', 'active', 'power failure'],
+    ['d', 'clean failed', 'clean failure'],
+  ] as const;
+  for (const [id, state, fault] of nodes) {
+    const claims = { given: id, place: id, machine: id, serial: null };
+    await records.collection.insert({ ...older, id, name: id, state, fault, claims } as unknown as Draft<NodeDocument>);
+  }
+  expect(Object.fromEntries(await records.countByState())).toEqual({ available: 1, active: 2, 'clean failed': 1 });
+  expect(Object.fromEntries(await records.countByFault())).toEqual({
+    'power failure': 2,
+    'clean failure': 1,
+    'identity mismatch': 0,
+  });
+  await context.dispose();
+});

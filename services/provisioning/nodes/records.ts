@@ -6,12 +6,14 @@
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
+import { nodeStates, type NodeHistoryEntry } from '@anneal/contracts/calls/provisioning.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { countEach } from '@anneal/runtime/observe/service-metrics.ts';
 import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
-import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './bmc/identity.ts';
+import { claimsOf, merged as mergedIdentity, nodeFaults, type Claims, type Identity } from './bmc/identity.ts';
 import { sameMachine } from './bmc/faults.ts';
 import { missingClaims } from './claims.ts';
 import { faultReason, originOfNode, powerReason } from './event-reason.ts';
@@ -32,6 +34,9 @@ const definitions = {
   fault: nodeEvent.faultChanged,
   removed: nodeEvent.removed,
 } as const;
+
+/** The length of the history of a node. */
+const mostLines = 30;
 
 export class NodeRecords {
   readonly collection: Collection<NodeDocument>;
@@ -94,6 +99,17 @@ export class NodeRecords {
     return this.collection.find({ where: {}, orderBy: ['name'] });
   }
 
+  /** Counts by the index of the state. */
+  async countByState(): Promise<ReadonlyMap<string, number>> {
+    const counts = await countEach(nodeStates, (state) => this.collection.count({ state }));
+    return new Map([...counts].filter(([, count]) => count > 0));
+  }
+
+  /** Counts by the index of the fault, which holds only nodes with one. */
+  countByFault(): Promise<ReadonlyMap<string, number>> {
+    return countEach(nodeFaults, (fault) => this.collection.count({ fault }));
+  }
+
   /** The node that a server has. */
   async ofInstance(instanceId: string): Promise<NodeDocument | undefined> {
     return (await this.collection.find({ where: { instance_id: instanceId }, limit: 1 }))[0];
@@ -103,7 +119,20 @@ export class NodeRecords {
     return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
   }
 
-  /** The node that is being cleaned and reports with this token. */
+  /** @param uuid in lower case. Some firmware reports the first half with its bytes swapped. */
+  async ofUuid(uuid: string): Promise<NodeDocument | undefined> {
+    const swapped = uuid.replace(
+      /^(..)(..)(..)(..)-(..)(..)-(..)(..)-/,
+      (_all, ...[a, b, c, d, e, f, g, h]: string[]) => `${d}${c}${b}${a}-${f}${e}-${h}${g}-`,
+    );
+    for (const each of [uuid, swapped]) {
+      const [node] = await this.collection.find({ where: { 'claims.machine': `uuid:${each}` }, limit: 1 });
+      if (node) return node;
+    }
+    return undefined;
+  }
+
+  /** The node that boots and reports with this token. */
   async ofReportToken(hash: string): Promise<NodeDocument | undefined> {
     return (await this.collection.find({ where: { 'boot.token_hash': hash }, limit: 1 }))[0];
   }
@@ -182,7 +211,9 @@ export class NodeRecords {
       version: current.version + 1,
     };
     const entries = unsentIn(current, this.#sender.sent);
-    if (moved) entries.push(this.#entry('state', merged, { before: current, failure: fields.last_error ?? null }));
+    const failure = fields.last_error ?? null;
+    const passage = moved ? this.#entry('state', merged, { before: current, failure }) : undefined;
+    if (passage) entries.push(passage);
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
       entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, { noticed: true }));
@@ -199,7 +230,10 @@ export class NodeRecords {
       entries.push(this.#entry('power', reported, { before: current, noticed: current.work === null }));
     }
     const { version: _version, ...draft } = merged;
-    return { ...draft, outbox: entries, unsent: entries.length > 0 };
+    const history = passage
+      ? { history: [...(current.history ?? []), lineOf(passage, current)].slice(-mostLines) }
+      : {};
+    return { ...draft, ...history, outbox: entries, unsent: entries.length > 0 };
   }
 
   /** Publishes the events of a stored change and calls the watchers. */
@@ -263,6 +297,23 @@ export class NodeRecords {
       await this.collection.replace({ ...draft, outbox, unsent: true }, version);
     }
   }
+}
+
+/** The change of state that an event reports. */
+function lineOf({ message }: Outgoing, before: NodeDocument): NodeHistoryEntry {
+  const { id, time } = message;
+  const { origin, provision_state: to, reason, failure } = message.data as NodeEventData;
+  const { kind, id: cause } = origin.cause;
+  return {
+    id,
+    at: time,
+    from: before.state,
+    to,
+    reason,
+    failed: failure !== undefined,
+    actor: origin.actor.name ?? origin.actor.kind,
+    cause: cause ? `${kind} ${cause}` : kind,
+  };
 }
 
 const refusalIn = (node: NodeDocument): string =>

@@ -14,6 +14,10 @@ const within = (body: Body, name: string): Body => (body[name] ?? {}) as Body;
 export async function readInventory(client: Client, system: Body): Promise<JsonObject> {
   const processors = within(system, 'ProcessorSummary');
   const memory = number(within(system, 'MemorySummary')['TotalSystemMemoryGiB']);
+  const dimms = memory === null ? await members(client, linkIn(system, 'Memory')) : [];
+  const summed = dimms.reduce((sum, dimm) => sum + (number(dimm['CapacityMiB']) ?? 0), 0);
+  const { disks, controllers } = await readStorage(client, system);
+  const bmc = await readManager(client, system);
   const nics = await members(client, linkIn(system, 'EthernetInterfaces'));
   const cpus = await members(client, linkIn(system, 'Processors'));
   return {
@@ -23,9 +27,19 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
     system_uuid: text(system['UUID']),
     bios_version: text(system['BiosVersion']),
     cpus: number(processors['LogicalProcessorCount']) ?? number(processors['CoreCount']) ?? number(processors['Count']),
-    cpu_arch: archOf(cpus[0]),
+    cpu_arch: archOf(cpus.find((each) => !isAccelerator(each))),
     cpu_model: text(processors['Model']),
-    memory_mb: memory === null ? null : Math.round(memory * 1024),
+    memory_mb: memory !== null ? Math.round(memory * 1024) : summed > 0 ? summed : null,
+    boot_mode: text(within(system, 'Boot')['BootSourceOverrideMode']),
+    bmc_firmware: text(bmc['FirmwareVersion']),
+    disks,
+    storage_controllers: controllers,
+    accelerators: cpus.filter(isAccelerator).map((each) => ({
+      type: text(each['ProcessorType']),
+      vendor: text(each['Manufacturer']),
+      model: text(each['Model']),
+      name: text(each['Id']),
+    })),
     interfaces: nics.map((nic) => ({
       name: text(nic['Id']) ?? '',
       mac_address: (text(nic['PermanentMACAddress']) ?? text(nic['MACAddress']) ?? '').toLowerCase(),
@@ -35,6 +49,39 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
     })),
     health: text(within(system, 'Status')['Health']),
   };
+}
+
+const accelerators = new Set(['GPU', 'FPGA', 'Accelerator', 'DSP']);
+const isAccelerator = ({ ProcessorType: type }: Body): boolean => typeof type === 'string' && accelerators.has(type);
+
+/** Disks and storage controllers. The path of a disk is not shown, because only the BMC knows it. */
+async function readStorage(client: Client, system: Body): Promise<{ disks: JsonObject[]; controllers: JsonObject[] }> {
+  const disks: JsonObject[] = [];
+  const controllers: JsonObject[] = [];
+  for (const storage of await members(client, linkIn(system, 'Storage'))) {
+    controllers.push({ name: text(storage['Name']), id: text(storage['Id']) });
+    const links = Array.isArray(storage['Drives']) ? (storage['Drives'] as unknown[]) : [];
+    for (const drive of await linkedBodies(client, links)) {
+      disks.push({
+        name: text(drive['Name']) ?? text(drive['Id']),
+        model: text(drive['Model']),
+        vendor: text(drive['Manufacturer']),
+        serial: text(drive['SerialNumber']),
+        size_bytes: number(drive['CapacityBytes']),
+        media_type: text(drive['MediaType']),
+        protocol: text(drive['Protocol']),
+        rotational: drive['MediaType'] === 'HDD',
+        health: text(within(drive, 'Status')['Health']),
+      });
+    }
+  }
+  return { disks, controllers };
+}
+
+/** The controller that manages the system. Empty when the BMC names none. */
+async function readManager(client: Client, system: Body): Promise<Body> {
+  const { ManagedBy: managers } = within(system, 'Links');
+  return (await linkedBodies(client, Array.isArray(managers) ? managers.slice(0, 1) : []))[0] ?? {};
 }
 
 /** The addresses of an interface, except link-local ones, which are useless beyond the link. */
@@ -49,16 +96,29 @@ async function members(client: Client, path: string | undefined): Promise<Body[]
   if (path === undefined) return [];
   try {
     const { body } = await client.get(path);
-    const found: Body[] = [];
-    for (const member of Array.isArray(body['Members']) ? body['Members'].slice(0, 32) : []) {
-      const address = linkIn(member);
-      if (address !== undefined) found.push((await client.get(address)).body);
-    }
-    return found;
+    return await linkedBodies(client, Array.isArray(body['Members']) ? body['Members'] : []);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'BmcRefused') return [];
+    if (isRefusal(error)) return [];
     throw error;
   }
+}
+
+const mostMembers = 32;
+const isRefusal = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'BmcRefused';
+
+/** The resources behind links, without those that the controller refuses. */
+async function linkedBodies(client: Client, links: readonly unknown[]): Promise<Body[]> {
+  const found: Body[] = [];
+  for (const link of links.slice(0, mostMembers)) {
+    const address = linkIn(link);
+    if (address === undefined) continue;
+    try {
+      found.push((await client.get(address)).body);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+    }
+  }
+  return found;
 }
 
 function archOf(processor: Body | undefined): string | null {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/bmc/identity.ts';
-import type { Power } from '../nodes/document.ts';
+import type { BootMethod, Power } from '../nodes/document.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
-import { linkIn, httpReason, type RedfishHttp } from './http.ts';
+import type { RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
 import {
   powerIn,
@@ -19,7 +19,8 @@ import {
   type ResetAction,
 } from './system.ts';
 import { findSystem } from './system-path.ts';
-import type { Access, RedfishAnswer } from './transport.ts';
+import { taskEnded, taskOf } from './task.ts';
+import type { Access, Method, RedfishAnswer } from './transport.ts';
 import { ejectAll, insertImage } from './virtual-media.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -55,6 +56,16 @@ export class RedfishMachine {
 
   get = (path: string): Promise<RedfishAnswer> => this.#send('GET', path);
   post = (path: string, body: unknown): Promise<RedfishAnswer> => this.#send('POST', path, { body });
+  patch = (path: string, body: unknown, etag?: string): Promise<RedfishAnswer> =>
+    this.#send('PATCH', path, { body, etag });
+  remove = (path: string): Promise<RedfishAnswer> => this.#send('DELETE', path);
+  /** The error for a feature that is missing, or a change that failed for good. */
+  unable = (why: string): AnnealError => {
+    const { node, address } = this.#options.access;
+    return new AnnealError('ResourceFailed', `The BMC of node ${node} at ${address}: ${why}`, {
+      details: { node, url: address },
+    });
+  };
 
   /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is not a system. */
   async system(): Promise<RedfishAnswer> {
@@ -95,7 +106,7 @@ export class RedfishMachine {
     if (type === undefined)
       throw this.#refused(`the system ${this.#path} supports none of the resets ${resetsFor[change].join(', ')}`);
     const answer = await this.post(action.target, { ResetType: type });
-    return { type, task: answer.status === 202 ? (answer.location ?? linkIn(answer.body)) : undefined };
+    return { type, task: taskOf(answer) };
   }
 
   /** The reset type for this change. Undefined when there is none. */
@@ -117,20 +128,23 @@ export class RedfishMachine {
     const end = Date.now() + withinMs;
     for (let pause = 100; ; pause = Math.min(1_000, pause * 1.5)) {
       if ((await this.power()) === wanted || (await proven?.())) return true;
-      if (task !== undefined) await this.#requireTask(task);
+      if (task !== undefined) await taskEnded(this, task, (why) => this.#refused(why));
       if (Date.now() + pause > end) return false;
       await sleep(pause, undefined, { signal: this.#options.signal });
     }
   }
 
-  /** Sets the machine to boot once from this address: by HTTP boot if the firmware can, else from the virtual drive. */
-  async bootFrom(url: string): Promise<'http' | 'media'> {
+  /**
+   * Sets the machine to boot once from this boot address, in the form that its firmware boots: by HTTP boot if the firmware can, else from the
+   * virtual drive, else from the network.
+   */
+  async bootFrom(url: string): Promise<BootMethod> {
     const { body } = await this.system();
     const boot = (body['Boot'] ?? {}) as Body;
     const targets = boot['BootSourceOverrideTarget@Redfish.AllowableValues'];
     if (Array.isArray(targets) && targets.includes('UefiHttp')) {
       try {
-        await this.#setBoot({ ...overrideTo(boot, 'UefiHttp'), HttpBootUri: url });
+        await this.#setBoot({ ...overrideTo(boot, 'UefiHttp'), HttpBootUri: `${url}/boot.efi` });
         return 'http';
       } catch (error) {
         // Firmware may refuse the HTTP boot that it advertises, and still accept an image.
@@ -138,9 +152,29 @@ export class RedfishMachine {
       }
     }
     const { body: system } = await this.system();
-    await insertImage(this, system, { url, refused: (why) => this.#refused(why) });
-    await this.#setBoot(overrideTo(boot, 'Cd'));
-    return 'media';
+    if (await insertImage(this, system, { url: `${url}/boot.iso`, refused: (why) => this.#refused(why) })) {
+      await this.#setBoot(overrideTo(boot, 'Cd'));
+      return 'media';
+    }
+    if (!Array.isArray(targets) || !targets.includes('Pxe')) {
+      throw this.#refused('it offers neither HTTP boot nor a virtual drive that accepts an image nor PXE');
+    }
+    await this.#setBoot(overrideTo(boot, 'Pxe'));
+    return 'pxe';
+  }
+
+  async setBootMode(mode: 'UEFI' | 'Legacy'): Promise<void> {
+    const { body } = await this.system();
+    const boot = (body['Boot'] ?? {}) as Body;
+    if (boot['BootSourceOverrideMode'] !== mode) await this.#setBoot({ BootSourceOverrideMode: mode });
+  }
+
+  /** Lets the next start end in the firmware's setup, so that no system on a disk starts. */
+  async stopInSetup(): Promise<void> {
+    const { body } = await this.system();
+    const boot = (body['Boot'] ?? {}) as Body;
+    const targets = boot['BootSourceOverrideTarget@Redfish.AllowableValues'];
+    if (Array.isArray(targets) && targets.includes('BiosSetup')) await this.#setBoot(overrideTo(boot, 'BiosSetup'));
   }
 
   /** Sets the machine to boot from its disk. Empties the drive even when the override is refused. */
@@ -203,22 +237,6 @@ export class RedfishMachine {
     return typeof info === 'string' ? resetAction(system, (await this.get(info)).body) : inline;
   }
 
-  /** Fails when the task has failed. A missing task has ended, and the power shows its result. */
-  async #requireTask(path: string): Promise<void> {
-    let answer: RedfishAnswer;
-    try {
-      answer = await this.get(path);
-    } catch (error) {
-      if (error instanceof AnnealError && error.details?.['status'] === 404) return;
-      throw error;
-    }
-    const { TaskState: state, Messages: messages } = answer.body;
-    if (!['Exception', 'Killed', 'Cancelled', 'Interrupted'].some((failed) => failed === state)) return;
-    const [first] = Array.isArray(messages) ? (messages as (Body | null)[]) : [];
-    const why = httpReason({ error: { message: first?.['Message'] } });
-    throw this.#refused(`the task ${path} of the accepted reset ended as ${String(state)}: ${why}`);
-  }
-
   async #readSystem(): Promise<RedfishAnswer> {
     const known = this.#path;
     this.#path ??= await findSystem(this, this.#options.systemId, (why, fatal) =>
@@ -235,7 +253,7 @@ export class RedfishMachine {
     }
   }
 
-  #send(method: 'GET' | 'POST' | 'PATCH', path: string, sending: { body?: unknown; etag?: string | undefined } = {}) {
+  #send(method: Method, path: string, sending: { body?: unknown; etag?: string | undefined } = {}) {
     const { access, signal, tries } = this.#options;
     return this.#http.send(access, { ...sending, method, path, signal, tries });
   }

@@ -73,9 +73,31 @@ export class Transport {
   }
 
   /** @throws BmcError without an answer; the reason of the signal when it aborted. */
-  async exchange(access: Access, { method, url: from, headers, body, signal }: Exchange): Promise<RedfishAnswer> {
+  async exchange(access: Access, exchange: Exchange): Promise<RedfishAnswer> {
+    // Cleared after the answer: a timer of each of many requests would outlive it and abort what has ended.
+    const late = new AbortController();
+    const either = new AbortController();
+    const timer = setTimeout(() => {
+      late.abort(new Error('late'));
+      either.abort(late.signal.reason);
+    }, this.#answerMs);
+    const end = (): void => either.abort(exchange.signal.reason);
+    if (exchange.signal.aborted) end();
+    exchange.signal.addEventListener('abort', end, { once: true });
+    try {
+      return await this.#follow(access, exchange, { late: late.signal, either: either.signal });
+    } finally {
+      clearTimeout(timer);
+      exchange.signal.removeEventListener('abort', end);
+    }
+  }
+
+  async #follow(
+    access: Access,
+    { method, url: from, headers, body, signal }: Exchange,
+    { late, either }: { late: AbortSignal; either: AbortSignal },
+  ): Promise<RedfishAnswer> {
     const dispatcher = this.#pools.for(access.trust, access.node);
-    const late = AbortSignal.timeout(this.#answerMs);
     let url = from;
     for (let redirects = 0; ; redirects += 1) {
       let answer: Dispatcher.ResponseData;
@@ -85,7 +107,7 @@ export class Transport {
           method,
           headers,
           dispatcher,
-          signal: AbortSignal.any([signal, late]),
+          signal: either,
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
         text = await readBounded(answer.body);

@@ -6,6 +6,7 @@ type Body = Readonly<Record<string, unknown>>;
 interface Client {
   get(path: string): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
+  patch(path: string, body: unknown): Promise<Answer>;
 }
 
 /** Drives that accept a CD image: those of the system, else those of its managers. */
@@ -42,23 +43,29 @@ const actionOf = (drive: Body, name: string): string | undefined => {
 };
 const isEmpty = (drive: Body): boolean => drive['Inserted'] !== true || drive['ConnectedVia'] === 'NotConnected';
 
-/** Inserts an image and reads it back, because some controllers report success without inserting it. */
+/**
+ * Inserts an image and reads it back, because some controllers report success without inserting it. False without a drive
+ * that accepts an image.
+ */
 export async function insertImage(
   client: Client,
   system: Body,
   { url, refused }: { url: string; refused: (why: string) => AnnealError },
-): Promise<void> {
+): Promise<boolean> {
   const [drive] = await drives(client, system);
   const insert = drive && actionOf(drive, 'InsertMedia');
   const path = drive && linkIn(drive);
-  if (!drive || insert === undefined || path === undefined) {
-    throw refused('it offers neither HTTP boot nor a virtual drive that accepts an image');
-  }
+  if (!drive || path === undefined || (insert === undefined && !('Image' in drive))) return false;
   if (!isEmpty(drive) && drive['Image'] !== url) await eject(client, drive);
-  if (isEmpty(drive) || drive['Image'] !== url) await client.post(insert, { Image: url });
+  // Older firmware has no action for it: its property Image is written.
+  if (isEmpty(drive) || drive['Image'] !== url)
+    await (insert === undefined
+      ? client.patch(path, { Image: url, Inserted: true })
+      : client.post(insert, { Image: url }));
   const after = (await client.get(path)).body;
   if (isEmpty(after) || after['Image'] !== url)
     throw refused(`it accepted the image but the drive contains ${String(after['Image'])}`);
+  return true;
 }
 
 /** @throws AnnealError when a drive still holds an image afterwards. */
@@ -74,5 +81,10 @@ export async function ejectAll(client: Client, system: Body, refused: (why: stri
 
 async function eject(client: Client, drive: Body): Promise<void> {
   const target = actionOf(drive, 'EjectMedia');
-  if (target !== undefined) await client.post(target, {});
+  if (target !== undefined) {
+    await client.post(target, {});
+    return;
+  }
+  const path = linkIn(drive);
+  if (path !== undefined) await client.patch(path, { Image: null, Inserted: false });
 }

@@ -1,9 +1,18 @@
 /** The last request for a server and its answer: one document per resource. */
+import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { WorkingDocument } from '@anneal/provider/provide.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
+
+/** A node on which a server could not be deployed. */
+export interface FailedNode {
+  readonly node: string;
+  readonly name: string;
+  readonly at: string;
+  readonly error: Failure;
+}
 
 export interface ServerDocument extends WorkingDocument {
   readonly type: string;
@@ -11,6 +20,10 @@ export interface ServerDocument extends WorkingDocument {
   readonly project: string;
   /** The attributes of the last answer. */
   readonly attributes: JsonObject;
+  /** The nodes on which this request failed before, oldest first. Absent: none. */
+  readonly failed_nodes?: readonly FailedNode[];
+  /** The id of its server group. Absent: none. */
+  readonly group?: string;
   /** When the request arrived. */
   readonly created_at: string;
 }

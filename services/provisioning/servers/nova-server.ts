@@ -1,12 +1,16 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
+import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../nodes/bmc/bmcs.ts';
+import { slotText } from '../nodes/slots/admission.ts';
+import type { Slots } from '../nodes/slots/slots.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';
-import { bootDataOf, claimNode, type NodeClaimOptions } from './claim.ts';
+import { attemptsText, isForAnother, leaveFailedNode, type AnotherNodeOptions } from './another-node.ts';
+import { bootDataOf, claimNode, whyNoNode, type NodeClaimOptions } from './claim.ts';
 import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
 import { serverPower } from './power.ts';
@@ -16,10 +20,27 @@ import type { ServerDecision, ServerWork } from './servers.ts';
 /** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
 const lookAgainMs = 15_000;
 
+/** States in which an operator works on the machine. The server is still on it, so it must not be replaced. */
+const keptByOperator: readonly NodeState[] = [
+  'deploying',
+  'deploy hold',
+  'wait call-back',
+  'rescuing',
+  'rescue',
+  'rescue failed',
+  'unrescuing',
+  'unrescue failed',
+  'servicing',
+  'service hold',
+  'service failed',
+];
+
 export interface NovaServerOptions extends NodeClaimOptions {
   readonly context: ServiceContext;
   readonly bmcs: Bmcs;
   readonly hosts: ServerHosts;
+  readonly slots: () => Slots;
+  readonly another: AnotherNodeOptions;
   readonly current: (id: string) => Promise<ServerDocument | undefined>;
 }
 
@@ -42,6 +63,12 @@ async function create(
 ): Promise<ServerDecision> {
   const { records, driver } = options;
   let node = await records.ofInstance(server.id);
+  if (node && isForAnother(node, options.another)) {
+    const noOther = (): Promise<string | undefined> => whyNoNode(options, server, request.data);
+    const decision = await leaveFailedNode(options.another, { server, node, noOther });
+    if (decision) return decision;
+    node = undefined;
+  }
   if (!node) {
     const claimed = await claimNode(options, server, request.data);
     if ('kind' in claimed) return claimed;
@@ -50,16 +77,29 @@ async function create(
     const current = await options.current(server.id);
     if (current?.fence !== server.fence) {
       await driver.apply(node.id, 'deleted', { reason: 'its server is no longer needed' });
+      if (server.group !== undefined) await options.groups.release(server.group, server.id);
       return { kind: 'waiting', message: 'superseded', ms: 0 };
     }
   }
   switch (node.state) {
     case 'active':
       return complete(options, { server, node, request, name: server.hostname });
-    case 'deploying':
-      return building(server, `node ${node.name} is being prepared`);
+    case 'deploying': {
+      const turn = (await options.slots().turns([node])).get(node.id);
+      return building(
+        server,
+        turn ? `node ${node.name}: ${slotText(turn)}` : `node ${node.name} is being prepared`,
+        options,
+      );
+    }
     case 'wait call-back':
-      return building(server, `node ${node.name} boots`);
+      return building(server, `node ${node.name} boots`, options);
+    case 'deploy hold':
+      return building(
+        server,
+        `node ${node.name} is paused: ${node.reason}; an operator continues with "unhold"`,
+        options,
+      );
     default:
       return { kind: 'failed', error: failureOf(node) };
   }
@@ -74,6 +114,8 @@ async function update(
   const { changed } = request.data as ResourceUpdate;
   const properties = context.secrets.open(request.data.properties);
   const node = await records.ofInstance(server.id);
+  if (node && keptByOperator.includes(node.state))
+    return { kind: 'waiting', message: `its node ${node.name} is ${node.state}`, ms: lookAgainMs };
   if (node?.state !== 'active') {
     const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
     return {
@@ -107,14 +149,16 @@ async function update(
 }
 
 async function remove(
-  { records, driver, hosts }: NovaServerOptions,
+  options: NovaServerOptions,
   server: ServerDocument,
   { data }: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
+  const { records, driver, hosts } = options;
   const node = await records.ofInstance(server.id);
   if (!node) {
     // There is no machine, but a host may exist for it.
     await hosts.delete(server.id, server.project, occasionIn(data));
+    if (server.group !== undefined) await options.groups.release(server.group, server.id);
     return { kind: 'complete', physical_id: server.id };
   }
   if (node.state === 'deleting')
@@ -196,11 +240,15 @@ async function complete(
 }
 
 /** ServerDecision of a server with a node, which already has its physical id. */
-const building = (server: ServerDocument, message: string): ServerDecision => ({
+const building = (
+  { id, failed_nodes: failed = [] }: ServerDocument,
+  message: string,
+  { another }: NovaServerOptions,
+): ServerDecision => ({
   kind: 'waiting',
-  message,
+  message: failed.length === 0 ? message : `${message}; ${attemptsText(failed, another.attempts)}`,
   ms: lookAgainMs,
-  physical_id: server.id,
+  physical_id: id,
 });
 
 function failureOf(node: NodeDocument): AnnealError {

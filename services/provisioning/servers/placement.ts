@@ -2,6 +2,7 @@
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
 import type { NodeDocument } from '../nodes/document.ts';
+import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from './place-rule.ts';
 
 export type CandidateNode = Pick<
   NodeDocument,
@@ -16,6 +17,9 @@ export type CandidateNode = Pick<
   | 'fault'
   | 'instance_id'
   | 'work'
+  | 'retired'
+  | 'lessee'
+  | 'origin'
 >;
 
 /** Flavor to resource class, for flavors that are not the name of a class. */
@@ -24,6 +28,16 @@ export type Flavors = Readonly<Record<string, string>>;
 export interface PlacementRequest extends Pick<SchedulerHints, 'traits' | 'capabilities' | 'node'> {
   /** Nova's flavor. */
   readonly flavor: string;
+  /** The project of the server. A leased node serves only its lessee. */
+  readonly project: string;
+  /** The availability zone, or empty for any. */
+  readonly zone: string;
+  /** The id of the stack at the top of the tree of the server. Its servers are spread over racks and power domains. */
+  readonly root: string | null;
+  /** The server group, with the places of its other servers. */
+  readonly rule?: PlaceRule | undefined;
+  /** Ids of nodes on which this server failed before. */
+  readonly tried?: readonly string[];
 }
 
 export type Placement =
@@ -54,8 +68,54 @@ export function place(
   const filters = filtersOf(wish, classFor(wish.flavor, { all, flavors }));
   const fit = all.filter((node) => filters.every(({ keep }) => keep(node)));
   if (fit.length === 0) return { nodes: [], why: whyNone(filters, all) };
-  // Prefer machines that are off, because a machine that is on must be turned off first.
-  return { nodes: fit.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)) };
+  return { nodes: inOrder(fit, { wish, all }) };
+}
+
+/**
+ * The wish of the server group first, then few servers of the same stack in the rack and in the power domain, then few
+ * servers at all, then machines that are off, because a machine that is on must be turned off first.
+ */
+function inOrder(
+  fit: readonly CandidateNode[],
+  { wish, all }: { wish: PlacementRequest; all: readonly CandidateNode[] },
+): CandidateNode[] {
+  const used = all.filter(({ instance_id }) => instance_id !== null);
+  const related = used.filter(({ origin }) => wish.root !== null && origin?.root?.stack_id === wish.root);
+  const isTogether = wish.rule?.policy === 'affinity' || wish.rule?.policy === 'soft-affinity';
+  const roomIn = isTogether ? countBy(fit, (node) => domainIn(node, wish.rule?.domain ?? 'rack')) : undefined;
+  const spread = isTogether
+    ? []
+    : ([
+        [countBy(related, (node) => domainIn(node, 'rack')), 'rack'],
+        [countBy(related, (node) => domainIn(node, 'power_domain')), 'power_domain'],
+        [countBy(used, (node) => domainIn(node, 'rack')), 'rack'],
+      ] as const);
+  const keyed = fit.map((node) => ({
+    node,
+    key: [
+      wish.rule ? -preference(wish.rule, domainIn(node, wish.rule.domain)) : 0,
+      // A group that stays together begins where most of its servers have room.
+      roomIn ? -(roomIn.get(domainIn(node, wish.rule?.domain ?? 'rack')) ?? 0) : 0,
+      ...spread.map(([counts, domain]) => counts.get(domainIn(node, domain)) ?? 0),
+      node.power === 'power off' ? 0 : 1,
+    ],
+  }));
+  keyed.sort((a, b) => compare(a.key, b.key) || (a.node.name < b.node.name ? -1 : 1));
+  return keyed.map(({ node }) => node);
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [at, value] of a.entries()) {
+    const difference = value - (b[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function countBy(nodes: readonly CandidateNode[], key: (node: CandidateNode) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of nodes) counts.set(key(node), (counts.get(key(node)) ?? 0) + 1);
+  return counts;
 }
 
 function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
@@ -88,6 +148,25 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
             wished,
           } as const,
         ]),
+    ...(wish.zone === ''
+      ? []
+      : [
+          {
+            what: `availability zone ${wish.zone}`,
+            keep: (node: CandidateNode) => domainIn(node, 'availability_zone') === wish.zone,
+            wished,
+          } as const,
+        ]),
+    ...(wish.rule === undefined ? [] : [ruleFilter(wish.rule)]),
+    {
+      what: 'not tried before by this server',
+      keep: (node) => wish.tried?.includes(node.id) !== true,
+    },
+    {
+      what: `leased to no other project than ${wish.project}`,
+      keep: (node) => (node.lessee ?? wish.project) === wish.project,
+    },
+    { what: 'not retired', keep: (node) => !node.retired },
     { what: 'not in maintenance', keep: (node) => !node.maintenance },
     { what: 'without a fault', keep: (node) => node.fault === null },
     { what: 'in the state available', keep: (node) => node.state === 'available' && node.work === null },
@@ -95,6 +174,12 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
     { what: 'with known power', keep: (node) => node.power !== null },
   ];
 }
+
+const ruleFilter = (rule: PlaceRule): Filter => ({
+  what: `server group ${rule.name} (${ruleText(rule)})`,
+  keep: (node) => ruleAllows(rule, domainIn(node, rule.domain)),
+  wished: true,
+});
 
 /**
  * E.g. `none of 4 nodes fits: resource class gpu 1 of 4, trait CUSTOM_A 0 of 4, in the state available 3 of 4 (1
@@ -111,8 +196,6 @@ function whyNone(filters: readonly Filter[], all: readonly CandidateNode[]): str
   });
   return `none of ${all.length} node${all.length === 1 ? '' : 's'} fits: ${parts.join(', ')}`;
 }
-
-const rank = (node: CandidateNode): number => (node.power === 'power off' ? 0 : 1);
 
 /** E.g. `3 active, 2 cleaning`. */
 function count(names: readonly string[]): string {

@@ -5,7 +5,8 @@ import { Provider, type Decision } from '@anneal/provider/provide.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
-import { serversDefinition, textOf, type ServerDocument } from './document.ts';
+import { readHints } from '@anneal/hot/types/scheduler-hints.ts';
+import { objectOf, serversDefinition, textOf, type ServerDocument } from './document.ts';
 import { hostnameOf } from './hostname.ts';
 
 export type ServerDecision = Decision<ServerDocument>;
@@ -73,9 +74,11 @@ export class Servers {
   }
 
   /** All work takes time, so a request is recorded first. */
-  #decide({ message, known }: Received<ServerDocument>): ServerDecision {
+  #decide({ action, message, known }: Received<ServerDocument>): ServerDecision {
     const { resource, properties, attributes } = message.data;
     const wanted = this.#options.context.secrets.open(properties);
+    const hinted = action === 'create' ? readHints(objectOf(wanted, 'scheduler_hints')).group : undefined;
+    const group = hinted ?? known?.group;
     return {
       kind: 'waiting',
       ms: 0,
@@ -85,6 +88,8 @@ export class Servers {
         hostname: known?.hostname ?? hostnameOf(textOf(wanted, 'name'), resource.physical_name),
         project: message.project ?? known?.project ?? '',
         attributes: known?.attributes ?? attributes,
+        ...(group !== undefined && { group }),
+        failed_nodes: [],
         created_at: this.#options.context.now().toISOString(),
       },
     };

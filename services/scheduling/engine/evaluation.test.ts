@@ -59,6 +59,7 @@ describe('facts about a type', () => {
       'OS::Marconi::QueueServer',
       'OS::Mistral::Workflow',
       'OS::Nova::Server',
+      'OS::Zaqar::MistralTrigger',
     ]);
     const short = kept.filter((type) => tools.nameLimit({ type, nested: null }) === 53);
     expect(short.toSorted()).toEqual(['OS::Heat::DeployedServer', 'OS::Nova::Server']);

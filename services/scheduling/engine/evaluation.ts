@@ -3,14 +3,15 @@
  * Secrets are opened here. A result that could show a secret is sealed again before it leaves.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Expression, Plan } from '@anneal/contracts/plan.ts';
+import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
-import type { Comparison, Tools } from '@anneal/convergence/protocol.ts';
+import type { Comparison, QueuePlace, Tools } from '@anneal/convergence/protocol.ts';
 import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
+import { referencesOf } from '@anneal/hot/resources/references.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { memberOf } from '../groups/member-events.ts';
@@ -89,6 +90,8 @@ export function createEvaluation(parameters: {
       serves: (resource, action) => types.servedBy(resource)?.actions?.includes(action) ?? false,
       follows: (resource) => types.servedBy(resource)?.follows ?? [],
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,
+      cancels: (resource) => types.servedBy(resource)?.cancels === true,
+      queuePlace: (planned) => queuePlaceOf(types, planned),
       // A repeated step of the same input gives the same ids.
       newId: (input, count) => derivedId(`${input}\n${count}`),
       ...resolving(),
@@ -123,6 +126,21 @@ export function createEvaluation(parameters: {
           })),
       }),
   };
+}
+
+/** Which resources a plan entry reads. Plans are shared and never change. */
+const readBy = new WeakMap<PlanResource, ReadonlySet<string>>();
+
+function queuePlaceOf(types: TypeDefinitions, planned: PlanResource): QueuePlace | undefined {
+  const queue = planned.nested ? undefined : types.announced(planned.type)?.queue;
+  if (!queue) return undefined;
+  const reads = readBy.get(planned) ?? readsOfPlanned(planned);
+  readBy.set(planned, reads);
+  return { ...queue, reads };
+}
+
+function readsOfPlanned({ properties, metadata }: PlanResource): ReadonlySet<string> {
+  return new Set(referencesOf(...Object.values(properties), ...(metadata ? [metadata] : [])).attributes.keys());
 }
 
 function compareIn(

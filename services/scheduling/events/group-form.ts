@@ -1,4 +1,4 @@
-/** Converts what a stored event says about a group that scales to the messages for subscribers. */
+/** Converts what a stored event says about a group to the messages for subscribers. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import { groupEvent, memberEvent, type GroupEventData } from '@anneal/contracts/group-events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -20,14 +20,18 @@ export function publicForms(
   events: readonly StoredEvent[],
   { place, ...parts }: Omit<Parts, 'origin'> & { readonly place: TreePlace },
 ): Envelope[] {
+  const { project, cause } = parts;
+  const { root, tags } = place;
+  const forms: Envelope[] = [];
   let occasion: Occasion = unknownOrigin();
-  return events.flatMap((event) => {
-    occasion = event.occasion ?? occasion;
-    const { actor, cause } = occasion;
-    const own = event.resource_id === undefined ? place : placeWithin(place, event.resource_name);
-    const origin = { ...own, actor, cause: causeOf(event, cause) };
-    return [...publicForm(tools, event, { ...parts, origin }), ...groupForm(tools, event, { ...parts, origin })];
-  });
+  for (const event of events) {
+    if (event.occasion) ({ occasion } = event);
+    const { path } = event.resource_id === undefined ? place : placeWithin(place, event.resource_name);
+    const origin = { root, path, tags, actor: occasion.actor, cause: causeOf(event, occasion.cause) };
+    const about = { project, cause, origin };
+    forms.push(...publicForm(tools, event, about), ...groupForm(tools, event, about));
+  }
+  return forms;
 }
 
 const causeOf = ({ replacement, action }: StoredEvent, cause: Occasion['cause']): Occasion['cause'] =>
@@ -57,7 +61,8 @@ function publicForm(tools: GroupFormTools, event: StoredEvent, { origin, ...part
     const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
     if (!Object.hasOwn(stackEvent, key)) return [];
     const definition = stackEvent[key as keyof typeof stackEvent];
-    return [mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } })];
+    const sinks = event.event_sinks && { event_sinks: [...event.event_sinks] };
+    return [mint(definition, { ...envelope, data: { ...common, ...failure, ...sinks, traversal: event.traversal } })];
   }
   const data = {
     ...common,
@@ -69,9 +74,10 @@ function publicForm(tools: GroupFormTools, event: StoredEvent, { origin, ...part
   if (event.hook) return hookForm(tools, { ...envelope, data }, event.hook);
   const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
   if (!Object.hasOwn(resourceEvent, key)) return [];
-  const seconds = event.seconds !== undefined && { seconds: event.seconds };
   const definition = resourceEvent[key as keyof typeof resourceEvent];
-  return [mint(definition, { ...envelope, data: { ...data, ...failure, ...seconds } })];
+  const { seconds } = event;
+  const ending = { ...failure, ...(seconds !== undefined && { seconds }) };
+  return [mint(definition, { ...envelope, data: { ...data, ...ending } })];
 }
 
 function hookForm(

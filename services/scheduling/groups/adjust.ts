@@ -34,13 +34,16 @@ import { keptCooldown } from './cooldown.ts';
 import { amended, decideOn, type Refused, type Wish } from './decision.ts';
 import { decidingHook, hold, moved } from './deciding.ts';
 import { groupOf, scalingGroup } from './facts.ts';
-import { lostNote, replacementDue, retryMs } from './lost.ts';
-import { nextBatch, refreshChange } from './refresh.ts';
+import { lossText, lostNote, replacementDue, retryMs } from './lost.ts';
+import { heldRefresh, nextBatch, refreshChange } from './refresh.ts';
 import { keptScaling, withOutcome, type Proposal, type ScalingState } from './scaling-state.ts';
 import type { Adjustment } from './size.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 
 const groupTimer = 'group:';
+const dueTimer = 'group:due:';
+/** The refusals that end by themselves, when the change that runs is over. */
+const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
 const isGroupTimer = (message: Envelope): boolean =>
   message.type === timerFired.type && (message.data as { timer: string }).timer.startsWith(groupTimer);
 
@@ -106,7 +109,27 @@ class GroupRequests {
   async #wish(turn: GroupTurn, wanted: Wish, asked: Omit<Named, 'id'>): Promise<Input> {
     const named = { id: turn.id, ...asked };
     const decided = decideOn(wanted, named, turn.group);
+    if ('refusal' in decided && waits.has(decided.refusal) && asked.reason === 'schedule' && wanted.kind === 'adjust') {
+      return this.#postpone(turn, wanted.adjustment);
+    }
     return 'refusal' in decided ? this.#refuse(turn, named, decided) : this.#propose(turn, decided);
+  }
+
+  /** A schedule has no sender that asks again, so its request waits until the group can take it. A later one replaces it. */
+  #postpone(turn: GroupTurn, adjustment: Adjustment): Input {
+    const { now } = this.#tools.context;
+    const timers = [later(`${dueTimer}${turn.id}`, now().getTime() + retryMs)];
+    return note(turn, { scaling: { ...turn.scaling, due: { id: turn.id, adjustment } }, timers });
+  }
+
+  /** Takes the postponed request of a schedule. */
+  async #due(turn: GroupTurn, name: string): Promise<Input | undefined> {
+    const { due, ...scaling } = turn.scaling;
+    if (!due || name !== `${dueTimer}${due.id}`) return undefined;
+    const { adjustment } = due;
+    const { policy, said = null } = adjustment;
+    const free = { ...turn, scaling, group: { ...turn.group, state: scaling } };
+    return this.#wish(free, { kind: 'adjust', adjustment }, { policy, reason: 'schedule', message: said });
   }
 
   #refuse(turn: GroupTurn, asked: Named, refused: Refused): Input {
@@ -115,7 +138,9 @@ class GroupRequests {
     log.info({ stack: turn.state.stack.id, policy: asked.policy, reason: refused.message }, 'group not scaled');
     const { at: _at, group: _group, result: _result, ...data } = outcome;
     const report = { stage: 'refused', status: 'FAILED', reason: refused.message, data } as const;
-    return note(turn, { scaling: withOutcome(turn.scaling, outcome), reports: [report] });
+    const held = asked.reason === 'refresh' ? heldRefresh(turn, refused.message) : undefined;
+    const reports = [report, ...(held?.reports ?? [])];
+    return note(turn, { scaling: withOutcome(held?.scaling ?? turn.scaling, outcome), reports });
   }
 
   /** Lets a listener decide, when the group has a hook for it; else begins. */
@@ -244,6 +269,7 @@ class GroupRequests {
     const [, kind, tail = ''] = name.split(':');
     const now = this.#tools.context.now().getTime();
     if (kind === 'decide') return this.#endOfDeciding(turn, name);
+    if (kind === 'due') return this.#due(turn, name);
     const due = kind === 'lost' ? replacementDue(turn, { member: tail, now }) : nextBatch(turn, now);
     if (!due) return undefined;
     if ('scaling' in due) return note(turn, due);
@@ -290,16 +316,17 @@ function occasionOf({ type, data, correlationid }: Envelope, { state }: { state:
     return { actor, cause: { kind: 'signal', id: correlationid, reason: null } };
   }
   if (type === groupLost.type) {
-    const { event: id, lost, host_id: host } = data as z.infer<typeof groupLost.data>;
-    return systemOccasion('failure', { id, reason: `host ${host} ${lost ? 'is silent' : 'is back'}` });
+    const { event: id, lost, host_id: host, sign, reason } = data as z.infer<typeof groupLost.data>;
+    const text = lost ? `its node has the fault ${reason ?? 'unknown'}` : 'its node has no fault any more';
+    const silence = `host ${host} ${lost ? 'is silent' : 'is back'}`;
+    return systemOccasion('failure', { id, reason: sign === 'fault' ? text : silence });
   }
   const { timer = '' } = data as { timer?: string };
+  const postponed = state.due?.adjustment;
+  if (timer.startsWith(dueTimer) && postponed?.occasion) return postponed.occasion;
   const lost = state.lost?.[timer.slice('group:lost:'.length)];
   if (timer.startsWith('group:lost:') && lost) {
-    return systemOccasion('replacement', {
-      id: lost.event,
-      reason: `host ${lost.host_id} is silent since ${lost.since}`,
-    });
+    return systemOccasion('replacement', { id: lost.event, reason: lossText(lost) });
   }
   if (timer === 'group:next') return systemOccasion('replacement', { reason: 'refresh of the group' });
   return systemOccasion('timer', { reason: 'the deadline of the decision passed' });

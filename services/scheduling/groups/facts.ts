@@ -3,7 +3,7 @@ import { type VictimOrder, victimOrders } from '@anneal/contracts/calls/scaling.
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
-import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { groupKind, hasMembers } from '@anneal/hot/groups/kind.ts';
 import { fromKept, type GroupState, type StoredNestedRequest } from '../nested/kept.ts';
 import type { Group, Member } from './decision.ts';
 import { boundsOf } from './size.ts';
@@ -14,15 +14,22 @@ export function scales(type: string): boolean {
   return kind === 'scaling' || kind === 'instances';
 }
 
+type StoredGroup = StoredNestedRequest & { members: GroupState };
+
 /** The stored parts of a group that scales; undefined for any other stack. */
-export function scalingGroup(stack: State['stack']): (StoredNestedRequest & { members: GroupState }) | undefined {
+export const scalingGroup = (stack: State['stack']): StoredGroup | undefined => storedGroup(stack, scales);
+
+/** The same for a group whose members enter and leave, with events: one that scales, or one with numbered members. */
+export const memberGroup = (stack: State['stack']): StoredGroup | undefined => storedGroup(stack, hasMembers);
+
+function storedGroup(stack: State['stack'], isWanted: (type: string) => boolean): StoredGroup | undefined {
   const kept = fromKept(stack.group);
-  return kept?.members && stack.parent && scales(kept.type) ? { ...kept, members: kept.members } : undefined;
+  return kept?.members && stack.parent && isWanted(kept.type) ? { ...kept, members: kept.members } : undefined;
 }
 
 /** Whether nested stacks of this one list their servers, because events of a group report them. */
 export const showsServers = (stack: State['stack']): boolean =>
-  scalingGroup(stack) !== undefined || fromKept(stack.group)?.shows_servers === true;
+  memberGroup(stack) !== undefined || fromKept(stack.group)?.shows_servers === true;
 
 /** When the resource was complete for the first time, as far as its document shows it; null: not yet. */
 export const sinceOf = ({ action, status, created_at, finished_at }: ResourceDocument): string | null => {

@@ -1,11 +1,13 @@
 /**
- * Follows the hosts: a member of a group whose host falls silent or comes back is reported to the shard of the group. A
- * server, its resource and its host have one id, so that each is found from the host.
+ * Follows the hosts and nodes: a member of a group whose host falls silent or comes back, or whose node gets or loses a
+ * fault, is reported to the shard of the group. A server, its resource and its host have one id, so that each is found
+ * from the host. A host that joined by itself has another one, and is found by its place.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { groupLost } from '@anneal/contracts/calls/scaling.ts';
-import { hostEvent, type HostEventData } from '@anneal/contracts/events.ts';
-import type { StackDocument } from '@anneal/convergence/documents.ts';
+import { hostEvent, nodeEvent, type HostEventData, type NodeEventData } from '@anneal/contracts/events.ts';
+import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import type { TreePlace } from '@anneal/contracts/origin.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Shards } from '../shards/shards.ts';
@@ -44,24 +46,48 @@ export function createLostHosts(parts: {
     return undefined;
   };
 
+  /** The resource at a place: each part of its path names a resource, which has the id of the stack below it. */
+  const resourceAt = async ({ root, path }: TreePlace): Promise<ResourceDocument | undefined> => {
+    let found: ResourceDocument | undefined;
+    let stack = root?.stack_id;
+    for (const name of path.split('/')) {
+      if (stack === undefined || name === '') return undefined;
+      found = representative(await collections.resources.find({ where: { stack_id: stack, name } }));
+      stack = found?.id;
+    }
+    return found;
+  };
+
   return {
-    types: [hostEvent.silent.type, hostEvent.up.type],
+    types: [hostEvent.silent.type, hostEvent.up.type, nodeEvent.faultChanged.type],
     async take(message) {
-      const { host_id } = message.data as HostEventData;
-      const resource = await collections.resources.get(host_id);
+      const reported = reportOf(message);
+      if (!reported) return;
+      const { place, ...report } = reported;
+      const resource = (await collections.resources.get(report.host_id)) ?? (place && (await resourceAt(place)));
       const found = resource && (await memberOf(resource.stack_id, resource.name));
       if (!found) return;
       const { group, member } = found;
-      const lost = message.type === hostEvent.silent.type;
-      const data = { stack_id: group.id, member, host_id, lost, since: message.time, event: message.id };
       const note = context.mint(groupLost, {
         id: `${message.id}:lost`,
         subject: group.id,
         project: group.project,
         cause: message,
-        data,
+        data: { stack_id: group.id, member, ...report, since: message.time, event: message.id },
       });
       await context.bus.send({ queue: shards.queueOf(group.id), messages: [note] });
     },
   };
+}
+
+/** The report of an event about the host of a server. Undefined for a node without a server. */
+function reportOf({ type, data }: Envelope) {
+  if (type === nodeEvent.faultChanged.type) {
+    const { instance_id, fault = null } = data as NodeEventData;
+    if (instance_id === null) return undefined;
+    const found = { host_id: instance_id, lost: fault !== null, sign: 'fault' as const };
+    return { ...found, ...(fault !== null && { reason: fault }), place: undefined };
+  }
+  const { host_id, origin } = data as HostEventData;
+  return { host_id, lost: type === hostEvent.silent.type, sign: 'silence' as const, place: origin };
 }

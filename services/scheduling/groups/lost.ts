@@ -1,25 +1,36 @@
-/** Members whose host fell silent: noted at once, replaced after the time in the properties of the group. Pure. */
+/**
+ * Members whose host fell silent, or whose node has a fault: noted at once, replaced after the time in the properties of
+ * the group. Pure.
+ */
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
 import { later, type Noted, type GroupTurn } from './turn.ts';
-import type { ScalingState } from './scaling-state.ts';
+import type { LostMember, ScalingState } from './scaling-state.ts';
 
 /** How long a change waits that is due while the group is busy. */
 export const retryMs = 5000;
 
 export interface ReplaceLost {
-  /** Seconds of silence after which a member is replaced. */
+  /** Seconds of silence, or of a fault, after which a member is replaced. */
   readonly after: number;
   readonly min_in_service: number;
+  /** Whether a fault of the node is a loss. */
+  readonly node_faults: boolean;
 }
+
+type Reported = z.infer<typeof groupLost.data>;
 
 /** Undefined when the group replaces no lost members. */
 export function replaceLost(properties: JsonObject): ReplaceLost | undefined {
   const given = properties['replace_lost'];
   if (!isObject(given) || typeof given['after'] !== 'number') return undefined;
   const least = given['min_in_service'];
-  return { after: given['after'], min_in_service: typeof least === 'number' ? least : 0 };
+  return {
+    after: given['after'],
+    min_in_service: typeof least === 'number' ? least : 0,
+    node_faults: given['node_faults'] === true,
+  };
 }
 
 /** The members to replace now, or a change of the stored state of the group. */
@@ -27,27 +38,62 @@ export type Due =
   | Noted
   | { readonly reason: 'replacement' | 'refresh'; readonly message: string; readonly members: string[] };
 
-/** Notes that a host fell silent or came back. Undefined when nothing changes: a member is lost once. */
-export function lostNote(
-  { scaling, group, properties }: GroupTurn,
-  { member, host_id, lost, since, event }: z.infer<typeof groupLost.data>,
-): Noted | undefined {
+/** The signs of a member that was noted as lost. */
+export const signsOf = ({ since, event, signs }: LostMember): NonNullable<LostMember['signs']> =>
+  signs ?? { silence: { since, event } };
+
+/** How people read why a member is lost. */
+export function lossText(lost: LostMember): string {
+  const { silence, fault } = signsOf(lost);
+  const texts = [
+    silence && `host ${lost.host_id} is silent since ${silence.since}`,
+    fault && `its node has the fault ${fault.reason ?? 'unknown'} since ${fault.since}`,
+  ];
+  return texts.filter((text) => text !== undefined).join('; ');
+}
+
+/** Notes a sign of a loss, or its end. Undefined when nothing changes: a member is lost once. */
+export function lostNote({ scaling, group, properties }: GroupTurn, report: Reported): Noted | undefined {
+  const { member, host_id, lost, since, event, sign = 'silence', reason } = report;
   const known = scaling.lost?.[member];
   if (!group.members.some(({ name }) => name === member)) return undefined;
-  // A host that came back before it was lost is an event that arrived late.
-  const isBack = !lost && known?.host_id === host_id && known.since <= since;
-  if (!lost) return isBack ? { scaling: without(scaling, member) } : undefined;
-  if (known) return undefined;
+  // The first lost server of a member counts.
+  if (known && known.host_id !== host_id) return undefined;
+  const signs = known ? signsOf(known) : {};
+  const noted = signs[sign];
+  if (!lost) {
+    // A sign that ended before it was noted is an event that arrived late.
+    if (!known || !noted || noted.since > since) return undefined;
+    const { [sign]: _, ...others } = signs;
+    return { scaling: withLost(scaling, member, lostBy(host_id, others)) };
+  }
+  if (noted) return undefined;
+  const found = { since, event, ...(reason !== undefined && { reason }) };
   const policy = replaceLost(properties);
+  const counts = policy && (sign === 'silence' || policy.node_faults);
   return {
-    scaling: { ...scaling, lost: { ...scaling.lost, [member]: { host_id, since, event } } },
-    ...(policy && { timers: [later(`group:lost:${member}`, Date.parse(since) + policy.after * 1000)] }),
+    scaling: withLost(scaling, member, lostBy(host_id, { ...signs, [sign]: found })),
+    ...(counts && { timers: [later(`group:lost:${member}`, Date.parse(since) + policy.after * 1000)] }),
   };
 }
 
-function without(scaling: ScalingState, member: string): ScalingState {
+/** Undefined without a sign. */
+function lostBy(host_id: string, signs: NonNullable<LostMember['signs']>): LostMember | undefined {
+  const [first] = Object.values(signs).toSorted((a, b) => (a.since < b.since ? -1 : 1));
+  return first && { host_id, since: first.since, event: first.event, signs };
+}
+
+function withLost(scaling: ScalingState, member: string, lost: LostMember | undefined): ScalingState {
   const { lost: { [member]: _, ...others } = {}, ...rest } = scaling;
-  return { ...rest, ...(Object.keys(others).length > 0 && { lost: others }) };
+  const all = { ...others, ...(lost && { [member]: lost }) };
+  return { ...rest, ...(Object.keys(all).length > 0 && { lost: all }) };
+}
+
+/** When a loss began that the policy replaces. */
+function countedSince(lost: LostMember, { node_faults: faults }: ReplaceLost): string | undefined {
+  const { silence, fault } = signsOf(lost);
+  const times = [silence?.since, faults ? fault?.since : undefined].filter((since) => since !== undefined);
+  return times.toSorted()[0];
 }
 
 /**
@@ -60,9 +106,9 @@ export function replacementDue(
 ): Due | undefined {
   const policy = replaceLost(properties);
   const { lost = {} } = scaling;
-  if (!policy || !lost[member]) return undefined;
+  if (!policy || !lost[member] || countedSince(lost[member], policy) === undefined) return undefined;
   const due = Object.keys(lost).filter((name) => {
-    const since = lost[name]?.since;
+    const since = lost[name] && countedSince(lost[name], policy);
     return since !== undefined && Date.parse(since) + policy.after * 1000 <= now;
   });
   const most = group.members.length - policy.min_in_service;
@@ -70,6 +116,6 @@ export function replacementDue(
     return { scaling, timers: [later(`group:lost:${member}`, now + retryMs)] };
   }
   const members = due.slice(0, most);
-  const since = members.map((name) => `${name} since ${lost[name]?.since}`).join(', ');
-  return { reason: 'replacement', message: `Hosts are silent: ${since}.`, members };
+  const texts = members.map((name) => `${name}: ${lost[name] ? lossText(lost[name]) : ''}`).join(', ');
+  return { reason: 'replacement', message: `Lost members: ${texts}.`, members };
 }

@@ -1,9 +1,9 @@
-/** The members of groups that scale, in the events of their resources. Pure. */
+/** The members of groups, in the events of their resources. Pure. */
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { MemberServer } from '@anneal/contracts/group-events.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
-import { scalingGroup } from './facts.ts';
+import { memberGroup } from './facts.ts';
 
 /** The attribute of a nested stack inside a member that holds its servers. Readers never see it. */
 export const serversKey = '$servers';
@@ -20,7 +20,7 @@ export function memberOf(
   event: Pick<EventRecord, 'action' | 'status' | 'hook'>,
 ): JsonObject | undefined {
   const stage = stageOf(stack, resource, event);
-  const kept = stage && scalingGroup(stack);
+  const kept = stage && memberGroup(stack);
   if (!kept) return undefined;
   const size = kept.members.names.length;
   const { scaling } = stack;

@@ -56,6 +56,16 @@ export function refreshChange({ id, scaling, group }: GroupTurn, action: Refresh
   };
 }
 
+/** A running refresh whose batch was refused, by a listener or a quota: it waits until an operator continues or cancels it. */
+export function heldRefresh({ scaling, group }: GroupTurn, why: string): Noted | undefined {
+  const { refresh } = scaling;
+  if (refresh?.state !== 'running') return undefined;
+  const waiting: Refresh = { ...refresh, state: 'waiting' };
+  const names = group.members.map(({ name }) => name);
+  const reason = `The refresh waits, because a batch was refused: ${why}`;
+  return { scaling: { ...scaling, refresh: waiting }, reports: [report('waiting', waiting, { names, reason })] };
+}
+
 /** The next change after one has ended: the next batch of a refresh, or more lost members. */
 export function nextBatch({ scaling, group, state, properties }: GroupTurn, now: number): Due | undefined {
   const { refresh, lost = {} } = scaling;

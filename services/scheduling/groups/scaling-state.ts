@@ -1,5 +1,6 @@
 /** The stored state of a group that scales, besides its members: requests, waits, and the wishes of operators. Pure. */
 import type { ScalingOutcome } from '@anneal/contracts/calls/scaling.ts';
+import type { Adjustment } from './size.ts';
 import type { Scaling } from '@anneal/convergence/documents.ts';
 
 /** A change of members that was decided, and has not begun. */
@@ -30,12 +31,23 @@ export interface Deciding {
   readonly last: string;
 }
 
-/** A member whose host fell silent. */
-export interface LostMember {
-  readonly host_id: string;
+/** How a loss shows: the host does not ask for work, or its node has a fault. */
+export type LossSign = 'silence' | 'fault';
+
+/** When a sign of a loss appeared. */
+export interface LossReport {
   readonly since: string;
   /** The id of the event that reported it. */
   readonly event: string;
+  /** The fault of the node. */
+  readonly reason?: string;
+}
+
+/** A member that shows signs of a loss. `since` and `event` are those of the first of them. */
+export interface LostMember extends LossReport {
+  readonly host_id: string;
+  /** Absent in documents of earlier versions: silence. */
+  readonly signs?: Readonly<Partial<Record<LossSign, LossReport>>>;
 }
 
 /** A replacement of all members, in batches. */
@@ -60,6 +72,8 @@ export interface ScalingState {
   readonly deciding?: Deciding;
   readonly lost?: Readonly<Record<string, LostMember>>;
   readonly refresh?: Refresh;
+  /** The latest request of a schedule that came while the group was busy. */
+  readonly due?: { readonly id: string; readonly adjustment: Adjustment };
 }
 
 const keptOutcomes = 20;

@@ -24,6 +24,7 @@ import {
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
+import { hasMembers } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type Scaling, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -37,7 +38,6 @@ import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
 import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
-import { scales } from '../groups/facts.ts';
 import { noCooldown } from '../groups/cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
@@ -317,7 +317,7 @@ function scalingOf(
   id: string,
   { before, after }: { before: StoredNestedRequest | undefined; after: StoredNestedRequest | undefined },
 ): { scaling?: Scaling } {
-  if (!before?.members || !after?.members || !scales(after.type)) return {};
+  if (!before?.members || !after?.members || !hasMembers(after.type)) return {};
   const [old, names] = [before.members.names, after.members.names];
   const entering = names.filter((name) => !old.includes(name));
   const leaving = old.filter((name) => !names.includes(name));

@@ -5,10 +5,12 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { expect, it } from 'vitest';
 import { openSchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from './document.ts';
-import { createActions } from '../workflows/actions.ts';
+import { createActions } from '../workflows/actions/actions.ts';
 import { WorkflowDefinitions } from '../workflows/definitions.ts';
 import { WorkflowResources } from '../workflows/resources.ts';
-import { EventTriggers } from '../workflows/triggers.ts';
+import { CronTriggers } from '../workflows/triggers/cron-triggers.ts';
+import { EventTriggers } from '../workflows/triggers/event-triggers.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
 import { createWorker } from './work.ts';
 
 it('P3: a wait and an answer that an earlier version stored are continued and repeated', async () => {
@@ -50,8 +52,10 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
   const limit = { bytes: 1000, setting: 'a setting' };
   const actions = createActions({ context, network: { allowPrivate: false } });
   const definitions = new WorkflowDefinitions({ ...collections, store, now: context.now });
-  const triggers = new EventTriggers({ context, triggers: collections.triggers });
-  const workflows = new WorkflowResources({ context, collections, definitions, triggers });
+  const shards = { queueOf: () => shardQueue(0) };
+  const triggers = new EventTriggers({ context, triggers: collections.triggers, shards });
+  const crons = new CronTriggers({ ...collections, context, definitions, shards, timers: () => timers as Timers });
+  const workflows = new WorkflowResources({ context, collections, definitions, triggers, crons });
   const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit, actions, workflows });
   const onError = (error: unknown): never => {
     throw error;

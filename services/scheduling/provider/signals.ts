@@ -1,4 +1,5 @@
 /** The signals of a wait condition handle, and their meaning for its conditions. Pure. */
+import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { jsonText } from '@anneal/python/values/compare.ts';
@@ -33,9 +34,20 @@ export const dialectOf = (type: string): 'aws' | 'heat' => (type === 'OS::Heat::
 
 /** Checks a signal as the handle will, so that its sender gets the error at once. */
 export function wrongSignal(type: string, body: Json): Failure | undefined {
+  if (type === 'Anneal::AlertmanagerAlarm') return wrongNotification(body);
   if (!handleTypes.has(type)) return undefined;
   const added = addSignal({}, { body, message: '', dialect: dialectOf(type) });
   return added.ok ? undefined : added.failure;
+}
+
+function wrongNotification(body: Json): Failure | undefined {
+  const { error } = alertNotificationSchema.safeParse(body);
+  if (!error) return undefined;
+  const { issues } = error;
+  const wrong = issues.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`);
+  const more = issues.length > wrong.length ? `; and ${issues.length - wrong.length} more` : '';
+  const text = `This is no notification of Alertmanager (webhook_configs, version 4): ${wrong.join('; ')}${more}.`;
+  return { code: 'InvalidRequest', message: text };
 }
 
 /** Adds a signal in the sender's format. A signal with a known id replaces the earlier one. */

@@ -1,8 +1,9 @@
 /** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { signalEndpoint } from '@anneal/runtime/secrets/signal-grant.ts';
-import type { Collection } from '@anneal/store/port.ts';
-import type { WorkDocument } from './document.ts';
+import { isEndedExecution, isEndedTask } from '@anneal/convergence/workflow/documents.ts';
+import type { SchedulingCollections } from '../collections.ts';
+import { externalExecution } from '../workflows/resources.ts';
 import { countOf } from './wait-condition.ts';
 
 export interface Wait {
@@ -17,21 +18,20 @@ export interface Wait {
 /** Returns undefined when this provider knows of no wait. */
 export type WaitLookup = (where: { stack: StackDocument; resource: ResourceDocument }) => Promise<Wait | undefined>;
 
-/** The maximum number of signal ids in the text. */
+/** The maximum number of signal ids or tasks in the text. */
 const named = 5;
+/** The newest tasks of an execution that are read. */
+const mostRead = 100;
 
-export function createWaiting({
-  work,
-  resources,
-  gatewayUrl,
-}: {
-  work: Collection<WorkDocument>;
-  resources: Collection<ResourceDocument>;
-  gatewayUrl: string;
-}): WaitLookup {
+type WaitCollections = Pick<SchedulingCollections, 'executions' | 'resources' | 'tasks' | 'work'>;
+
+export function createWaiting(collections: WaitCollections & { gatewayUrl: string }): WaitLookup {
+  const { work, resources, gatewayUrl } = collections;
   return async ({ stack, resource }) => {
     const document = await work.get(resource.id);
-    if (!document?.request || document.fence !== resource.request?.fence || document.due_at === null) return undefined;
+    if (!document?.request || document.fence !== resource.request?.fence) return undefined;
+    if (resource.type === 'OS::Mistral::ExternalResource') return executionWait(collections, resource, document.fence);
+    if (document.due_at === null) return undefined;
     const { due_at: until } = document;
     if (document.handle === undefined) {
       const reason = `until ${until}`;
@@ -53,6 +53,31 @@ export function createWaiting({
       summary: `${resource.name} waits for signals to ${name}: ${came} received${which}; it fails unless the others arrive by ${until}.`,
       exits: handle ? waysTo(stack, handle, gatewayUrl) : [],
     };
+  };
+}
+
+/** The wait for the execution that serves a request. */
+async function executionWait(
+  { executions, tasks }: WaitCollections,
+  { id: resource, name, type }: ResourceDocument,
+  fence: number,
+): Promise<Wait | undefined> {
+  const execution = await executions.get(externalExecution(resource, fence));
+  if (!execution || isEndedExecution(execution.state)) return undefined;
+  const { id, workflow, state } = execution;
+  const query = { where: { execution_id: id }, orderBy: ['number'], descending: true, limit: mostRead };
+  const open = (await tasks.find(query)).filter((task) => !isEndedTask(task.state));
+  const shown = open.slice(0, named).map((task) => `${task.name} is ${task.state}`);
+  const list = `${shown.join(', ')}${open.length > named ? ', …' : ''}`;
+  const reason = execution.reason ?? (list === '' ? 'no task has begun' : list);
+  const exits = [`anneal workflow tasks ${id}`, `anneal workflow cancel ${id}`];
+  if (state === 'PAUSED') exits.unshift(`anneal workflow resume ${id}`);
+  return {
+    object: `execution ${id}`,
+    state,
+    reason,
+    summary: `${name} (${type}) waits for execution ${id} of workflow ${workflow}, which is ${state}: ${reason.replace(/\.$/, '')}.`,
+    exits,
   };
 }
 

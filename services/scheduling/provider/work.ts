@@ -9,7 +9,7 @@ import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { WorkDocument } from './document.ts';
-import type { WorkflowActions } from '../workflows/actions.ts';
+import type { WorkflowActions } from '../workflows/actions/actions.ts';
 import type { WorkflowResources } from '../workflows/resources.ts';
 import { createScaling } from './scaling/scaling.ts';
 import { isScheduled, Schedules } from './scaling/schedule.ts';

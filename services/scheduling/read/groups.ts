@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
 import { cooldownEnd } from '../groups/cooldown.ts';
 import { scalingGroup } from '../groups/facts.ts';
+import { lossText } from '../groups/lost.ts';
 import { serversOf } from '../groups/member-events.ts';
 import { refreshed, type ScalingState } from '../groups/scaling-state.ts';
 import { boundsOf } from '../groups/size.ts';
@@ -83,6 +84,7 @@ function groupView(
         status: resource ? `${resource.action}_${resource.status}` : 'INIT',
         protected: scaling.protected?.includes(name) ?? false,
         lost_since: scaling.lost?.[name]?.since ?? null,
+        lost_reason: scaling.lost?.[name] ? lossText(scaling.lost[name]) : null,
         created_at: resource?.created_at ?? null,
         servers: resource ? serversOf(resource) : [],
       };

@@ -14,6 +14,8 @@ import type {
   stackExport,
   stackList,
   stackResources,
+  stackRevisionList,
+  stackRevisionShow,
   stackShow,
 } from '@anneal/contracts/calls/scheduling.ts';
 import { goesToNothing, type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -31,8 +33,9 @@ import { liveName } from '../shard/live-name.ts';
 import { createTree } from '../nested/tree.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
+import { findRevision, revisionView } from './revisions.ts';
 import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
-import { eventView, plannedView, requirersOf, resourceView, rowsOf, stackView } from './views.ts';
+import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from './views.ts';
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
@@ -87,7 +90,7 @@ export class StackReading {
   async list(question: Question<typeof stackList>): Promise<AnswerOf<typeof stackList>> {
     const limit = question.limit ?? 1000;
     const wanted = (stack: StackDocument): boolean =>
-      stack.project === question.project &&
+      (question.all_projects === true || stack.project === question.project) &&
       (question.deleted === true || stack.deleted_at === null) &&
       (question.nested === true || stack.depth === 0 || question.ids !== undefined) &&
       (!question.names || question.names.includes(stack.name)) &&
@@ -95,38 +98,40 @@ export class StackReading {
       (!question.states ||
         question.states.includes(stack.status) ||
         question.states.includes(`${stack.action}_${stack.status}`));
-    if (question.ids) {
-      const found = await this.#collections.stacks.getMany(question.ids);
-      return {
-        stacks: await Promise.all(
-          found
-            .filter(wanted)
-            .slice(0, limit)
-            .map((stack) => this.#viewOf(stack)),
-        ),
-      };
-    }
+    const stacks = question.ids
+      ? (await this.#collections.stacks.getMany(question.ids)).filter(wanted).slice(0, limit)
+      : await this.#newest(question, { limit, wanted });
+    const now = this.#options.context.now().getTime();
+    return { stacks: stacks.map((stack) => stackView({ stack, plan: emptyPlan(), now })) };
+  }
+
+  /** The stacks of a list, newest first. Reads page by page, because the filters are not part of the index. */
+  async #newest(
+    question: Question<typeof stackList>,
+    { limit, wanted }: { limit: number; wanted: (stack: StackDocument) => boolean },
+  ): Promise<StackDocument[]> {
     const marker = question.marker === undefined ? undefined : await this.#collections.stacks.get(question.marker);
+    const ofProject = { project: question.project, ...(question.nested !== true && { depth: 0 }) };
     const chosen: StackDocument[] = [];
-    // Read page by page, because the filters are not part of the index.
-    for (let last = marker?.created_at, seen = new Set(marker ? [marker.id] : []); chosen.length < limit;) {
+    let last = marker?.created_at;
+    /** The stacks of the time `last` that were read already. */
+    let seen = new Set<string>();
+    for (;;) {
+      const size = seen.size + Math.min(mostInPage, Math.max(leastInPage, limit - chosen.length));
       const page = await this.#collections.stacks.find({
         where: {
-          project: question.project,
-          ...(question.nested !== true && { depth: 0 }),
+          ...(question.all_projects !== true && ofProject),
           ...(last !== undefined && { created_at: { lte: last } }),
         },
         orderBy: ['created_at', 'id'],
         descending: true,
-        limit: pageSize,
+        limit: size,
       });
-      const fresh = page.filter(({ id, created_at }) => !seen.has(id) && !isBefore(marker, { id, created_at }));
-      chosen.push(...fresh.filter(wanted));
-      if (page.length < pageSize || fresh.length === 0) break;
+      chosen.push(...page.filter((stack) => !seen.has(stack.id) && !isBefore(marker, stack) && wanted(stack)));
+      if (page.length < size || chosen.length >= limit) return chosen.slice(0, limit);
       last = page.at(-1)?.created_at;
-      seen = new Set(page.map(({ id }) => id));
+      seen = new Set(page.filter(({ created_at }) => created_at === last).map(({ id }) => id));
     }
-    return { stacks: await Promise.all(chosen.slice(0, limit).map((stack) => this.#viewOf(stack))) };
   }
 
   async resources(question: Question<typeof stackResources>): Promise<AnswerOf<typeof stackResources>> {
@@ -181,6 +186,28 @@ export class StackReading {
     if (status === 'IN_PROGRESS') throw new AnnealError('Conflict', `Snapshot ${id} is still being created.`);
     await removeSnapshot(this.#collections, id);
     return {};
+  }
+
+  async revisions(question: Question<typeof stackRevisionList>): Promise<AnswerOf<typeof stackRevisionList>> {
+    const stack = await this.find(question);
+    const where = { stack_id: stack.id };
+    const found = await this.#collections.revisions.find({ where, orderBy: ['at'], descending: true });
+    return { revisions: found.map((each) => revisionView(stack, each)) };
+  }
+
+  async revision(question: Question<typeof stackRevisionShow>): Promise<AnswerOf<typeof stackRevisionShow>> {
+    const stack = await this.find(question);
+    const found = await findRevision(this.#collections.revisions, stack, question.revision);
+    const { context, plans } = this.#options;
+    const { template, environment, files } = await this.#exporter.frame(stack, found.target, {});
+    return {
+      ...revisionView(stack, found),
+      template: template as JsonObject,
+      environment: context.secrets.mask(environment as JsonObject),
+      files: files as JsonObject,
+      parameters: shownParameters(await plans.get(found.target.plan)),
+      contents: { template: found.target.template, environment: found.target.environment, files: found.target.files },
+    };
   }
 
   async exported(question: Question<typeof stackExport>): Promise<AnswerOf<typeof stackExport>> {
@@ -263,7 +290,8 @@ function inTime(a: StoredEvent, b: StoredEvent): number {
   return a.sequence - b.sequence;
 }
 
-const pageSize = 200;
+/** How many stacks a query of a list reads, beside those that it has read before. */
+const [leastInPage, mostInPage] = [20, 200];
 
 /** Whether a stack comes before the marker in the order of the list, newest first. */
 function isBefore(marker: StackDocument | undefined, stack: Pick<StackDocument, 'id' | 'created_at'>): boolean {

@@ -15,11 +15,13 @@ import { withoutReads } from '../nested/reads.ts';
 
 const hiddenText = '******';
 
+/** The parameters of a plan, with hidden ones masked. */
+export const shownParameters = ({ parameters }: Plan): JsonObject =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, { hidden, value }]): [string, Json] => [name, hidden ? hiddenText : value]),
+  );
+
 export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Plan; now: number }): StackView {
-  const parameters: [string, Json][] = Object.entries(plan.parameters).map(([name, parameter]) => [
-    name,
-    parameter.hidden ? hiddenText : parameter.value,
-  ]);
   return {
     id: stack.id,
     name: stack.name,
@@ -46,7 +48,7 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
     files: stack.target.files,
     plan: stack.target.plan,
     conditions: stackConditions(stack, now),
-    parameters: Object.fromEntries(parameters),
+    parameters: shownParameters(plan),
     failures: stack.failures.map((failure) => ({ ...failure })),
   };
 }

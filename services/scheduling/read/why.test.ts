@@ -7,8 +7,9 @@ import {
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
 import { stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { executionAct, executionIdFrom, executionStart, workflowCreate } from '@anneal/contracts/calls/workflow.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
@@ -80,6 +81,28 @@ it('why reports the end of a delay', async () => {
   expect(answer.exits).toEqual(['anneal stack cancel s --no-rollback']);
 });
 
+it('why leads from an external resource to the tasks of its execution, and to the way on when it is paused', async () => {
+  const text = "version: '2.0'\nasks: { tasks: { ask: { action: std.async_noop } } }\n";
+  await harness.ask(workflowCreate, { project, text, replace: false });
+  const actions = literal({ CREATE: { workflow: 'asks' } });
+  const external = resource('x', { actions }, { type: 'OS::Mistral::ExternalResource' });
+  const { id } = await harness.create('s', planWith([external]));
+  const waits = (state: string) =>
+    eventually(async () => {
+      const found = await why(id);
+      return found.summary.includes(state) ? found : undefined;
+    });
+  const running = await waits('ask is RUNNING');
+  expect(running.summary).toMatch(
+    /^x \(OS::Mistral::ExternalResource\) waits for execution run-\S+ of workflow asks, which is RUNNING: ask is RUNNING\.$/,
+  );
+  const execution = running.chain.at(-1)?.object.replace('execution ', '') ?? '';
+  expect(running.exits).toContain(`anneal workflow cancel ${execution}`);
+  await harness.ask(executionAct, { project, id: execution, action: { kind: 'pause' } });
+  const paused = await waits('which is PAUSED');
+  expect(paused.exits[0]).toBe(`anneal workflow resume ${execution}`);
+});
+
 it('why names a type that no provider serves', async () => {
   const { id } = await harness.create('s', planWith([resource('x', {}, { type: 'Not::Served' })]));
   const answer = await eventually(async () => {
@@ -129,4 +152,67 @@ it('why names the member on which a config of a context failed after the last up
   });
   expect(found.summary).toBe('cluster could not run conf on node-1: no disk');
   expect(found.exits[0]).toBe('anneal deployment show d1');
+});
+
+describe('why of an execution', () => {
+  const occasion = {
+    actor: { kind: 'user', id: 'u', name: 'admin' },
+    cause: { kind: 'request', id: null, reason: null },
+  } as const;
+  const begin = async (text: string, workflow: string): Promise<string> => {
+    await harness.ask(workflowCreate, { project, text: `version: '2.0'\n${text}`, replace: false });
+    const id = executionIdFrom(harness.context.newId());
+    await harness.ask(executionStart, { project, id, owner: 'admin', workflow, input: {}, occasion });
+    return id;
+  };
+  const matching = (id: string, pattern: RegExp) => {
+    let last = '';
+    return eventually(
+      async () => {
+        const found = await why(id);
+        last = found.summary;
+        return pattern.test(last) ? found : undefined;
+      },
+      { what: `why of ${id} matching ${String(pattern)}`, last: () => last },
+    );
+  };
+
+  it('names the failed task inside its sub-workflow, the action, the error and the ways on', async () => {
+    const id = await begin(
+      'inner: { tasks: { drain: { action: std.fail } } }\nouter: { tasks: { move: { workflow: inner } } }\n',
+      'outer',
+    );
+    const found = await matching(id, /has failed at task drain/);
+    expect(found.summary).toMatch(
+      /^Execution run-\S+ of workflow inner has failed at task drain \(std\.fail\): \S.*\.$/,
+    );
+    expect(found.chain.map(({ object, state }) => [object.replace(/run-\S+/, 'ID'), state])).toEqual([
+      ['execution ID of workflow outer', 'ERROR'],
+      ['task move (workflow inner)', 'ERROR'],
+      ['execution ID of workflow inner', 'ERROR'],
+      ['task drain (std.fail)', 'ERROR'],
+    ]);
+    const inner = found.chain[2]?.object.split(' ')[1] ?? '';
+    expect(found.exits).toContain(`anneal workflow rerun ${inner} drain`);
+  });
+
+  it('names the task that works, and the command that continues a paused one', async () => {
+    const id = await begin('asks: { tasks: { ask: { action: std.async_noop } } }\n', 'asks');
+    const running = await matching(id, /is RUNNING: task ask \(std\.async_noop\) is RUNNING/);
+    expect(running.exits).toContain(`anneal workflow cancel ${id}`);
+    await harness.ask(executionAct, { project, id, action: { kind: 'pause' } });
+    expect((await matching(id, /is PAUSED/)).exits[0]).toBe(`anneal workflow resume ${id}`);
+    await harness.ask(executionAct, { project, id, action: { kind: 'cancel' } });
+    expect((await matching(id, /ended CANCELLED/)).chain).toHaveLength(1);
+  });
+
+  it('refuses an unknown execution and one of another project', async () => {
+    const id = await begin('quick: { tasks: { one: { action: std.noop } } }\n', 'quick');
+    await matching(id, /ended SUCCESS/);
+    await expect(harness.ask(stackWhy, { project: 'another', stack: id })).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(why(executionIdFrom(harness.context.newId()))).rejects.toMatchObject({
+      code: 'NotFound',
+      message: expect.stringContaining('There is no execution run-'),
+    });
+  });
 });

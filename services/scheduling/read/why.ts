@@ -10,16 +10,23 @@ import { isNested, representative, type ResourceDocument, type StackDocument } f
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
+import { cooldownEnd } from '../groups/cooldown.ts';
+import { scalingGroup } from '../groups/facts.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { WaitLookup } from '../provider/waiting.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
 import type { StackReading } from './reading.ts';
 import type { Shards } from '../shards/shards.ts';
+import type { WorkflowDefinitions } from '../workflows/definitions.ts';
+import { whyExecution } from './why-execution.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
 type Link = Why['chain'][number];
 type End = Omit<Why, 'chain'>;
+
+/** The deepest nesting that an explanation follows. */
+const deepest = 100;
 
 interface Shared {
   readonly context: ServiceContext;
@@ -29,12 +36,19 @@ interface Shared {
   readonly gate: Limiter;
   readonly waiting: WaitLookup;
   readonly shards: Shards;
+  readonly definitions: Pick<WorkflowDefinitions, 'spec'>;
 }
 
 export function createWhy(shared: Shared): (question: Question) => Promise<Why> {
   const { collections, reading } = shared;
   return async ({ project, stack: which, resource: name }) => {
-    const stack = await reading.find({ project, stack: which });
+    const stack = await reading.find({ project, stack: which }).catch(async (error: unknown) => {
+      const asExecution = { collections, spec: (hash: string) => shared.definitions.spec(hash) };
+      const execution = name === undefined ? await whyExecution(asExecution, { project, id: which }) : undefined;
+      if (execution) return execution;
+      throw error;
+    });
+    if ('chain' in stack) return stack;
     const explanation = new Explanation(shared);
     if (name === undefined) return { ...(await explanation.ofStack(stack)), chain: explanation.chain };
     const resources = await collections.resources.find({ where: { stack_id: stack.id } });
@@ -64,8 +78,37 @@ class Explanation {
       since: stack.updated_at ?? stack.created_at,
     });
     if (stack.phase === 'paused') return this.#ofPaused(stack);
-    if (stack.status === 'COMPLETE') return { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] };
+    if (stack.status === 'COMPLETE') {
+      return (
+        (await this.#ofBusyInside(stack)) ?? { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] }
+      );
+    }
     return stack.status === 'FAILED' ? this.#ofFailed(stack) : this.#ofInProgress(stack);
+  }
+
+  /**
+   * Explains a complete stack in which a nested stack works, has failed or waits by itself, as a group does that scales.
+   * Undefined when everything inside is idle.
+   */
+  async #ofBusyInside(stack: StackDocument): Promise<End | undefined> {
+    const tree = await this.#shared.collections.stacks.find({ where: { root: stack.root } });
+    const byId = new Map(tree.map((one) => [one.id, one]));
+    const busy = tree
+      .filter(({ status, phase, deleted_at: gone }) => gone === null && (status !== 'COMPLETE' || phase === 'paused'))
+      .flatMap((one) => {
+        const path = pathBetween(stack, one, byId);
+        return path ? [path] : [];
+      })
+      // The outermost contains the others. Of several, the one that has waited longest.
+      .toSorted((a, b) => a.length - b.length || sinceOfStack(a.at(-1)).localeCompare(sinceOfStack(b.at(-1))));
+    const [path] = busy;
+    const [first, ...below] = path ?? [];
+    if (!first) return undefined;
+    // Idle stacks around it still tell where it is.
+    for (const { name, action, status, reason, updated_at: at } of path?.slice(0, -1) ?? []) {
+      this.chain.push({ object: `stack ${name}`, state: `${action}_${status}`, reason, since: at });
+    }
+    return this.ofStack(below.at(-1) ?? first);
   }
 
   #ofPaused(stack: StackDocument): End {
@@ -129,7 +172,7 @@ class Explanation {
         : depth > 0
           ? `Stack ${stack.name} waits until the ${depth} messages in ${queue} are handled.`
           : `Stack ${stack.name} has no request in flight: it is between two steps, or its deadline (${stack.deadline ?? 'none'}) will end it.`;
-    return { summary, exits: ['anneal service list', `anneal queue messages ${queue}`] };
+    return { summary, exits: ['anneal service list', `anneal queue peek ${queue}`] };
   }
 
   async ofResource(stack: StackDocument, resource: ResourceDocument): Promise<End> {
@@ -140,11 +183,9 @@ class Explanation {
       since: sinceOf(resource),
     });
     if (resource.hook) return this.#ofHook(stack, resource, resource.hook);
-    if (!resource.request) return this.#ofIdle(stack, resource);
-    if (isNested(resource)) {
-      const child = await this.#shared.collections.stacks.get(resource.id);
-      if (child) return this.ofStack(child);
-    }
+    const child = isNested(resource) ? await this.#shared.collections.stacks.get(resource.id) : undefined;
+    if (!resource.request) return (await this.#ofIdleStack(child)) ?? this.#ofIdle(stack, resource);
+    if (child) return this.ofStack(child);
     return this.#ofRequest(stack, resource);
   }
 
@@ -158,6 +199,31 @@ class Explanation {
         hook.kind === 'hook'
           ? [`anneal hook clear ${name} ${resource.name} ${hook.name}`]
           : [`anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`],
+    };
+  }
+
+  /** Explains the nested stack of an idle resource. Undefined when it is idle too, and holds nothing back. */
+  async #ofIdleStack(child: StackDocument | undefined): Promise<End | undefined> {
+    if (!child || child.deleted_at !== null) return undefined;
+    if (child.status !== 'COMPLETE' || child.phase === 'paused') return this.ofStack(child);
+    return (await this.#ofBusyInside(child)) ?? this.#ofCooldown(child);
+  }
+
+  /** Explains a group that ignores its policies for a time after it has changed its size. */
+  #ofCooldown(child: StackDocument): End | undefined {
+    const state = scalingGroup(child)?.members;
+    const until = state ? cooldownEnd(state.cooldown, child) : null;
+    if (until === null || until <= this.#shared.context.now().toISOString()) return undefined;
+    const name = child.parent?.resource_name ?? child.name;
+    this.chain.push({
+      object: `cooldown of ${name}`,
+      state: 'waiting',
+      reason: `until ${until}`,
+      since: child.completed_at,
+    });
+    return {
+      summary: `Group ${name} is idle and cools down until ${until}: meanwhile its policies change nothing.`,
+      exits: [`anneal group resize ${nameOf(child)} ${name} SIZE`],
     };
   }
 
@@ -213,7 +279,7 @@ class Explanation {
     return {
       summary: `The request to ${verbOf(resource)} ${resource.name} waits for its turn${counted}.`,
       exits: [
-        `anneal queue messages ${queue}`,
+        `anneal queue peek ${queue}`,
         'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
         ...(await this.#cancelAround(stack)),
       ],
@@ -246,6 +312,7 @@ class Explanation {
     const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
+      request: { stack_id: stack.id, resource: resource.name, queue },
       summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
       exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
     };
@@ -272,6 +339,23 @@ class Explanation {
 }
 
 const verbOf = ({ request }: ResourceDocument): string => request?.action ?? 'work';
+
+/** The stacks below `outer` down to `inner`, which is the last; undefined when it is not inside. */
+function pathBetween(
+  outer: StackDocument,
+  inner: StackDocument,
+  byId: ReadonlyMap<string, StackDocument>,
+): StackDocument[] | undefined {
+  const path: StackDocument[] = [];
+  for (let one: StackDocument | undefined = inner; one && path.length <= deepest;) {
+    if (one.id === outer.id) return path.length === 0 ? undefined : path;
+    path.unshift(one);
+    one = one.parent === null ? undefined : byId.get(one.parent.stack_id);
+  }
+  return undefined;
+}
+
+const sinceOfStack = (stack: StackDocument | undefined): string => stack?.updated_at ?? stack?.created_at ?? '';
 
 /** The name of a stack in a command; the id for a nested stack. */
 const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);

@@ -9,6 +9,7 @@
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
+import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import type { ExecutionEffect, ExecutionEvent } from '@anneal/convergence/workflow/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { writeOver } from '@anneal/store/change.ts';
@@ -33,6 +34,8 @@ export interface JournalRecord {
   readonly effects: readonly Effect[];
   /** Hashes of contents that the stack stopped using in the step. */
   readonly let_go?: readonly string[];
+  /** The step leads the stack to another revision, or ends its way there. */
+  readonly revises?: boolean;
 }
 
 export interface JournalDocument extends Document {
@@ -50,13 +53,14 @@ export interface ExecutionRecord {
   readonly cause: Cause;
   readonly execution: ExecutionDocument;
   readonly tasks: readonly TaskDocument[];
+  readonly pages?: readonly ItemPage[];
   readonly events: readonly ExecutionEvent[];
   readonly effects: readonly ExecutionEffect[];
 }
 
 export function recordOf(
   changes: Changes,
-  of: Pick<JournalRecord, 'time' | 'inputs' | 'cause' | 'let_go'>,
+  of: Pick<JournalRecord, 'time' | 'inputs' | 'cause' | 'let_go' | 'revises'>,
 ): JournalRecord {
   return {
     time: of.time,
@@ -68,6 +72,7 @@ export function recordOf(
     events: changes.events,
     effects: changes.effects,
     ...(of.let_go && of.let_go.length > 0 && { let_go: of.let_go }),
+    ...(of.revises === true && { revises: true }),
   };
 }
 

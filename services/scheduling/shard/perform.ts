@@ -26,6 +26,7 @@ import type { ProviderDirectory } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { routeTimer } from './routing.ts';
 import type { Shards } from '../shards/shards.ts';
+import { keepRevision, removeRevisions } from '../read/revisions.ts';
 import { keepSnapshot, removeSnapshots } from '../read/snapshots.ts';
 
 export interface PerformContext {
@@ -38,6 +39,8 @@ export interface PerformContext {
   readonly gate: Limiter;
   readonly shards: Shards;
   readonly places: TreePlaces;
+  /** The most revisions of one stack. */
+  readonly revisionsKept: number;
 }
 
 /** The record, the shard that wrote it, and the resources as they were before it. */
@@ -53,6 +56,10 @@ export async function performRecord(shared: PerformContext, performance: Perform
   await sendEffects(shared, performance);
   await faultPoint('scheduling.sent');
   const events = runsOf(record);
+  if (record.revises) {
+    const { stack, time } = record;
+    await keepRevision(shared.collections.revisions, { stack, time, most: shared.revisionsKept });
+  }
   await writeDocuments(shared.collections, record, events);
   await noteGarbage(shared, record);
   await faultPoint('scheduling.written');
@@ -232,7 +239,10 @@ async function writeDocuments(
   runs: readonly Draft<EventRun>[],
 ): Promise<void> {
   const { stacks, resources, events, shelves } = collections;
-  if (record.stack.deleted_at !== null) await removeSnapshots(collections, record.stack.id);
+  if (record.stack.deleted_at !== null) {
+    await removeSnapshots(collections, record.stack.id);
+    if (record.stack.depth === 0) await removeRevisions(collections.revisions, record.stack.id);
+  }
   const changed: BulkOperation<ResourceDocument>[] = record.resources.map(writing);
   const removed = record.removed.map((removal): BulkOperation<ResourceDocument> => ({ kind: 'remove', ...removal }));
   await Promise.all([

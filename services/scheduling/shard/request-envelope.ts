@@ -66,6 +66,7 @@ export function requestEnvelope(parameters: {
   const full: ResourceRequest = {
     ...data,
     ...(nested && { nested }),
+    ...(request.after && { after: [...request.after] }),
     ...(request.action === 'delete' && stack.abandoned && { abandon: true }),
   };
   if (request.action === 'update') {

@@ -16,7 +16,7 @@ import { moveStacks } from '../shards/shards.ts';
 import { StackSteps, type StackStepOptions } from './steps.ts';
 import { ExecutionSteps, type ExecutionStepOptions } from '../workflows/steps.ts';
 
-export interface ShardOptions extends StackStepOptions, Pick<ExecutionStepOptions, 'definitions'> {
+export interface ShardOptions extends StackStepOptions, Pick<ExecutionStepOptions, 'definitions' | 'executionLimit'> {
   /** The number of messages that are processed at the same time. */
   readonly batch: number;
 }
@@ -52,6 +52,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
 class Shard {
   readonly #options: ShardOptions;
   readonly #steps: StackSteps;
+  readonly #executions: ExecutionSteps;
   readonly #inbox: ShardInbox<Arrival>;
   #isActive = false;
   /** Counts how often this process gained or lost the shard. */
@@ -62,9 +63,9 @@ class Shard {
   constructor(options: ShardOptions) {
     this.#options = options;
     this.#steps = new StackSteps(options);
-    const executions = new ExecutionSteps(options);
+    this.#executions = new ExecutionSteps(options);
     this.#inbox = createInbox((id, arrivals) =>
-      isExecutionId(id) ? executions.take(id, arrivals) : this.#steps.take(id, arrivals),
+      isExecutionId(id) ? this.#executions.take(id, arrivals) : this.#steps.take(id, arrivals),
     );
   }
 
@@ -115,13 +116,18 @@ class Shard {
   /** Enters the shard when this process becomes its active consumer; leaves it when another process does. */
   activate(isActive: boolean): void {
     this.#isActive = isActive;
-    this.#steps.loaded.discardAll();
+    this.#discardAll();
     if (isActive) {
       this.#enter();
       return;
     }
     this.#turn += 1;
     this.#options.gate.close(this.#options.shard);
+  }
+
+  #discardAll(): void {
+    this.#steps.loaded.discardAll();
+    this.#executions.loaded.discardAll();
   }
 
   enterAgain(): void {
@@ -144,7 +150,7 @@ class Shard {
     await before.catch(() => undefined);
     gate.close(shard);
     await this.#inbox.idle();
-    this.#steps.loaded.discardAll();
+    this.#discardAll();
     await shards.enter(shard, () => moveStacks(collections, { shard, count: shards.count }));
     if (mine !== this.#turn) return;
     gate.open(shard, {

@@ -31,6 +31,7 @@ import { inputOfDeath } from './death.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { refuseExcess } from './excess.ts';
 import { letGo } from '../garbage.ts';
+import { touchesRevision } from '../read/revisions.ts';
 import { takeTurns } from '../limiter/release.ts';
 import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
 import { appendRecord, closeRecord, recordOf, type Cause } from './journal.ts';
@@ -203,6 +204,7 @@ export class StackSteps {
       time: new Date(moment.now).toISOString(),
       inputs: inputs.map(({ id }) => id),
       let_go: letGo(before, changes.stack),
+      revises: touchesRevision(before, changes.stack),
       cause: causeOf(arrivals, changes.stack),
     });
     const appended = await appendRecord(collections.journal, journal, { stackId: before.id, shard, record });

@@ -1,9 +1,11 @@
 /** The workflows of a project. An execution reads the checked form of its workflow by content hash, as a stack its plan. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { WorkflowView } from '@anneal/contracts/calls/workflow.ts';
 import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
 import { parseWorkflows, workflowFrom, type ParsedWorkflows } from '@anneal/hot/workflow/parse.ts';
+import { parseActions } from '@anneal/hot/workflow/ad-hoc.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { mistaken, WorkflowLibrary, type AdHocDocument, type WorkflowEnvironmentDocument } from './library.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
@@ -27,9 +29,23 @@ export class WorkflowDefinitions {
   readonly #workflows: Collection<WorkflowDocument>;
   readonly #store: Store;
   readonly #now: () => Date;
+  readonly library: WorkflowLibrary;
   readonly #specs = new Map<string, WorkflowSpec>();
 
-  constructor({ workflows, store, now }: { workflows: Collection<WorkflowDocument>; store: Store; now: () => Date }) {
+  constructor({
+    workflows,
+    adHoc,
+    environments,
+    store,
+    now,
+  }: {
+    workflows: Collection<WorkflowDocument>;
+    adHoc: Collection<AdHocDocument>;
+    environments: Collection<WorkflowEnvironmentDocument>;
+    store: Store;
+    now: () => Date;
+  }) {
+    this.library = new WorkflowLibrary({ adHoc, environments, now });
     this.#workflows = workflows;
     this.#store = store;
     this.#now = now;
@@ -57,8 +73,9 @@ export class WorkflowDefinitions {
     text: string;
     replace: boolean;
   }): Promise<WorkflowView[]> {
-    const specs = accepted(parseWorkflows(text));
+    const { workflows: specs, actions } = accepted(parseWorkflows(text, await this.library.known(project)));
     for (const { name } of specs) await this.#refuseTaken({ project, name, replace, resource: null });
+    await this.library.put(project, actions, '');
     const views: WorkflowView[] = [];
     for (const spec of specs) views.push(await this.#put({ project, spec, text, resource: null }));
     return views;
@@ -72,7 +89,8 @@ export class WorkflowDefinitions {
     resource: string;
   }): Promise<WorkflowView> {
     const { project, name, resource } = given;
-    const [spec] = accepted(workflowFrom(name, given.definition));
+    const known = await this.library.known(project);
+    const [spec] = accepted(workflowFrom(name, given.definition, known)).workflows;
     if (!spec) throw new AnnealError('InvalidRequest', `The workflow ${name} has no tasks.`);
     await this.#refuseTaken({ project, name, replace: true, resource });
     return this.#put({ project, spec, text: '', resource });
@@ -115,6 +133,13 @@ export class WorkflowDefinitions {
     return viewOf(document as WorkflowDocument, spec);
   }
 
+  /** Every mistake of a text. Stores nothing. */
+  async check(project: string, text: string, kind: 'workflows' | 'actions'): Promise<Mistake[]> {
+    const known = await this.library.known(project);
+    const parsed = kind === 'workflows' ? parseWorkflows(text, known) : parseActions(text, known);
+    return parsed.ok ? [] : parsed.mistakes;
+  }
+
   async list(project: string): Promise<WorkflowView[]> {
     const found = await this.#workflows.find({ where: { project }, orderBy: ['name'] });
     return Promise.all(found.map(async (document) => viewOf(document, await this.spec(document.spec))));
@@ -153,11 +178,9 @@ export class WorkflowDefinitions {
 
 const idOf = (project: string, name: string): string => derivedId(`workflow ${project}\n${name}`);
 
-function accepted(parsed: ParsedWorkflows): WorkflowSpec[] {
-  if (parsed.ok) return parsed.workflows;
-  const count = parsed.mistakes.length;
-  const message = `The workflow has ${count} mistake${count === 1 ? '' : 's'}: ${parsed.mistakes.map((each) => each.message).join('; ')}`;
-  throw new AnnealError('InvalidRequest', message.slice(0, 4000), { mistakes: parsed.mistakes });
+function accepted(parsed: ParsedWorkflows): Extract<ParsedWorkflows, { ok: true }> {
+  if (parsed.ok) return parsed;
+  throw mistaken('The workflow', parsed.mistakes);
 }
 
 const viewOf = (document: WorkflowDocument, spec: WorkflowSpec): WorkflowView => ({

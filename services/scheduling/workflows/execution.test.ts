@@ -1,3 +1,4 @@
+import { itemCounts } from '@anneal/convergence/workflow/pages.ts';
 import { describe, expect, it } from 'vitest';
 import { ExecutionDriver, workflowText } from './testing/driver.ts';
 
@@ -311,6 +312,62 @@ describe('with-items', () => {
   });
 });
 
+describe('a task with many items', () => {
+  const many = (more = '') => `
+    a: {with-items: i in <% $.list %>, action: anneal.stack_show stack=<% $.i %>, ${more}keep-result: false, on-error: noop}
+`;
+  const given = (count: number) => ({
+    head: '  input: [list]\n',
+    input: { list: Array.from({ length: count }, (_, index) => index) },
+  });
+
+  it('writes what an end changes, not all items', () => {
+    const largestStep = (count: number): number => {
+      const run = open(many('concurrency: 1, '), given(count));
+      for (let index = 0; index < count - 1; index += 1) run.end('a', 'x'.repeat(1000));
+      // The first step writes every page, the last one the result.
+      return Math.max(...run.written.slice(1));
+    };
+    const [few, all] = [largestStep(40), largestStep(240)];
+    expect(few).toBeGreaterThan(20_000);
+    // The version of each page is two digits in the task.
+    expect(all).toBeLessThan(few + 1000);
+  });
+
+  it('runs again with fewer items, or with none', () => {
+    const run = open(
+      `
+    a: {with-items: i in <% env().list %>, action: anneal.stack_show stack=<% $.i %>, publish: {all: <% task().result %>}}
+    stop: {action: std.noop, on-success: pause}
+`,
+      { env: { list: given(50).input.list } },
+    );
+    for (let index = 0; index < 50; index += 1) run.end('a', index, index !== 30);
+    run.act({ kind: 'resume', env: { list: [7] } });
+    expect(run.execution.state).toBe('ERROR');
+    expect(run.act({ kind: 'rerun', task: 'a', failed_items_only: false })).toBeUndefined();
+    expect(run.end('a', 'seven')).toMatchObject({ id: 'e.1.2.0', input: { stack: 7 } });
+    expect(run.execution).toMatchObject({ state: 'SUCCESS', output: { all: ['seven'] } });
+    expect(run.runs('a')[0]?.items).toHaveLength(1);
+  });
+
+  it('repeats only the failed item, and shows how many have ended', () => {
+    const run = open(
+      many().replace(', on-error: noop', '').replace('keep-result: false', 'keep-result: true'),
+      given(45),
+    );
+    const ended = () => run.runs('a').map(itemCounts);
+    for (let index = 0; index < 44; index += 1) run.end('a', index, index !== 30);
+    expect(ended()).toEqual([{ ended: 44, total: 45 }]);
+    run.end('a', 44);
+    run.act({ kind: 'rerun', task: 'a', failed_items_only: true });
+    expect(ended()).toEqual([{ ended: 44, total: 45 }]);
+    expect([...run.open.keys()]).toEqual(['e.1.2.30']);
+    run.end('a', 30);
+    expect(run.runs('a')[0]?.result).toEqual(given(45).input.list);
+  });
+});
+
 describe('a pause', () => {
   it('pause-before holds the task until an operator resumes; other actions may end meanwhile', () => {
     const run = open(`
@@ -427,5 +484,58 @@ describe('a reverse workflow', () => {
     expect(() => open('    a: {}', { head: '  input: [x, {y: 1}]\n', input: { z: 1 } })).toThrow(
       'wrong input (unknown: z; missing: x). Its inputs: x, y.',
     );
+  });
+});
+
+describe('the size of what an execution carries', () => {
+  const large = 'x'.repeat(900_000);
+
+  it('is limited in a branch, in the globals and at a join, as errors of tasks', () => {
+    const chain = (publish: (name: string) => string) =>
+      ['a', 'b', 'c', 'd', 'e', 'f']
+        .map(
+          (name, index, all) =>
+            `    ${name}: {${signal}, on-success: {${publish(name)}, next: ${all[index + 1] ?? 'noop'}}}`,
+        )
+        .join('\n');
+    for (const [scope, message] of [
+      ['branch', 'publish: the values of this branch are larger than 4194304 bytes'],
+      ['global', 'publish: the global values are larger than 4194304 bytes'],
+    ] as const) {
+      const run = open(chain((name) => `publish: {${scope}: {${name}: <% task().result %>}}`));
+      for (const name of ['a', 'b', 'c', 'd', 'e']) run.end(name, large);
+      expect(run.execution).toMatchObject({ state: 'ERROR', reason: expect.stringContaining(message) as unknown });
+    }
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const joined = open(
+      `${names.map((name) => `    ${name}: {${signal}, publish: {${name}: <% task().result %>}, on-success: z}`).join('\n')}\n    z: {join: all}`,
+    );
+    for (const name of names) joined.end(name, large);
+    expect(joined.execution.reason).toContain('the values of all branches that join in z are larger');
+  });
+
+  it('is limited for the requirements of a task of a reverse workflow', () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const run = open(
+      `${names.map((name) => `    ${name}: {${signal}, publish: {${name}: <% task().result %>}}`).join('\n')}\n    z: {requires: [${names.join(', ')}]}`,
+      { head: '  type: reverse\n', goal: 'z' },
+    );
+    for (const name of names) run.end(name, large);
+    expect(run.execution.state).toBe('ERROR');
+    expect(run.runs('z')[0]).toMatchObject({
+      state: 'ERROR',
+      reason: expect.stringContaining('required tasks') as unknown,
+    });
+  });
+
+  it('is limited for the results of all items of a task', () => {
+    const run = open(
+      `    a: {with-items: 'i in [1, 2, 3, 4, 5]', ${signal}, publish-on-error: {n: '<% task().result[4] %>'}, on-error: noop}`,
+    );
+    for (let item = 0; item < 5; item += 1) run.end('a', large);
+    expect(run.execution).toMatchObject({
+      state: 'SUCCESS',
+      output: { n: 'The results of all items are larger than 4194304 bytes.' },
+    });
   });
 });

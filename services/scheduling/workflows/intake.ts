@@ -7,6 +7,7 @@ import { executionOfAction, executionStart } from '@anneal/contracts/calls/workf
 import { newExecution, type ExecutionDocument, type NewExecution } from '@anneal/convergence/workflow/documents.ts';
 import { startInput } from '@anneal/convergence/workflow/step.ts';
 import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import type { WorkflowDefinitions } from './definitions.ts';
 import type { CallerFacts } from './requests.ts';
@@ -20,6 +21,9 @@ type Start = z.infer<typeof executionStart.data>;
 export interface ExecutionIntake {
   readonly definitions: WorkflowDefinitions;
   readonly now: () => Date;
+  readonly executions: Pick<Collection<ExecutionDocument>, 'count'>;
+  /** The most executions of a project that run, and the setting that says so. */
+  readonly limit: { readonly most: number; readonly setting: string };
 }
 
 /** True for a message that begins an execution. */
@@ -81,8 +85,19 @@ async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceR
   });
 }
 
+/** @throws AnnealError QuotaExceeded when the project runs too many executions */
+async function requireRoom({ executions, limit }: ExecutionIntake, project: string, workflow: string): Promise<void> {
+  const [running, paused] = await Promise.all(
+    (['RUNNING', 'PAUSED'] as const).map((state) => executions.count({ project, state })),
+  );
+  const live = (running ?? 0) + (paused ?? 0);
+  if (live < limit.most) return;
+  const message = `Cannot start workflow ${workflow}: ${live} executions of the project run or are paused; ${limit.most} are the most (${limit.setting}). Wait for their end, or cancel some.`;
+  throw new AnnealError('QuotaExceeded', message);
+}
+
 async function complete(
-  { definitions, now }: ExecutionIntake,
+  intake: ExecutionIntake,
   parts: {
     workflow: string;
     within?: string | undefined;
@@ -90,7 +105,9 @@ async function complete(
     base: Omit<NewExecution, 'workflow' | 'definition' | 'input' | 'created_at'>;
   },
 ): Promise<ExecutionDocument> {
+  const { definitions, now } = intake;
   const { workflow, within, given, base } = parts;
+  await requireRoom(intake, base.project, workflow);
   const short =
     within === undefined ? undefined : await definitions.find(base.project, `${within}.${workflow}`).catch(ifUnknown);
   const found = short ?? (await definitions.find(base.project, workflow));

@@ -7,6 +7,7 @@ import { workflowEvent } from '@anneal/contracts/events.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { TaskDocument } from '@anneal/convergence/workflow/documents.ts';
+import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import type { ExecutionEffect } from '@anneal/convergence/workflow/protocol.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -124,7 +125,13 @@ const writing = <T extends Document>({ version, ...draft }: T): BulkOperation<T>
   return version === 1 ? { kind: 'insert', document } : { kind: 'replace', document, version: version - 1 };
 };
 
-async function writeDocuments({ tasks, executions }: SchedulingCollections, record: ExecutionRecord): Promise<void> {
+async function writeDocuments(
+  { tasks, items, executions }: SchedulingCollections,
+  record: ExecutionRecord,
+): Promise<void> {
+  const { pages = [] } = record;
+  // A reader of a task finds its pages.
+  if (pages.length > 0) await items.bulk(pages.map((page): BulkOperation<ItemPage> => writing(page)));
   if (record.tasks.length > 0) await tasks.bulk(record.tasks.map((task): BulkOperation<TaskDocument> => writing(task)));
   // Write the execution last, so that a reader of an ended execution finds its tasks ended.
   await executions.bulk([writing(record.execution)]);

@@ -22,7 +22,8 @@ import type { SchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from '../provider/document.ts';
 import type { WorkflowDefinitions } from './definitions.ts';
 import { definitionFrom } from './template.ts';
-import type { EventTriggers } from './triggers.ts';
+import type { CronTriggers } from './triggers/cron-triggers.ts';
+import type { EventTriggers } from './triggers/event-triggers.ts';
 import { executionView } from './views.ts';
 
 const types: ReadonlySet<string> = new Set(workflowTypes.map(({ type }) => type));
@@ -34,23 +35,33 @@ const lookMs = 1000;
 const failed = (message: string): Result => ({ kind: 'failed', error: { code: 'InvalidRequest', message } });
 const textFrom = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
+const executionIdOf = (key: string): string => executionIdFrom(derivedId(`execution ${key}`));
+const externalKey = (resource: string, fence: number): string => `${resource}:${fence}`;
+
+/** The id of the execution that serves a request for an external resource. */
+export const externalExecution = (resource: string, fence: number): string =>
+  executionIdOf(externalKey(resource, fence));
+
 /** Serves the resources of workflows. Every method is safe under redelivery. */
 export class WorkflowResources {
   readonly #context: ServiceContext;
   readonly #collections: SchedulingCollections;
   readonly #definitions: WorkflowDefinitions;
   readonly #triggers: EventTriggers;
+  readonly #crons: CronTriggers;
 
   constructor(parts: {
     context: ServiceContext;
     collections: SchedulingCollections;
     definitions: WorkflowDefinitions;
     triggers: EventTriggers;
+    crons: CronTriggers;
   }) {
     this.#context = parts.context;
     this.#collections = parts.collections;
     this.#definitions = parts.definitions;
     this.#triggers = parts.triggers;
+    this.#crons = parts.crons;
   }
 
   serves(type: string): boolean {
@@ -64,6 +75,8 @@ export class WorkflowResources {
         return this.#workflow(action, request);
       case 'OS::Mistral::ExternalResource':
         return this.#external(action, request);
+      case 'OS::Mistral::CronTrigger':
+        return this.#crons.keep(action, request);
       default:
         return this.#triggers.keep(action, request);
     }
@@ -137,7 +150,7 @@ export class WorkflowResources {
     const { bus, mint } = this.#context;
     const { data, project = '' } = request;
     const { env, task_name: goal } = given.params;
-    const id = executionIdFrom(derivedId(`execution ${given.key}`));
+    const id = executionIdOf(given.key);
     const message = mint(executionStart, {
       id: `${id}:start`,
       subject: id,
@@ -178,7 +191,7 @@ export class WorkflowResources {
     const before = outputBefore(attributes);
     const params = isObject(wanted['params']) ? wanted['params'] : {};
     const env = { ...(isObject(params['env']) && params['env']), ...(before && { heat_extresource_data: before }) };
-    const key = `${data.resource.id}:${data.fence}`;
+    const key = externalKey(data.resource.id, data.fence);
     const input = isObject(properties['input']) ? properties['input'] : {};
     const started = await this.#start(request, {
       key,

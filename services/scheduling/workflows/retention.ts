@@ -4,6 +4,7 @@
  */
 import { executionAct } from '@anneal/contracts/calls/workflow.ts';
 import { actionId, type ExecutionDocument } from '@anneal/convergence/workflow/documents.ts';
+import { mostItemsOf, pageId } from '@anneal/convergence/workflow/pages.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { SchedulingCollections } from '../collections.ts';
@@ -15,15 +16,19 @@ const page = 100;
 
 /** Removes what the store has of an ended execution, the execution last. A repeat is harmless. */
 export async function removeExecution(collections: SchedulingCollections, { id }: ExecutionDocument): Promise<void> {
-  const { executions, journal, tasks, work } = collections;
+  const { executions, items, journal, tasks, work } = collections;
   for (;;) {
     const found = await tasks.find({ where: { execution_id: id }, orderBy: ['number'], limit: page });
     const actions = found.flatMap((task) =>
       Array.from({ length: task.attempt + 1 }, (_, attempt) =>
-        task.items.map((_item, item) => actionId({ id: task.id, attempt }, item)),
+        Array.from({ length: mostItemsOf(task) }, (_item, item) => actionId({ id: task.id, attempt }, item)),
       ).flat(),
     );
     await work.bulk(actions.map((action) => ({ kind: 'remove', id: action })));
+    const pages = found.flatMap(
+      ({ id: task, paged }) => paged?.versions.map((_version, index) => pageId(task, index)) ?? [],
+    );
+    await items.bulk(pages.map((each) => ({ kind: 'remove', id: each })));
     await tasks.bulk(found.map((task) => ({ kind: 'remove', id: task.id })));
     if (found.length < page) break;
   }

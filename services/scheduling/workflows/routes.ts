@@ -2,11 +2,24 @@
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
+  adHocActionCreate,
+  adHocActionDelete,
+  adHocActionList,
+  cronTriggerCreate,
+  cronTriggerDelete,
+  cronTriggerList,
+  cronTriggerShow,
+  environmentDelete,
+  environmentList,
+  environmentSet,
+  environmentShow,
   executionAct,
   executionList,
   executionShow,
   executionStart,
   isExecutionId,
+  taskActions,
+  workflowCheck,
   workflowCreate,
   workflowDelete,
   workflowList,
@@ -16,7 +29,9 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Shards } from '../shards/shards.ts';
 import type { WorkflowDefinitions } from './definitions.ts';
-import { executionTaskView, executionView } from './views.ts';
+import type { CronTriggers } from './triggers/cron-triggers.ts';
+import { readTasks } from './loaded-executions.ts';
+import { executionTaskView, executionView, taskActionViews } from './views.ts';
 
 /** The routes of workflows. */
 export function workflowRoutes(parts: {
@@ -24,8 +39,9 @@ export function workflowRoutes(parts: {
   collections: SchedulingCollections;
   definitions: WorkflowDefinitions;
   shards: Shards;
+  crons: CronTriggers;
 }): Route[] {
-  const { context, collections, definitions, shards } = parts;
+  const { context, collections, crons, definitions, shards } = parts;
   const forward = (type: string): Route => ({
     type,
     handle: async ({ message }) => {
@@ -59,9 +75,15 @@ export function workflowRoutes(parts: {
       const spec = data.tasks ? await definitions.spec(execution.definition) : undefined;
       return { execution: executionView(execution), tasks: tasks.map((task) => executionTaskView(task, spec)) };
     }),
+    answer(context, taskActions, async ({ data: { project, id, task } }) => {
+      await find(project, id);
+      const found = (await readTasks(collections, id)).find((each) => each.id === task);
+      if (!found) throw new AnnealError('NotFound', `Execution ${id} has run no task ${task}.`);
+      return { actions: taskActionViews(found) };
+    }),
     answer(context, executionList, async ({ data }) => {
-      const { project, source, limit, workflow } = data;
-      const where = source === undefined ? { project } : { source };
+      const { project, source, limit, root, workflow } = data;
+      const where = source === undefined ? (root === undefined ? { project } : { root }) : { source };
       const order = { orderBy: ['created_at', 'id'], descending: true, limit: workflow === undefined ? limit : 1000 };
       const found = await collections.executions.find({ where, ...order });
       const wanted = found.filter(
@@ -69,5 +91,39 @@ export function workflowRoutes(parts: {
       );
       return { executions: wanted.slice(0, limit).map(executionView) };
     }),
+    ...cronRoutes(context, crons),
+    ...libraryRoutes(context, definitions),
   ];
 }
+
+const cronRoutes = (context: ServiceContext, crons: CronTriggers): Route[] => [
+  answer(context, cronTriggerCreate, ({ id, data }) => crons.create({ ...data, request: id })),
+  answer(context, cronTriggerList, async ({ data }) => ({ cron_triggers: await crons.list(data.project) })),
+  answer(context, cronTriggerShow, ({ data }) => crons.show(data.project, data.name)),
+  answer(context, cronTriggerDelete, async ({ data }) => {
+    await crons.remove(data.project, data.name);
+    return {};
+  }),
+];
+
+const libraryRoutes = (context: ServiceContext, definitions: WorkflowDefinitions): Route[] => {
+  const { library } = definitions;
+  return [
+    answer(context, workflowCheck, async ({ data: { project, text, kind } }) => ({
+      mistakes: await definitions.check(project, text, kind),
+    })),
+    answer(context, adHocActionCreate, async ({ data }) => ({ actions: await library.create(data) })),
+    answer(context, adHocActionList, async ({ data }) => ({ actions: await library.list(data.project) })),
+    answer(context, adHocActionDelete, async ({ data }) => {
+      await library.remove(data.project, data.action);
+      return {};
+    }),
+    answer(context, environmentSet, ({ data }) => library.setEnvironment(data)),
+    answer(context, environmentList, async ({ data }) => ({ environments: await library.environments(data.project) })),
+    answer(context, environmentShow, ({ data }) => library.environment(data.project, data.name)),
+    answer(context, environmentDelete, async ({ data }) => {
+      await library.removeEnvironment(data.project, data.name);
+      return {};
+    }),
+  ];
+};

@@ -1,11 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  adHocActionCreate,
+  adHocActionDelete,
+  environmentDelete,
+  environmentSet,
+  environmentShow,
   executionAct,
   executionIdFrom,
   executionList,
   executionShow,
   executionStart,
+  workflowCheck,
   workflowCreate,
   workflowDelete,
   workflowList,
@@ -176,6 +182,45 @@ w:
   });
 });
 
+describe('the number of executions of a project', () => {
+  it('is limited; an end makes room, and other projects are not concerned', async () => {
+    await harness.dispose();
+    harness = await openHarness({ settings: { projectExecutions: 2 } });
+    await store('wait: {tasks: {a: {action: std.async_noop}}}');
+    const [{ id }] = await Promise.all([begin('wait'), begin('wait')]);
+    await expect(begin('wait')).rejects.toMatchObject({
+      code: 'QuotaExceeded',
+      message: expect.stringMatching(
+        /2 executions .* 2 are the most \(ANNEAL_SCHEDULING_PROJECT_EXECUTIONS\)/,
+      ) as unknown,
+    });
+    expect(await begin('wait', {}, id)).toMatchObject({ id });
+    await harness.ask(executionAct, { project, id, action: { kind: 'cancel' } });
+    expect(await begin('wait')).toMatchObject({ state: 'RUNNING' });
+  });
+
+  it('refuses a sub-workflow as an error of its task', async () => {
+    await harness.dispose();
+    harness = await openHarness({ settings: { projectExecutions: 1 } });
+    await store('inner: {tasks: {b: {}}}\nw: {tasks: {a: {workflow: inner}}}');
+    expect(await run('w')).toMatchObject({
+      state: 'ERROR',
+      reason: expect.stringContaining('1 are the most (ANNEAL_SCHEDULING_PROJECT_EXECUTIONS)') as unknown,
+    });
+  });
+});
+
+describe('an action', () => {
+  it('deletes a stack by its name', async () => {
+    const { id } = await harness.create('gone', planWith([resource('v', { value: literal(7) })]));
+    await harness.settled(id);
+    await store('w: {tasks: {a: {action: anneal.stack_delete stack=gone, publish: {r: <% task().result.action %>}}}}');
+    expect(await run('w')).toMatchObject({ state: 'SUCCESS', output: { r: 'DELETE' } });
+    expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+    expect((await run('w')).reason).toContain('gone');
+  });
+});
+
 describe('a crash', () => {
   const points = ['workflow.recorded', 'workflow.sent', 'workflow.written', 'workflow.published', 'workflow.closed'];
   it.each(points)('at %s loses no action and repeats none under another id', async (point) => {
@@ -200,15 +245,111 @@ w:
   });
 });
 
+describe('ad hoc actions', () => {
+  const adHoc = (text: string, replace = false) =>
+    harness.ask(adHocActionCreate, { project, text: `version: '2.0'\n${text}`, replace });
+  const greet = (word: string) =>
+    `greet: {base: std.echo, input: [who, {mark: '!'}], base-input: {output: '${word} <% $.who %><% $.mark %>'}, output: {said: <% $ %>}}`;
+
+  it('give the base their input and the task their output; a stored workflow keeps the ones that it has', async () => {
+    await adHoc(greet('hello'));
+    await expect(adHoc(greet('hi'))).rejects.toMatchObject({ code: 'AlreadyExists' });
+    await store(
+      'w: {tasks: {a: {with-items: "i in [1, 2]", action: greet who=<% $.i %>, publish: {r: <% task().result %>}}}}',
+    );
+    expect((await run('w')).output).toEqual({ r: [{ said: 'hello 1!' }, { said: 'hello 2!' }] });
+    await adHoc(greet('hi'), true);
+    expect((await run('w')).output).toEqual({ r: [{ said: 'hello 1!' }, { said: 'hello 2!' }] });
+    await harness.ask(adHocActionDelete, { project, action: 'greet' });
+    await expect(harness.ask(adHocActionDelete, { project, action: 'greet' })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+    await expect(store('v: {tasks: {a: {action: greet who=x}}}')).rejects.toThrow('there is no action greet');
+    expect((await run('w')).state).toBe('SUCCESS');
+  });
+
+  it('fail their task by a wrong output or input, which on-error handles, also behind a provider', async () => {
+    const server = await openServer(() => ({ body: { n: 1 } }));
+    await adHoc(`
+call: {base: std.http, input: [url], base-input: {url: <% $.url %>}, output: <% $.content.n + 1 %>}
+wrong: {base: call, input: [url], base-input: {url: <% $.url %>}, output: <% $.missing.x %>}
+`);
+    await store(`
+w:
+  input: [url]
+  tasks:
+    a: {action: call url=<% $.url %>, publish: {a: <% task().result %>}}
+    b: {action: wrong url=<% $.url %>, publish-on-error: {b: <% task().result %>}, on-error: noop}
+    c: {action: call, input: <% dict(link => 1) %>, publish-on-error: {c: <% task().result %>}, on-error: noop}
+`);
+    expect((await run('w', { url: server.url })).output).toEqual({
+      a: 2,
+      b: expect.stringContaining('wrong.output: <% $.missing.x %>') as unknown,
+      c: 'input of the action call (unknown: link; missing: url)',
+    });
+    await server.close();
+  });
+
+  it('are checked without being stored', async () => {
+    const check = (text: string, kind: 'workflows' | 'actions') => harness.ask(workflowCheck, { project, text, kind });
+    expect(await check("version: '2.0'\na: {base: std.noop}", 'actions')).toEqual({ mistakes: [] });
+    expect(await check("version: '2.0'\nw: {tasks: {a: {action: a}}}", 'workflows')).toMatchObject({
+      mistakes: [{ path: 'tasks.a.action', line: 2 }],
+    });
+  });
+});
+
+describe('environments', () => {
+  const set = (verb: 'create' | 'update', variables: JsonObject) =>
+    harness.ask(environmentSet, { project, name: 'e', verb, variables });
+
+  it('are created once, changed, read by their project only, and deleted', async () => {
+    await set('create', { a: 1 });
+    await set('create', { a: 1 });
+    await expect(set('create', { a: 2 })).rejects.toMatchObject({ code: 'AlreadyExists' });
+    expect(await set('update', { a: 2 })).toMatchObject({ variables: { a: 2 } });
+    const read = (of: string) => harness.ask(environmentShow, { project: of, name: 'e' });
+    expect((await read(project)).variables).toEqual({ a: 2 });
+    await expect(read('other')).rejects.toMatchObject({ code: 'NotFound' });
+    await harness.ask(environmentDelete, { project, name: 'e' });
+    await expect(set('update', {})).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('the items of a task', () => {
+  it('survive a crash at each write, and are read again', async () => {
+    const points = ['workflow.recorded', 'workflow.written', 'workflow.closed'];
+    await store(`
+inner: {input: [i], output: {r: <% $.i %>}, tasks: {b: {action: std.noop}}}
+w: {tasks: {a: {with-items: 'i in <% range(50) %>', concurrency: 20, workflow: inner i=<% $.i %>, publish: {all: <% task().result.r %>}}}}
+`);
+    let records = 0;
+    let faults = 0;
+    const disarm = points.map((point) =>
+      armFault(point, () => {
+        if ((records += 1) % 7 !== 0 || faults === 12) return;
+        faults += 1;
+        throw new Error(`fault ${point}`);
+      }),
+    );
+    const { id } = await begin('w');
+    expect(await ended(id)).toMatchObject({ state: 'SUCCESS', output: { all: [...Array(50).keys()] } });
+    for (const each of disarm) each();
+    expect(faults).toBe(12);
+    expect((await show(id)).tasks[0]).toMatchObject({ items: { ended: 50, total: 50 } });
+  });
+});
+
 describe('the end of an execution', () => {
   const text = `
-inner: {tasks: {b: {action: std.http url=<% env().url %>}}}
-w: {tasks: {a: {with-items: 'i in [1, 2]', workflow: inner}, c: {action: std.noop}}}
+inner: {tasks: {b: {action: std.noop}}}
+call: {tasks: {b: {action: std.http url=<% env().url %>}}}
+w: {tasks: {a: {with-items: 'i in <% range(45) %>', workflow: inner}, b: {workflow: call}, c: {action: std.noop}}}
 wait: {tasks: {a: {action: std.async_noop}}}
 `;
   const stored = async () => {
-    const { executions, tasks, journal, work } = await openSchedulingCollections(harness.context.store);
-    const all = await Promise.all([executions, tasks, journal, work].map((each) => each.find({ where: {} })));
+    const { executions, items, tasks, journal, work } = await openSchedulingCollections(harness.context.store);
+    const all = await Promise.all([executions, items, tasks, journal, work].map((each) => each.find({ where: {} })));
     return all.map((found) => found.length);
   };
 
@@ -227,12 +368,13 @@ wait: {tasks: {a: {action: std.async_noop}}}
     });
     await harness.ask(executionAct, { project, id: live.id, action: { kind: 'cancel' } });
     await ended(live.id);
-    const { executions } = await harness.ask(executionList, { project, limit: 9 });
-    expect(executions).toHaveLength(4);
+    const { executions } = await harness.ask(executionList, { project, limit: 99 });
+    expect(executions).toHaveLength(48);
+    expect((await stored())[1]).toBe(3);
     for (const each of executions) await remove(each.id);
     await expect(show(id)).rejects.toMatchObject({ code: 'NotFound' });
     await expect(remove(id)).rejects.toMatchObject({ code: 'NotFound' });
-    expect(await stored()).toEqual([0, 0, 0, 0]);
+    expect(await stored()).toEqual([0, 0, 0, 0, 0]);
     await server.close();
   });
 

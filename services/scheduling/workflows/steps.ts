@@ -26,10 +26,10 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { z } from 'zod';
 import type { Arrival } from '../shard/arrival.ts';
 import type { Died } from '../shard/death.ts';
-import { appendRecord, closeRecord, type ExecutionRecord, type JournalDocument } from '../shard/journal.ts';
-import type { WorkflowDefinitions } from './definitions.ts';
-import { beginsExecution, firstDocument } from './intake.ts';
-import { performExecution, type ExecutionPerforming } from './perform.ts';
+import { appendRecord, closeRecord, type ExecutionRecord } from '../shard/journal.ts';
+import { beginsExecution, firstDocument, type ExecutionIntake } from './intake.ts';
+import { LoadedExecutions, workflowState, type ExecutionLoading, type LoadedExecution } from './loaded-executions.ts';
+import { performExecution } from './perform.ts';
 import { endOf } from './requests.ts';
 import { removeExecution } from './retention.ts';
 import { executionView } from './views.ts';
@@ -38,31 +38,37 @@ import { executionView } from './views.ts';
 const endsPerStep = 25;
 
 /** The parts that the executions of a shard share. */
-export interface ExecutionStepOptions extends ExecutionPerforming {
-  readonly shard: number;
-  readonly definitions: WorkflowDefinitions;
-}
-
-interface LoadedExecution {
-  readonly state: WorkflowState;
-  journal: JournalDocument | undefined;
+export interface ExecutionStepOptions extends ExecutionLoading {
+  readonly executionLimit: ExecutionIntake['limit'];
 }
 
 type Refusals = Map<string, AnnealError>;
 
 /** The steps of the executions of one shard. */
 export class ExecutionSteps {
+  readonly loaded: LoadedExecutions;
   readonly #options: ExecutionStepOptions;
 
   constructor(options: ExecutionStepOptions) {
     this.#options = options;
+    this.loaded = new LoadedExecutions(options);
   }
 
   /** Resolves when the arrivals are recorded, carried out and answered. Never call it for an execution that is in a step. */
   async take(id: string, arrivals: readonly Arrival[]): Promise<void> {
+    try {
+      await this.#take(id, arrivals);
+    } catch (error) {
+      // The state in memory may contain a step that was not recorded.
+      this.loaded.discard(id);
+      throw error;
+    }
+  }
+
+  async #take(id: string, arrivals: readonly Arrival[]): Promise<void> {
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
     const refusals: Refusals = new Map();
-    const loaded = (await this.#load(id)) ?? (await this.#begin(id, { messages, refusals }));
+    const loaded = (await this.loaded.load(id)) ?? (await this.#begin(id, { messages, refusals }));
     if (loaded) {
       const inputs = arrivals.flatMap((arrival) => inputOf(arrival, loaded.state));
       let given: ExecutionInput[] = inputs;
@@ -75,6 +81,7 @@ export class ExecutionSteps {
       }
     }
     await faultPoint('workflow.closed');
+    if (loaded) this.loaded.keep(loaded);
     if (loaded) await this.#delete(loaded, { messages, refusals });
     for (const message of messages) await this.#answer(message, { loaded, error: refusals.get(message.id), id });
   }
@@ -83,31 +90,19 @@ export class ExecutionSteps {
   async #begin(id: string, { messages, refusals }: { messages: readonly Envelope[]; refusals: Refusals }) {
     const first = messages.find(beginsExecution);
     if (!first) return undefined;
-    const { collections, context, definitions } = this.#options;
+    const { collections, context, definitions, executionLimit } = this.#options;
     try {
-      const execution = await firstDocument({ definitions, now: context.now }, first);
-      const state = stateOf(execution, [], await definitions.spec(execution.definition));
+      const execution = await firstDocument(
+        { definitions, executions: collections.executions, limit: executionLimit, now: context.now },
+        first,
+      );
+      const state = workflowState(execution, [], await definitions.spec(execution.definition));
       return { state, journal: await collections.journal.get(id) } as LoadedExecution;
     } catch (error) {
       if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
       refusals.set(first.id, error);
       return undefined;
     }
-  }
-
-  /** Reads an execution. Carries out a record that its last owner left open first. */
-  async #load(id: string): Promise<LoadedExecution | undefined> {
-    const { collections, definitions, shard } = this.#options;
-    let journal = await collections.journal.get(id);
-    if (journal?.open && journal.record && 'kind' in journal.record) {
-      await performExecution(this.#options, { record: journal.record, shard });
-      journal = await closeRecord(collections.journal, journal);
-      if (!journal) throw new AnnealError('Unavailable', `Another writer changes execution ${id}.`);
-    }
-    const execution = await collections.executions.get(id);
-    if (!execution) return undefined;
-    const tasks = await collections.tasks.find({ where: { execution_id: id }, orderBy: ['number'] });
-    return { state: stateOf(execution, tasks, await definitions.spec(execution.definition)), journal };
   }
 
   async #step(
@@ -128,6 +123,7 @@ export class ExecutionSteps {
       cause: causeOf(arrivals, id),
       execution: state.execution,
       tasks: [...changes.tasks.values()],
+      pages: changes.pages,
       events: changes.events,
       effects: changes.effects,
     };
@@ -194,17 +190,6 @@ function endedResult({ execution }: WorkflowState) {
   const message = reason ?? `The workflow ${execution.workflow} ended ${state}.`;
   return { kind: 'failed', error: { code: 'ResourceFailed', message, details: { result: output } } } as const;
 }
-
-const stateOf = (
-  execution: WorkflowState['execution'],
-  tasks: Iterable<WorkflowState['tasks'] extends Map<string, infer T> ? T : never>,
-  spec: WorkflowState['spec'],
-): WorkflowState => ({
-  execution,
-  tasks: new Map([...tasks].map((task) => [task.id, task])),
-  spec,
-  specs: new Map(spec.tasks.map((task) => [task.name, task])),
-});
 
 function inputOf(arrival: Arrival, { execution }: WorkflowState): ExecutionInput[] {
   if (arrival.kind === 'died') return inputOfDeadAction(arrival.died);

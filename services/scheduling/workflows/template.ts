@@ -13,8 +13,10 @@ export function definitionFrom(properties: JsonObject): JsonObject {
   const { type, input, output, tags, description, task_defaults: defaults, tasks } = properties;
   const inputs = isObject(input) ? Object.entries(input) : [];
   const entries = (Array.isArray(tasks) ? tasks : []).filter(isObject).map((task) => {
-    const { name, policies: _, ...rest } = task;
-    return [typeof name === 'string' ? name : JSON.stringify(name), hyphened(rest)] as const;
+    const { name, policies, ...rest } = task;
+    // An old form: the policies as a map of their own. The keys of the task win.
+    const older = isObject(policies) ? hyphened(policies) : {};
+    return [typeof name === 'string' ? name : JSON.stringify(name), { ...older, ...hyphened(rest) }] as const;
   });
   return hyphened({
     type: type ?? null,

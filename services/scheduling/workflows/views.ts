@@ -1,8 +1,9 @@
 /** Executions and their tasks as clients see them. Sealed values are hidden. */
-import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
+import type { ExecutionTaskView, ExecutionView, TaskActionView } from '@anneal/contracts/calls/workflow.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
-import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
+import { itemCounts } from '@anneal/convergence/workflow/pages.ts';
+import { actionId, type ExecutionDocument, type TaskDocument } from '@anneal/convergence/workflow/documents.ts';
 
 /** The value with `******` in the place of each seal. */
 function shownJson(value: Json): Json {
@@ -22,6 +23,7 @@ export const executionView = (execution: ExecutionDocument): ExecutionView => ({
   description: execution.description,
   input: shownJson(execution.input) as JsonObject,
   output: shownJson(execution.output),
+  globals: shownJson(execution.globals) as JsonObject,
   root: execution.root,
   parent: execution.parent && { execution_id: execution.parent.execution_id, task: execution.parent.task },
   stack: execution.stack,
@@ -34,15 +36,14 @@ export const executionView = (execution: ExecutionDocument): ExecutionView => ({
 /** The view of one run of a task. */
 export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undefined): ExecutionTaskView {
   const written = spec?.tasks.find(({ name }) => name === task.name);
-  const ended = task.items.filter(({ state }) => state === 'SUCCESS' || state === 'ERROR');
   return {
     id: task.id,
     name: task.name,
     state: task.state,
     reason: task.reason,
-    calls: written?.workflow ?? written?.action ?? '',
+    calls: written?.workflow ?? written?.through?.[0]?.name ?? written?.action ?? '',
     attempt: task.attempt,
-    items: { total: task.items.length, ended: ended.length },
+    items: itemCounts(task),
     result: shownJson(task.result),
     published: shownJson(task.published) as JsonObject,
     created_at: task.created_at,
@@ -50,3 +51,7 @@ export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undef
     finished_at: task.finished_at,
   };
 }
+
+/** The views of the actions of the last attempt of a whole task. */
+export const taskActionViews = (task: TaskDocument): TaskActionView[] =>
+  task.items.map(({ state, result }, item) => ({ id: actionId(task, item), state, result: shownJson(result) }));

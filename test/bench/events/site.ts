@@ -1,11 +1,17 @@
 /** The notification service in this process with a counted bus and store, and a listener in another process. */
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
-import { subscriptionCreate, subscriptionDelete } from '@anneal/contracts/calls/notification.ts';
+import {
+  eventLog,
+  subscriptionAct,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+} from '@anneal/contracts/calls/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
-import { createTestContext } from '@anneal/runtime/testing.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { countedBus, countedStore, noCounts, type Counts } from '../counted.ts';
 import { BenchChild } from '../hosts/child.ts';
 import type { ListenerAnswer, ListenerQuestion } from './listener-process.ts';
@@ -18,10 +24,19 @@ export interface EventSite {
   readonly counts: Counts;
   readonly listener: EventListenerChild;
   readonly url: string;
-  /** Makes the subscriptions, and returns the call that deletes them. */
-  subscribe(count: number, batchSize: number): Promise<() => Promise<void>>;
+  /** Makes the subscriptions, and returns the call that deletes them. `own`: each wants the events of one host. */
+  subscribe(parameters: {
+    count: number;
+    batchSize: number;
+    own?: boolean;
+    url?: string;
+  }): Promise<() => Promise<void>>;
   /** Publishes one event for each version, over the subjects in turn. */
   publish(versions: readonly number[], subjects: number): Promise<void>;
+  /** Pauses or resumes the subscriptions. */
+  pause(isPaused: boolean): Promise<void>;
+  /** Resolves when the log has the event of this version as its newest one. */
+  stored(version: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,7 +51,10 @@ export async function openEventSite(): Promise<EventSite> {
   const context = await createTestContext({ name: 'notification' });
   const counts = noCounts();
   const counted = { ...context, bus: countedBus(context.bus, counts), store: countedStore(context.store, counts) };
-  const settings = readSettings(notificationService.settings, { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' });
+  const settings = readSettings(notificationService.settings, {
+    ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true',
+    ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS: '2000',
+  });
   const running = await notificationService.start(counted, settings);
   const { bus, mint, newId } = context;
   const queue = requestsQueue('notification');
@@ -44,11 +62,12 @@ export async function openEventSite(): Promise<EventSite> {
     counts,
     listener,
     url,
-    async subscribe(count, batchSize) {
+    async subscribe({ count, batchSize, own = false, url: to = url }) {
       const ids = Array.from({ length: count }, () => newId());
       for (const [index, id] of ids.entries()) {
-        const data = { id, project, name: id, url: `${url}/${index}`, types: ['host.#'], subject_prefix: '' };
-        const message = mint(subscriptionCreate, { project, data: { ...data, batch_size: batchSize } });
+        const data = { id, project, name: id, url: `${to}/${index}`, types: ['host.#'], subject_prefix: '' };
+        const filters = own ? { filters: [{ exact: { subject: `host${index}` } }] } : {};
+        const message = mint(subscriptionCreate, { project, data: { ...data, ...filters, batch_size: batchSize } });
         await bus.request({ queue, call: subscriptionCreate, message });
       }
       return async () => {
@@ -58,6 +77,24 @@ export async function openEventSite(): Promise<EventSite> {
         }
       };
     },
+    async pause(isPaused) {
+      const verb = isPaused ? ('pause' as const) : ('resume' as const);
+      const listing = mint(subscriptionList, { project, data: { project } });
+      const { subscriptions } = await bus.request({ queue, call: subscriptionList, message: listing });
+      for (const { id } of subscriptions) {
+        const message = mint(subscriptionAct, { project, data: { project, id, verb } });
+        await bus.request({ queue, call: subscriptionAct, message });
+      }
+    },
+    stored: (version) =>
+      eventually(
+        async () => {
+          const data = { project, types: ['host.#'], subject_prefix: '', limit: 1 };
+          const { events } = await bus.request({ queue, call: eventLog, message: mint(eventLog, { project, data }) });
+          return (events[0]?.data as { version?: number } | undefined)?.version === version ? true : undefined;
+        },
+        { within: 120_000, what: 'the events being stored' },
+      ).then(() => undefined),
     publish: (versions, subjects) =>
       bus.publish(
         versions.map((version) => {

@@ -6,6 +6,7 @@ import { ownEnvironment, repository } from '../../e2e/server.ts';
 export class BenchChild<Q extends object, A extends { readonly kind: string }> {
   readonly #child: ChildProcess;
   readonly #name: string;
+  #onTold: (answer: A) => void = () => undefined;
   readonly #waiting: { kind: string; resolve: (answer: A) => void; reject: (error: Error) => void }[] = [];
 
   constructor(file: string, { environment = {} }: { environment?: NodeJS.ProcessEnv }) {
@@ -16,6 +17,7 @@ export class BenchChild<Q extends object, A extends { readonly kind: string }> {
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     this.#child.on('message', (answer: A) => {
+      this.#onTold(answer);
       const index = this.#waiting.findIndex(({ kind }) => kind === answer.kind);
       this.#waiting.splice(index, index < 0 ? 0 : 1)[0]?.resolve(answer);
     });
@@ -23,6 +25,11 @@ export class BenchChild<Q extends object, A extends { readonly kind: string }> {
       const error = new Error(`${this.#name} ended early: ${signal ?? code}`);
       for (const { reject } of this.#waiting.splice(0)) reject(error);
     });
+  }
+
+  /** Calls `onTold` for every message of the process, also for those that nothing waits for. */
+  onTold(onTold: (answer: A) => void): void {
+    this.#onTold = onTold;
   }
 
   get pid(): number {

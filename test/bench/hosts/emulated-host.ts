@@ -45,8 +45,10 @@ interface ClaimedMessage {
   readonly body: { readonly id: string; readonly creation_time: string };
 }
 
-const waitSeconds = 45;
+const waitSeconds = 240;
 const batch = 10;
+/** Spreads the ends of the first waits, as those of hosts that started at different times. */
+const firstWait = (id: string): number => 1 + (Number.parseInt(id.slice(-6), 16) % waitSeconds);
 const posted = (body: object) => ({ ttl: 600, body });
 
 export class EmulatedHost {
@@ -54,11 +56,13 @@ export class EmulatedHost {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #requests: string;
   readonly #responses: string;
+  #wait: number;
   /** Answers that the server has not confirmed. */
   #answers: object[] = [];
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#wait = firstWait(options.id);
     const queues = `${options.url}/messaging/v2/queues/host.${options.id}`;
     this.#requests = `${queues}.requests`;
     this.#responses = `${queues}.responses`;
@@ -91,7 +95,8 @@ export class EmulatedHost {
     const { tally } = this.#options;
     const sent = this.#answers;
     const body = { ttl: 60, grace: 60, batch, ...(sent.length > 0 && { answers: sent.map(posted) }) };
-    const answer = await this.#call('POST', `${this.#requests}/claims?wait=${waitSeconds}`, JSON.stringify(body));
+    const answer = await this.#call('POST', `${this.#requests}/claims?wait=${this.#wait}`, JSON.stringify(body));
+    this.#wait = waitSeconds;
     this.#answers = this.#answers.filter((each) => !sent.includes(each));
     if (answer.status === 204) return;
     const { messages } = JSON.parse(answer.body) as { messages: ClaimedMessage[] };

@@ -63,14 +63,17 @@ const isReady = ({ health_port: port }: ServiceProcess): Promise<boolean> =>
   );
 
 /** Services that `anneal serve --separate` starts and supervises. */
-export async function startDistributed(options: Backends & { lab: number }): Promise<Distributed> {
-  const { broker, database, lab } = options;
+export async function startDistributed(
+  options: Backends & { lab: number; env?: Record<string, string> },
+): Promise<Distributed> {
+  const { broker, database, env = {}, lab } = options;
   const stopBackends = async (): Promise<void> => {
     await broker.stop();
     await database.stop();
   };
   const server = await startServer({
     lab,
+    env,
     flags: [
       '--separate',
       '--bus',

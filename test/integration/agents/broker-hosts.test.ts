@@ -161,15 +161,20 @@ for (const kind of [rabbitKind, natsKind]) {
       await rig.event('host.up', id);
       await end(id);
       await host.ended;
+      expect(host.farewells).toEqual([]);
       await expect(kind.connect(access)).rejects.toThrow(/ACCESS.REFUSED|Authorization Violation/i);
     });
 
-    it('is disconnected when it is deleted', async () => {
+    it('gets a last message and is disconnected when it is deleted, also while it works', async () => {
       const { host: joined } = await rig.ask(hostJoin, { project, host: 'deleted' });
       const access = await grantTo(rig, joined.id);
       const host = await connected(access);
+      await offer(joined.id, 'unanswered');
+      await host.send(hello);
+      await nth(host, 0);
       await rig.ask(hostRemove, { project, host: joined.id });
       await host.ended;
+      expect(host.farewells).toEqual([{ deleted: true, host_id: joined.id }]);
       await expect(kind.connect(access)).rejects.toThrow(/ACCESS.REFUSED|Authorization Violation/i);
     });
 

@@ -2,8 +2,10 @@
 import { createRig, type Rig } from '@anneal/configuration/testing/running-service.ts';
 import {
   hostBrokerGrant,
+  hostFarewellSchema,
   hostRequestSchema,
   type HostBrokerAccess,
+  type HostFarewell,
   type HostRequest,
 } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -31,6 +33,8 @@ export interface HostBroker {
 export interface StrangeHost {
   /** Every request so far, in the order of arrival, repeats too. */
   readonly received: HostRequest[];
+  /** The last message of a deleted host. */
+  readonly farewells: HostFarewell[];
   /** Sends a message to Anneal. Resolves when the broker has it, with the reply where the broker has replies. */
   send(body: Json): Promise<JsonObject>;
   /** Resolves when the connection ends. */
@@ -45,6 +49,13 @@ export interface BrokerKind {
   find(tls?: Certificates): Promise<HostBroker | MissingBackend>;
   /** @param ca the certificate of the authority that the host trusts, in PEM */
   connect(access: HostBrokerAccess, ca?: string): Promise<StrangeHost>;
+}
+
+/** Reads a message to a host. @throws for one in no documented form */
+function note({ received, farewells }: Pick<StrangeHost, 'received' | 'farewells'>, body: unknown): void {
+  const last = hostFarewellSchema.safeParse(body);
+  if (last.success) farewells.push(last.data);
+  else received.push(hostRequestSchema.parse(body));
 }
 
 /**
@@ -137,13 +148,15 @@ export const rabbitKind: BrokerKind = {
     const channel = await connection.createConfirmChannel();
     channel.on('error', () => undefined);
     const received: HostRequest[] = [];
+    const farewells: HostFarewell[] = [];
     await channel.consume(access.requests, (message) => {
       if (!message) return;
-      received.push(hostRequestSchema.parse(JSON.parse(message.content.toString())));
+      note({ received, farewells }, JSON.parse(message.content.toString()));
       channel.ack(message);
     });
     return {
       received,
+      farewells,
       ended,
       async send(body) {
         channel.publish(access.responses, '', Buffer.from(JSON.stringify(body)), { persistent: true });
@@ -181,12 +194,14 @@ export const natsKind: BrokerKind = {
   async connect(access, ca) {
     const connection = await connectNatsAs(access, ca);
     const received: HostRequest[] = [];
+    const farewells: HostFarewell[] = [];
     connection.subscribe(access.requests, {
-      callback: (_, message) => void received.push(hostRequestSchema.parse(message.json())),
+      callback: (_, message) => note({ received, farewells }, message.json()),
     });
     await connection.flush();
     return {
       received,
+      farewells,
       ended: connection.closed().then(() => undefined),
       send: async (body) =>
         (await connection.request(access.responses, JSON.stringify(body), { timeout: 10_000 })).json(),
@@ -218,6 +233,7 @@ accounts {
 }
 system_account: SYS
 authorization {
+  timeout: 10
   auth_callout { issuer: ${issuer}, account: HOSTS, auth_users: [ anneal, system ] }
 }
 `;

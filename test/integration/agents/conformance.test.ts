@@ -3,12 +3,12 @@
  *
  * `ANNEAL_TEST_SEED` repeats the kills of an earlier run.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash, randomBytes } from 'node:crypto';
-import { deploymentShow, hostShow, type DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow, hostDelete, hostShow, type DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { outputRead } from '@anneal/contracts/output.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -142,7 +142,7 @@ describe.each(agentKinds)('$name', (kind) => {
   guarantee('ends a config with its children at its deadline, also after a kill of the agent', async () => {
     const { host, id, log } = await prepare();
     const script = `sleep 600 & echo $! >>'${log}'; echo $$ >>'${log}'; echo before; echo begins >>'${log}'; wait`;
-    const deployment = await world.apply(id, script, { timeout: 3 });
+    const deployment = await world.apply(id, script, { timeout: 6 });
     host.start();
     await line(log, 'begins');
     await host.kill();
@@ -212,6 +212,33 @@ describe.each(agentKinds)('$name', (kind) => {
     expect(sums).toContain(view.stdout);
   });
 
+  guarantee('runs a long config once when it is killed again and again while it fetches it', async () => {
+    process.stderr.write(`ANNEAL_TEST_SEED=${seed}\n`);
+    const random = randomOf(seed);
+    const { host, id, log } = await prepare();
+    const filler = `: ${randomBytes(1_500_000).toString('base64')}\n`;
+    const long = await world.apply(id, `#!/bin/sh\n${filler}echo long >>'${log}'\n`);
+    const next = await world.apply(id, `echo next >>'${log}'`);
+    for (let kills = 0; kills < 6; kills += 1) {
+      host.start();
+      await sleep(random() * 600);
+      await host.kill();
+    }
+    host.start();
+    expect(await ended(long)).toMatchObject({ status: 'COMPLETE' });
+    expect(await ended(next)).toMatchObject({ status: 'COMPLETE' });
+    expect(linesOf(log)).toEqual(['long', 'next']);
+    expect(await world.rig.ask(hostShow, { host: id })).toMatchObject({ unexpected_total: 0 });
+    const kept = readdirSync(host.directory, { recursive: true, encoding: 'utf8' });
+    await eventually(
+      () =>
+        kept.some((name) => /\/fetched\.\d+$/.test(name) && existsSync(join(host.directory, name))) ? undefined : true,
+      {
+        what: 'the end of unfinished fetches',
+      },
+    );
+  });
+
   guarantee('sends long outputs, and outputs that are no text, byte by byte', async () => {
     const { host, id } = await prepare();
     const bytes = randomBytes(300_000);
@@ -259,6 +286,29 @@ describe.each(agentKinds)('$name', (kind) => {
     expect(linesOf(log).slice(4)).toEqual(['instead', 'newer']);
     expect(await world.rig.ask(hostShow, { host: id })).toMatchObject({ unexpected_total: 0 });
   });
+
+  guarantee(
+    'ends its config and takes no other one when its host is deleted, also while it cannot reach the server',
+    async () => {
+      const { host, id, log } = await prepare();
+      const deployment = await world.apply(id, `sleep 600 & echo $! >>'${log}'; echo $$ >>'${log}'; wait`, {
+        grace: 1,
+      });
+      await world.apply(id, `echo next >>'${log}'`);
+      host.start();
+      await eventually(() => (linesOf(log).length === 2 ? true : undefined), { what: 'the processes', within: 60_000 });
+      await world.stopGateway();
+      await world.rig.ask(hostDelete, { id });
+      expect(await ended(deployment)).toMatchObject({ status: 'FAILED' });
+      await world.startGateway();
+      const pids = linesOf(log).map(Number);
+      await eventually(() => (pids.some(isAlive) ? undefined : true), {
+        what: 'the end of the config',
+        within: 60_000,
+      });
+      expect(linesOf(log)).toHaveLength(2);
+    },
+  );
 
   guarantee('answers and continues when the server returns', async () => {
     const { host, id, log, gate } = await prepare();

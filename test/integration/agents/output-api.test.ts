@@ -32,9 +32,9 @@ it('arrives while the config runs, ends with the deployment, and is downloaded b
   expect(await next()).toMatchObject({ kind: 'state', status: 'IN_PROGRESS' });
   const binary = Buffer.from([0xff, 0, 10]);
   await send('stdout', 0, Buffer.from('one\n'));
-  expect(await next()).toEqual({ kind: 'output', stream: 'stdout', bytes: Buffer.from('one\n') });
+  expect(await next()).toEqual({ kind: 'output', stream: 'stdout', bytes: new Uint8Array(Buffer.from('one\n')) });
   await send('stdout', 4, binary);
-  expect(await next()).toEqual({ kind: 'output', stream: 'stdout', bytes: binary });
+  expect(await next()).toEqual({ kind: 'output', stream: 'stdout', bytes: new Uint8Array(binary) });
   await rig.post(host_id, { id: request.id, status_code: 0, stderr: 'in the answer\n' });
   // The state and the stream that only the answer has.
   const rest: DeploymentLog[] = [];
@@ -42,7 +42,11 @@ it('arrives while the config runs, ends with the deployment, and is downloaded b
     rest.push(entry);
     if (entry.kind === 'end') break;
   }
-  expect(rest).toContainEqual({ kind: 'output', stream: 'stderr', bytes: Buffer.from('in the answer\n') });
+  expect(rest).toContainEqual({
+    kind: 'output',
+    stream: 'stderr',
+    bytes: new Uint8Array(Buffer.from('in the answer\n')),
+  });
   expect(rest.at(-1)).toMatchObject({ kind: 'end', status: 'COMPLETE' });
 
   const pieces: Uint8Array[] = [];

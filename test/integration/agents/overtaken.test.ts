@@ -36,6 +36,7 @@ parameters:
   script: {type: string}
   label: {type: string, default: ''}
   wanted: {type: boolean, default: true}
+  transport: {type: string, default: ZAQAR_SIGNAL}
 conditions: {deployed: {get_param: wanted}}
 resources:
   host: {type: OS::Heat::DeployedServer, properties: {name: ${host}}}
@@ -45,7 +46,7 @@ resources:
   deployment:
     type: OS::Heat::SoftwareDeployment
     condition: deployed
-    properties: {config: {get_resource: config}, server: {get_resource: host}, name: {get_param: label}}
+    properties: {config: {get_resource: config}, server: {get_resource: host}, name: {get_param: label}, signal_transport: {get_param: transport}}
   other:
     type: OS::Heat::OrderedConfig
     properties: {hosted_on: {get_resource: host}, script: 'true'}
@@ -191,6 +192,21 @@ describe.skipIf(kind?.missing !== undefined)('a stack whose config hangs', () =>
     expect(await stack.ends('UPDATE_COMPLETE')).toBe('third');
     expect(pids.filter(isAlive)).toEqual([]);
     expect(stack.texts().at(-1)).toBe('third');
+  });
+
+  it('is updated with another transport: the provider of the replaced deployment stops its config', async () => {
+    const stack = new HangingStack('another-transport');
+    await stack.create(stack.quick('first'));
+    await stack.startHost();
+    await stack.ends('CREATE_COMPLETE');
+    const before = await stack.deployment();
+    await stack.update({ script: stack.hang });
+    const pids = await stack.pids();
+    await stack.update({ script: stack.quick('replacement'), transport: 'HEAT_SIGNAL' });
+    expect(await stack.ends('UPDATE_COMPLETE')).toBe('replacement');
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(stack.texts()).toEqual(['first', 'replacement']);
+    expect((await stack.deployment())?.physical_resource_id).not.toBe(before?.physical_resource_id);
   });
 
   it('is updated so that the deployment must be replaced, or is removed, though it may roll back', async () => {

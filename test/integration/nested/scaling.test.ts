@@ -1,7 +1,7 @@
 /** Groups that scale: their events, and the answers to signals. */
 import { groupAct, groupAdjust, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
-import { hostEvent } from '@anneal/contracts/events.ts';
+import { hostEvent, nodeEvent } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -299,6 +299,46 @@ describe('a schedule', () => {
     await world.remove(id);
     expect(await world.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });
+
+  it('that comes while the group cannot take it sets the size afterwards; the latest one counts', async () => {
+    const hook = 'desired_capacity: 3\n      deciding: {heartbeat_timeout: 600, default_result: continue}';
+    const { id } = await world.createAndWait('s', own(hook));
+    const { stack_id } = await show(id);
+    await signal(id, 'up');
+    const { bus, mint } = world.context;
+    const occasion = {
+      actor: { kind: 'schedule', id: 'n', name: 'night' },
+      cause: { kind: 'schedule', id: null, reason: '0 22 * * * UTC' },
+    } as const;
+    const send = async (name: string, size: number): Promise<void> => {
+      const asks = { stack_id, policy: 'night', adjustment_type: 'exact_capacity', adjustment: size } as const;
+      const data = { ...asks, min_step: null, cooldown: null, reason: 'schedule', occasion } as const;
+      await bus.send({
+        queue: requestsQueue('scheduling'),
+        messages: [mint(groupAdjust, { id: name, data, project: 'p1' })],
+      });
+    };
+    await send('night 1', 5);
+    await send('night 2', 2);
+    const decide = async (reason: string): Promise<void> => {
+      const deciding = await eventually(
+        () => events.find(({ type, data }) => type === 'group.scaling.deciding' && data['reason'] === reason),
+        { what: `a decision about a ${reason}`, last: () => events },
+      );
+      await act(id, { kind: 'decide', token: deciding.data['token'] as string, result: 'continue' });
+      await atRest(id);
+    };
+    await decide('signal');
+    await decide('schedule');
+    expect((await show(id)).size).toBe(2);
+    const started = events.filter(({ type }) => type === 'group.scaling.started').map(({ data }) => data);
+    expect(started.map(({ reason, after }) => [reason, after])).toEqual([
+      ['signal', 4],
+      ['schedule', 2],
+    ]);
+    const asked = events.filter(({ type }) => type === 'group.scaling.deciding');
+    expect(asked[1]?.data['origin']).toMatchObject(occasion);
+  });
 });
 
 describe('the members that leave', () => {
@@ -364,10 +404,16 @@ describe('the hook `deciding`', () => {
   });
 });
 
+const silenceOf = (host: string) => {
+  const data = { host_id: host, name: 'h', status: 'silent', facts: {}, version: 1, origin: unknownOrigin() };
+  return world.context.mint(hostEvent.silent, { data, subject: host, project: 'p1' });
+};
+
 describe('a member whose host is silent', () => {
-  const hostIs = async (type: 'silent' | 'up', host: string): Promise<void> => {
+  const hostIs = async (type: 'silent' | 'up', host: string, place = {}): Promise<void> => {
     const { bus, mint } = world.context;
-    const data = { host_id: host, name: 'h', status: type, facts: {}, version: 1, origin: unknownOrigin() };
+    const origin = { ...unknownOrigin(), ...place };
+    const data = { host_id: host, name: 'h', status: type, facts: {}, version: 1, origin };
     const message = mint(hostEvent[type], { data, subject: host, project: 'p1' });
     await bus.publish([message, message]);
   };
@@ -390,6 +436,15 @@ describe('a member whose host is silent', () => {
     expect(events.filter(({ type }) => type === 'group.scaling.started')).toHaveLength(1);
   });
 
+  it('is found by its place when the host has an id of its own, as one that joined', async () => {
+    const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      replace_lost: {after: 0}'));
+    const [lost] = (await show(id)).members;
+    const place = { root: { stack_id: id, stack_name: 's' }, path: `g/${lost?.name}`, tags: [] };
+    await hostIs('silent', 'a host that joined', place);
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data).toMatchObject({ reason: 'replacement', leaving: [lost?.name] });
+  });
+
   it('stays when its host comes back in time', async () => {
     const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      replace_lost: {after: 600}'));
     const [lost] = (await show(id)).members;
@@ -398,6 +453,51 @@ describe('a member whose host is silent', () => {
     await eventually(async () => ((await state()) === null ? undefined : true));
     await hostIs('up', lost?.resource_id ?? '');
     await eventually(async () => ((await state()) === null ? true : undefined));
+  });
+});
+
+describe('a member whose node has a fault', () => {
+  const faultOf = async (instance: string, fault: string | null): Promise<void> => {
+    const { bus, mint } = world.context;
+    const state = { provision_state: 'active', power_state: null, reason: '', version: 1 } as const;
+    const data = { ...state, origin: unknownOrigin(), node_id: 'n', name: 'n', instance_id: instance, fault };
+    const message = mint(nodeEvent.faultChanged, { data, subject: 'n', project: 'p1' });
+    await bus.publish([message, message]);
+  };
+  const group = (more = '') => own(`desired_capacity: 2\n      replace_lost: {after: 0${more}}`);
+
+  it('is replaced when the group says so, with the fault as the reason', async () => {
+    const { id } = await world.createAndWait('s', group(', node_faults: true'));
+    const [lost, kept] = (await show(id)).members;
+    await faultOf(lost?.resource_id ?? '', 'power failure');
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data).toMatchObject({ reason: 'replacement', leaving: [lost?.name] });
+    expect(started?.data['origin']).toMatchObject({
+      cause: { kind: 'replacement', reason: expect.stringContaining('the fault power failure') },
+    });
+    await seen('group.scaling.completed');
+    expect(await names(id)).toContain(kept?.name);
+  });
+
+  it('stays when the fault ends in time, and when the group replaces only silent hosts', async () => {
+    const { id } = await world.createAndWait(
+      's',
+      own('desired_capacity: 2\n      replace_lost: {after: 600, node_faults: true}'),
+    );
+    const [lost] = (await show(id)).members;
+    const reason = async (): Promise<string | null | undefined> => (await show(id)).members[0]?.lost_reason;
+    await faultOf(lost?.resource_id ?? '', 'power failure');
+    await eventually(async () => (await reason())?.includes('power failure'));
+    await faultOf(lost?.resource_id ?? '', null);
+    await eventually(async () => (await reason()) === null);
+
+    const other = await world.createAndWait('t', group());
+    const [first, second] = (await show(other.id)).members;
+    await faultOf(first?.resource_id ?? '', 'power failure');
+    // The shard takes the messages of a group in order, so the silence comes after the fault.
+    await world.context.bus.publish([silenceOf(second?.resource_id ?? '')]);
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data['leaving']).toEqual([second?.name]);
   });
 });
 
@@ -422,5 +522,78 @@ describe('a refresh', () => {
     );
     await world.updated(id, own('desired_capacity: 3\n      cooldown: 0'));
     expect(await names(id)).toEqual(after);
+  });
+
+  it('waits when a listener refuses a batch, and proposes the batch again when it continues', async () => {
+    const hook = 'desired_capacity: 2\n      deciding: {heartbeat_timeout: 600, default_result: continue}';
+    const { id } = await world.createAndWait('s', own(hook));
+    const before = await names(id);
+    events.length = 0;
+    await act(id, { kind: 'refresh', batch: 2, checkpoints: [] });
+    const [first] = await seen('group.scaling.deciding');
+    await act(id, { kind: 'decide', token: first?.data['token'] as string, result: 'abandon', message: 'not today' });
+    const [waiting] = await seen('group.refresh.waiting');
+    expect(waiting?.data).toMatchObject({ done: 0, total: 2 });
+    expect((await show(id)).refresh).toMatchObject({ state: 'waiting', done: 0 });
+    await act(id, { kind: 'continue refresh' });
+    const second = (await seen('group.scaling.deciding', 2)).at(-1);
+    await act(id, { kind: 'decide', token: second?.data['token'] as string, result: 'continue' });
+    await seen('group.refresh.completed');
+    expect((await names(id)).filter((name) => before.includes(name))).toEqual([]);
+  });
+});
+
+describe('a group whose members have numbers', () => {
+  const counted = (count: number, more = '') => ({
+    template: `
+heat_template_version: 2018-08-31
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    properties: {count: ${count}, ${more} resource_def: {type: OS::Heat::TestResource, properties: {value: v}}}
+`,
+  });
+  const reported = () =>
+    events.map(({ type, data: { member } }) =>
+      `${type.replace('group.', '')} ${typeof member === 'string' ? member : ''}`.trim(),
+    );
+
+  it('reports the members that enter and leave when its count changes, in order with the change', async () => {
+    const { id } = await world.createAndWait('s', counted(1));
+    await seen('group.member.entered');
+    expect(events.map(({ data }) => data)).toMatchObject([
+      { group: 'g', member: '0', reason: 'create', before: 1, after: 1 },
+      { group: 'g', member: '0', reason: 'create', before: 1, after: 1 },
+    ]);
+    events.length = 0;
+    await world.updated(id, counted(2));
+    await seen('group.scaling.completed');
+    expect(reported()).toEqual(['scaling.started', 'member.entering 1', 'member.entered 1', 'scaling.completed']);
+    const change = { group: 'g', parent_stack_id: id, reason: 'update', policy: null, before: 1, after: 2 };
+    for (const { data } of events) expect(data).toMatchObject({ ...change, id: events[0]?.data['id'] });
+    expect(events[0]?.data).toMatchObject({ entering: ['1'], leaving: [] });
+    events.length = 0;
+    await world.updated(id, counted(1, "removal_policies: [{resource_list: ['0']}],"));
+    await seen('group.scaling.completed');
+    expect(reported()).toEqual(['scaling.started', 'member.leaving 0', 'member.left 0', 'scaling.completed']);
+    expect(events[0]?.data).toMatchObject({ before: 2, after: 1, entering: [], leaving: ['0'] });
+    events.length = 0;
+    await world.remove(id);
+    await seen('group.member.left');
+    expect(events.map(({ type, data }) => [type, data['reason']])).toEqual([
+      ['group.member.leaving', 'delete'],
+      ['group.member.left', 'delete'],
+    ]);
+  });
+
+  it('reports no scaling when an update changes only the definition of its members', async () => {
+    const { id } = await world.createAndWait('s', counted(2));
+    await seen('group.member.entered', 2);
+    events.length = 0;
+    const other = counted(2);
+    await world.updated(id, { template: other.template.replace('value: v', 'value: w') });
+    await world.updated(id, counted(3));
+    await seen('group.scaling.completed');
+    expect(reported()).toEqual(['scaling.started', 'member.entering 2', 'member.entered 2', 'scaling.completed']);
   });
 });

@@ -2,6 +2,7 @@
 import { hostCreate, queueClaim, queuePost, hostRequestSchema } from '@anneal/contracts/calls/configuration.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
+import { notificationService } from '@anneal/notification/service.ts';
 import { guarantees, type ProviderDeath, type Subject } from '@anneal/provider/conformance/guarantees.ts';
 import { Probe } from '@anneal/provider/conformance/probe.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   closers.push(() => context.dispose());
   const { bus, store, directory } = context;
   const contextOf = (name: ServiceName) => createTestContext({ name, bus, store, directory });
-  for (const service of [configurationService, provisioningService, schedulingService]) {
+  for (const service of [configurationService, provisioningService, schedulingService, notificationService]) {
     const running = await service.start(await contextOf(service.name), readSettings(service.settings, {}) as never);
     closers.push(() => running.stop());
   }
@@ -90,6 +91,8 @@ interface Case {
   readonly service: ServiceName;
   /** The type announces it. */
   readonly supersedes?: true;
+  /** Every request of it is answered at once, so none can be overtaken or pass its deadline. */
+  readonly immediate?: true;
   readonly subject: () => Promise<Subject>;
 }
 
@@ -142,6 +145,17 @@ const cases: readonly Case[] = [
         deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
       }),
   },
+  {
+    service: 'notification',
+    immediate: true,
+    subject: () =>
+      Promise.resolve({
+        type: 'Anneal::Alarm',
+        properties: { metric: 'load', threshold: 80, period: 10 },
+        changed: { threshold: 90 },
+        deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
+      }),
+  },
 ];
 
 describe.each(cases)('the provider in $service', (each) => {
@@ -155,6 +169,8 @@ describe.each(cases)('the provider in $service', (each) => {
   });
   afterAll(() => probe.close());
 
-  const promised = guarantees.filter(({ needs }) => needs !== 'superseding' || each.supersedes);
+  const promised = guarantees.filter(
+    ({ needs }) => (needs !== 'superseding' || each.supersedes) && (needs !== 'endless' || !each.immediate),
+  );
   it.each(promised)('$id: $title', ({ check }) => check(probe, subject));
 });

@@ -1,4 +1,5 @@
-import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { addressOf } from '@anneal/lab/boot-image.ts';
+import { bootReport, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -21,7 +22,7 @@ describe('the boot secret of a machine', () => {
 
   const addressAtBmc = (w: ProvisioningWorld): string => {
     const { boot, media } = w.lab.machines[0]?.state ?? {};
-    return boot?.httpBootUri ?? media ?? '';
+    return addressOf(boot?.httpBootUri ?? media ?? '');
   };
   const exchange = async (url: string): Promise<{ status: number; body: string }> => {
     const answer = await fetch(`${url}/exchange`, { method: 'POST', body: JSON.stringify({ key }) });
@@ -124,5 +125,28 @@ describe('the boot secret of a machine', () => {
     await w.answered(id, 2);
     const clean = await w.nodeIs('machine-1', 'available');
     expect(clean.conditions.map(({ type }) => type)).not.toContain('BootsFromDisk');
+  });
+
+  it('gives a machine that wrote its image the order to reboot once its BMC boots from the disk', async () => {
+    const w = await open({ silent: true });
+    await w.request('create', { id: w.context.newId(), fence: 1 });
+    const [seed] = await eventually(() => (w.seeds.length > 0 ? w.seeds : undefined), { what: 'a seed' });
+    const [machine] = w.lab.machines;
+    machine?.setMedia('http://127.0.0.1:1/left.iso');
+    const report = { token: seed?.report_token ?? '', status: 'written', message: 'on the disk' } as const;
+    await eventually(async () => (await w.ask(bootReport, report)).settled, { what: 'the disk as boot device' });
+    expect(machine?.state).toMatchObject({ media: null, boot: { enabled: 'Disabled' } });
+    expect(await w.node('machine-1')).toMatchObject({ provision_state: 'wait call-back' });
+  });
+
+  it('fails a server at once with the words of the machine that could not write its image', async () => {
+    const w = await open({ silent: true });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    const [seed] = await eventually(() => (w.seeds.length > 0 ? w.seeds : undefined), { what: 'a seed' });
+    const message = 'the checksum of image debian is wrong';
+    await w.ask(bootReport, { token: seed?.report_token ?? '', status: 'failed', message });
+    expect((await w.answered(id, 1)).error?.message).toContain(message);
+    await w.nodeIs('machine-1', 'deploy failed');
   });
 });

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { answer, on, route } from '@anneal/bus/consume/route.ts';
 import type { Bus } from '@anneal/bus/port.ts';
-import { hostCreate, hostDelete } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostDelete, hostShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
@@ -22,6 +22,7 @@ import {
   bootReport,
   nodeEnrol,
   nodeShow,
+  type BootSeed,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -62,9 +63,14 @@ export class ProvisioningWorld {
   readonly hosts = new Map<string, string>();
   readonly responses: ResourceResponse[] = [];
   readonly events: { type: string; data: JsonObject }[] = [];
+  /** The seeds that agents started with, oldest first. */
+  readonly seeds: BootSeed[];
   refusedHosts = 0;
   readonly mostHosts: number;
   readonly #bootServer: Server;
+  readonly #seenHosts: Map<string, string>;
+  /** Addresses of machines whose agents never ask for work. */
+  readonly mute: Set<string>;
   /** Used by the next start. */
   readonly settings: Record<string, string>;
   #services: RunningService[] = [];
@@ -80,8 +86,16 @@ export class ProvisioningWorld {
       logLevel: process.env['TEST_LOG'] ?? 'silent',
     });
     // Report the agent's first request without an agent: these tests are about machines, not about configs.
+    const seeds: BootSeed[] = [];
+    const seenHosts = new Map<string, string>();
+    const mute = new Set<string>();
     const startAgent: StartAgent = async ({ seed, environment }) => {
-      if (!options.silent) {
+      seeds.push(seed);
+      // The first contact is an event. A host that starts again is only seen.
+      const isNew = !seenHosts.has(seed.host_id);
+      const isSilent = options.silent === true || mute.has(environment['HOST_ADDRESS'] ?? '');
+      if (!isSilent) seenHosts.set(seed.host_id, new Date().toISOString());
+      if (!isSilent && isNew) {
         const facts = { address: environment['HOST_ADDRESS'] ?? '' };
         const data = {
           origin: unknownOrigin(),
@@ -111,7 +125,10 @@ export class ProvisioningWorld {
       context,
       lab,
       bootServer,
+      seenHosts,
       settings: options.settings ?? {},
+      seeds,
+      mute,
       mostHosts: options.mostHosts ?? Infinity,
     });
     await world.#openDoors();
@@ -124,14 +141,20 @@ export class ProvisioningWorld {
     context: TestContext;
     lab: Lab;
     bootServer: Server;
+    seenHosts: Map<string, string>;
     settings: Record<string, string>;
+    seeds: BootSeed[];
+    mute: Set<string>;
     mostHosts: number;
   }) {
     this.directory = parts.directory;
     this.context = parts.context;
     this.lab = parts.lab;
     this.#bootServer = parts.bootServer;
+    this.#seenHosts = parts.seenHosts;
     this.settings = parts.settings;
+    this.seeds = parts.seeds;
+    this.mute = parts.mute;
     this.mostHosts = parts.mostHosts;
   }
 
@@ -193,6 +216,9 @@ export class ProvisioningWorld {
       resource_class: 'baremetal',
       traits: [],
       extra: {},
+      owner: null,
+      lessee: null,
+      description: null,
       properties: change.properties ?? {},
       provide: true,
     });
@@ -269,6 +295,24 @@ export class ProvisioningWorld {
     if (!answered.ok) throw new Error(`the lab answered ${answered.status}: ${await answered.text()}`);
   }
 
+  #hostView(id: string, given: { name: string; project: string } = { name: id, project }) {
+    const seen = this.#seenHosts.get(id) ?? null;
+    return {
+      ...given,
+      id,
+      status: seen === null ? ('expected' as const) : ('up' as const),
+      requests_queue: `host.${id}.requests`,
+      responses_queue: `host.${id}.responses`,
+      facts: {},
+      created_at: new Date().toISOString(),
+      first_seen_at: seen,
+      last_seen_at: seen,
+      pending: 0,
+      version: 1,
+      conditions: [],
+    };
+  }
+
   async #openDoors(): Promise<void> {
     const { context, bus } = this;
     await bus.consume(
@@ -281,26 +325,20 @@ export class ProvisioningWorld {
           }
           const token = this.hosts.get(data.id) ?? context.newId();
           this.hosts.set(data.id, token);
-          const now = new Date().toISOString();
           return Promise.resolve({
             token,
             os_collect_config: { zaqar: { queue_id: data.id } },
-            host: {
-              ...data,
-              status: 'expected' as const,
-              requests_queue: `host.${data.id}.requests`,
-              responses_queue: `host.${data.id}.responses`,
-              facts: {},
-              created_at: now,
-              first_seen_at: null,
-              last_seen_at: null,
-              pending: 0,
-              version: 1,
-              conditions: [],
-            },
+            host: this.#hostView(data.id, data),
           });
         }),
+        answer(context, hostShow, ({ data }) => Promise.resolve(this.#hostView(data.host))),
+        answer(context, hostTokenRenew, ({ data }) => {
+          const token = context.newId();
+          this.hosts.set(data.host, token);
+          return Promise.resolve({ token, host: this.#hostView(data.host) });
+        }),
         answer(context, hostDelete, ({ data }) => {
+          this.#seenHosts.delete(data.id);
           if (!this.hosts.delete(data.id)) return Promise.reject(new AnnealError('NotFound', `no host ${data.id}`));
           return Promise.resolve({});
         }),

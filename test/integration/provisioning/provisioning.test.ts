@@ -140,10 +140,11 @@ describe('provisioning with the lab', () => {
     expect(clean).toMatchObject({ power_state: 'power off', instance_id: null });
     expect(w.hosts.size).toBe(0);
     expect(w.lab.machines[0]?.power).toBe('Off');
-    const states = w.events
-      .filter(({ type }) => type === 'node.provision.changed')
-      .map(({ data }) => data['provision_state']);
-    expect(states).toEqual([
+    const passed = () =>
+      w.events.filter(({ type }) => type === 'node.provision.changed').map(({ data }) => data['provision_state']);
+    // The last event follows the state that was read.
+    await expect.poll(passed).toHaveLength(9);
+    expect(passed()).toEqual([
       'verifying',
       'inspecting',
       'available',

@@ -90,7 +90,7 @@ describe('the Redfish driver with the lab', () => {
     expect(lab.machines[2]?.state.boot).toMatchObject({
       target: 'UefiHttp',
       enabled: 'Once',
-      httpBootUri: 'http://127.0.0.1:1/image',
+      httpBootUri: 'http://127.0.0.1:1/image/boot.efi',
     });
     await one.bootFromDisk();
     expect(lab.machines[2]?.state.boot.enabled).toBe('Disabled');
@@ -100,7 +100,7 @@ describe('the Redfish driver with the lab', () => {
     const one = machine('machine-4');
     expect(await one.bootFrom('http://127.0.0.1:1/image')).toBe('media');
     expect(lab.machines[3]?.state).toMatchObject({
-      media: 'http://127.0.0.1:1/image',
+      media: 'http://127.0.0.1:1/image/boot.iso',
       boot: { target: 'Cd', enabled: 'Once' },
     });
     await one.bootFromDisk();

@@ -44,6 +44,8 @@ export class Consumption implements BrokerConsumer {
   /** Grows at every loss; messages of an earlier epoch were lost. */
   #epoch = 0;
   #gate: Promise<void> | undefined;
+  /** Settles when the latest message that was given up may go back. */
+  #goneBack: Promise<void> | undefined;
   /**
    * Messages in hand when the connection was lost for too long. Their attempts do not count, because none has ended.
    */
@@ -253,13 +255,21 @@ export class Consumption implements BrokerConsumer {
         await kept;
         return;
       }
-      case 'back':
+      case 'back': {
         clearTimeout(held.timer);
-        await this.#settlement.untried(held);
-        // Not while our own pull is open: the message would come straight back, and later than its old place.
-        if (this.#draining) await this.#puller?.stop();
+        const ready = this.#readyToGoBack(held);
+        this.#goneBack = ready;
+        await ready;
         return isOurs() ? this.#refuse(held, 0) : undefined;
+      }
     }
+  }
+
+  /** Messages go back in the order in which they were given up, because the server offers them in that order. */
+  async #readyToGoBack(held: Held): Promise<void> {
+    await Promise.all([this.#settlement.untried(held), this.#goneBack]);
+    // Not while our own pull is open: the message would come straight back, and later than its old place.
+    if (this.#draining) await this.#puller?.stop();
   }
 
   /** C2: waits for a retry in place; later events of the subject wait behind it. */

@@ -1,7 +1,8 @@
 /** Dead letters: a separate stream that keeps them with the reason until an operator replays or purges them. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { DeadLetter, DeadLetters } from '../../port.ts';
+import type { BrokerDeadLetters } from '../../broker.ts';
+import type { DeadLetter } from '../../port.ts';
 import { type JetStreamConnection } from '../connection.ts';
 import type { NatsPublisher } from '../publisher.ts';
 import type { NatsAttempt } from './retries.ts';
@@ -22,7 +23,7 @@ const letterHeader = 'Anneal-Letter';
 const letterBytes = 64 * 1024;
 
 /** The dead letters in their stream. */
-export class NatsDeadLetters implements DeadLetters {
+export class NatsDeadLetters implements BrokerDeadLetters {
   readonly #connection: JetStreamConnection;
   readonly #publisher: NatsPublisher;
   readonly #topology: Topology;
@@ -83,7 +84,7 @@ export class NatsDeadLetters implements DeadLetters {
     return found && letterOf(found);
   }
 
-  async replay(id: string): Promise<boolean> {
+  async replay(id: string, bytes?: string): Promise<boolean> {
     return this.#connection.asked('Cannot replay the dead letter', async () => {
       const found = await this.#find(id);
       if (!found) return false;
@@ -93,7 +94,7 @@ export class NatsDeadLetters implements DeadLetters {
       // Sent before it is removed: a kill between the two leaves it twice, but never loses it.
       await this.#publisher.publish({
         subject: address.subject,
-        bytes: found.data,
+        bytes: bytes === undefined ? found.data : Buffer.from(bytes),
         ...(subject !== '' && { headers: { [subjectHeader]: subject } }),
         id: `replay:${id}`,
       });

@@ -15,6 +15,7 @@ import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../../broker
 import type { BusLog } from '../../bus-log.ts';
 import { Acks } from './acks.ts';
 import { type RabbitDelivery, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
+import { closeAmqp } from '../close.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from '../connection.ts';
 import type { Notes } from './attempt-log.ts';
 import { SubjectLanes } from '../subjects.ts';
@@ -137,7 +138,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     this.#acks?.flush();
     const channel = this.#channel;
     this.#channel = undefined;
-    await channel?.close().catch(() => undefined);
+    await closeAmqp(channel);
     this.#options.onEnd();
   }
 
@@ -195,7 +196,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
         this.#started.resolve();
       } catch (error) {
         if (this.#channel === channel) this.#channel = undefined;
-        await channel?.close().catch(() => undefined);
+        await closeAmqp(channel);
         if (!alive()) return;
         log.warn({ queue: this.queue, reason: connectionReason(error) }, 'consumer not started; retrying');
         await new Promise((resolve) => void setTimeout(resolve, reopenMs));

@@ -4,7 +4,8 @@
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
-import type { DeadLetter, DeadLetters } from '../../port.ts';
+import type { BrokerDeadLetters } from '../../broker.ts';
+import type { DeadLetter } from '../../port.ts';
 import type { LoggedAttempt } from './attempt-log.ts';
 
 interface Dead extends Document {
@@ -41,7 +42,7 @@ export type Resend = (letter: { queue: string; subject: string | undefined; cont
 const page = 500;
 
 /** The dead letters in the store. */
-export class RabbitDeadLetters implements DeadLetters {
+export class RabbitDeadLetters implements BrokerDeadLetters {
   readonly #letters: Collection<Dead>;
   readonly #now: () => Date;
   readonly #resend: Resend;
@@ -95,11 +96,12 @@ export class RabbitDeadLetters implements DeadLetters {
     return found && letterOf(found);
   }
 
-  async replay(id: string): Promise<boolean> {
+  async replay(id: string, changed?: string): Promise<boolean> {
     const found = await this.#letters.get(id);
     if (!found) return false;
     const { queue, subject, bytes, encoding } = found;
-    await this.#resend({ queue, subject: subject ?? undefined, content: Buffer.from(bytes, encoding) });
+    const content = changed === undefined ? Buffer.from(bytes, encoding) : Buffer.from(changed);
+    await this.#resend({ queue, subject: subject ?? undefined, content });
     return this.#letters.remove(id);
   }
 

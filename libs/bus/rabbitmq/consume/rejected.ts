@@ -12,6 +12,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { closeAmqp } from '../close.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from '../connection.ts';
 import type { RabbitDeadLetters } from './dead-letters.ts';
 import type { Declarer } from '../declare.ts';
@@ -74,7 +75,7 @@ export class Rejected implements ConnectionUser {
     this.#parts.connection.leave(this);
     const channel = this.#channel;
     this.#channel = undefined;
-    await channel?.close().catch(() => undefined);
+    await closeAmqp(channel);
   }
 
   async #open(model: ChannelModel): Promise<void> {
@@ -92,7 +93,7 @@ export class Rejected implements ConnectionUser {
         this.#ready.resolve();
         return;
       } catch (error) {
-        await channel?.close().catch(() => undefined);
+        await closeAmqp(channel);
         if (!isCurrent()) return;
         log.warn(
           { queue: names.rejected, reason: connectionReason(error) },

@@ -1,5 +1,6 @@
 /** Messages in the form that the publisher takes: destination, bytes, and our own headers. */
 import { randomUUID } from 'node:crypto';
+import { amqpProperties } from '@anneal/contracts/event-headers.ts';
 import { contentType, type Packet } from '../../broker.ts';
 import { withoutBrokerHeaders, type RabbitDelivery } from '../consume/delivery.ts';
 import { headers, type RabbitNames } from '../names.ts';
@@ -54,7 +55,7 @@ export class Letters {
         persistent: true,
         contentType,
         messageId: packet.id ?? this.#id(),
-        headers: this.#headers(packet.subject),
+        headers: { ...amqpProperties(packet.attributes ?? {}), ...this.#headers(packet.subject) },
       },
     };
   }

@@ -11,6 +11,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../../broker.ts';
+import { closeAmqp } from '../close.ts';
 import { connectionReason, type RabbitConnection, type ConnectionUser } from '../connection.ts';
 
 /** A message for an exchange, with the properties that AMQP carries. */
@@ -124,7 +125,7 @@ export class RabbitPublisher implements ConnectionUser {
     const channel = this.#channel;
     this.#channel = undefined;
     // The closing comes last on the wire, after answers that have no waiting caller.
-    await channel?.close().catch(() => undefined);
+    await closeAmqp(channel);
     for (const batch of this.#batches) this.#fail(batch, new AnnealError('Unavailable', 'The bus was closed.'));
   }
 

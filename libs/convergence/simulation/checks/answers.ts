@@ -114,7 +114,13 @@ function checkFailed(step: CheckedStep, { response, before, request }: Answered)
   if (saves && response.error?.code === 'NotFound') return;
   const wanted = request.traversal === step.before.traversal && step.before.phase !== 'idle';
   const named = stack.failures.some(({ resource }) => resource.split('.')[0] === before.name);
-  must(!wanted || step.before.status === 'FAILED' || named, `${id} failed, but its stack does not list it`);
+  const follows =
+    request.recalled === true ||
+    request.after?.some((other) => step.state.resources.get(other.id)?.status === 'FAILED') === true;
+  must(
+    !wanted || step.before.status === 'FAILED' || named || (follows && stack.failures.length > 0),
+    `${id} failed, but its stack does not list it`,
+  );
   if (request.action === 'update' && after && !isNested(after))
     must(after.attempted !== null, `${id} failed an update, but its attempted properties are not recorded`);
 }

@@ -103,7 +103,9 @@ export class Books {
         must(named, `${resource.id} is updated, but its changed properties omit ${name}`);
       }
     }
-    for (const id of request.requires) must(complete(id), `C1: ${resource.id} uses ${id}, which is not complete`);
+    const awaited = new Set(request.after?.map(({ id }) => id));
+    for (const id of request.requires)
+      must(complete(id) || awaited.has(id), `C1: ${resource.id} uses ${id}, which is not complete`);
   }
 
   /** Records an adopted object, which existed before. */

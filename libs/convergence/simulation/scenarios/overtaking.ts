@@ -1,4 +1,5 @@
 /** Scenarios in which a newer request replaces one that its provider never answers. */
+import type { ResourceDocument } from '../../documents.ts';
 import { must } from '../checks/ledger.ts';
 import { desiredResource } from '../driver.ts';
 import type { DesiredResource, DesiredResources } from '../model.ts';
@@ -125,6 +126,18 @@ export const overtakingScenarios: Scenarios = {
     script.update(pair({ value: 2 }));
     hangs(script, 'update');
     script.update(pair({ value: 2, kind: 2 }));
+    endsWithout(script, 30_000, 'UPDATE_COMPLETE');
+    must(script.resources.length === 2, 'the original is left');
+  },
+  'an original hangs, and its provider is asked to stop when its replacement is made': (script) => {
+    script.create(pair()).ends('CREATE_COMPLETE');
+    script.update(pair({ value: 2 }));
+    hangs(script, 'update');
+    const { id } = script.find('a');
+    script.update(pair({ value: 2, kind: 2 }));
+    const original = (): ResourceDocument | undefined => script.resources.find((each) => each.id === id);
+    script.until(() => original()?.request?.action !== 'update');
+    must(original()?.failure?.code === 'Superseded', 'the provider was not asked to stop');
     endsWithout(script, 30_000, 'UPDATE_COMPLETE');
     must(script.resources.length === 2, 'the original is left');
   },

@@ -1,4 +1,5 @@
 /** Alarms: schemas, so that templates that name them can be checked offline. */
+import { explained } from '../texts/texts.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
 /** Properties of every alarm: its recipients and its conditions. */
@@ -88,7 +89,7 @@ const samplesQuery: PropertySchema = {
 };
 
 /** Their schemas, which an offline check uses. */
-export const aodhTypes: ResourceType[] = [
+export const aodhTypes: ResourceType[] = explained([
   {
     type: 'OS::Aodh::Alarm',
     properties: {
@@ -181,4 +182,4 @@ export const aodhTypes: ResourceType[] = [
     },
     attributes: {},
   },
-];
+]);

@@ -1,5 +1,6 @@
 /** The types of AWS: schemas, so that templates that name them can be checked offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { explained } from '../texts/texts.ts';
 import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
 
 const tags = listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }));
@@ -23,7 +24,7 @@ const securityGroupIngress = listOf(
 const blockDeviceMappings = listOf(mapOf({ DeviceName: string({ required: true }), Ebs: ebs }));
 
 /** Their schemas, which an offline check uses. */
-export const awsTypes: ResourceType[] = [
+export const awsTypes: ResourceType[] = explained([
   resourceType(
     'AWS::AutoScaling::AutoScalingGroup',
     {
@@ -265,4 +266,4 @@ export const awsTypes: ResourceType[] = [
     },
     { DomainName: 'String', WebsiteURL: 'String' },
   ),
-];
+]);

@@ -1,5 +1,7 @@
 /** Workflows: schemas, so that templates that name them can be checked offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { explained } from '../texts/texts.ts';
+import { zaqarTrigger } from './zaqar.ts';
 import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
 
 const workflowRun = mapOf({
@@ -8,20 +10,27 @@ const workflowRun = mapOf({
 });
 
 /** Their schemas, which an offline check uses. */
-export const mistralTypes: ResourceType[] = [
+export const mistralTypes: ResourceType[] = explained([
   resourceType(
     'OS::Mistral::CronTrigger',
     {
-      name: string(),
-      pattern: string({ constraints: checked('cron_expression') }),
+      name: string({ description: 'Name, unique in the project; the physical name of the resource when absent.' }),
+      pattern: string({
+        constraints: checked('cron_expression'),
+        description: 'Expression of cron with five fields, in UTC. Needed unless first_time is given.',
+      }),
       workflow: mapOf(
         { name: string({ required: true, constraints: checked('mistral.workflow') }), input: map() },
-        { required: true },
+        { required: true, description: 'The workflow: often {get_attr: [workflow, data]}.' },
       ),
-      first_time: string(),
-      count: integer(),
+      first_time: string({ description: 'The first execution, YYYY-MM-DD HH:MM in UTC.' }),
+      count: integer({
+        description: 'Number of executions. Without a pattern there is one.',
+        constraints: [{ range: { min: 1 } }],
+      }),
     },
     { next_execution_time: 'String', remaining_executions: 'Integer' },
+    { description: 'Starts a workflow at the times of a cron expression.' },
   ),
   resourceType(
     'OS::Mistral::ExternalResource',
@@ -94,7 +103,7 @@ export const mistralTypes: ResourceType[] = [
     { data: 'Map', alarm_url: 'String', executions: 'List' },
     { actions: ['signal'], failed_update: 'repair' },
   ),
-];
+]);
 
 /** A trigger that starts a workflow for each event that matches. */
 const eventTrigger = resourceType(
@@ -125,7 +134,4 @@ const eventTrigger = resourceType(
 );
 
 /** The types that the scheduling service serves. */
-export const workflowTypes: readonly ResourceType[] = [
-  ...mistralTypes.filter(({ type }) => type !== 'OS::Mistral::CronTrigger'),
-  eventTrigger,
-];
+export const workflowTypes: readonly ResourceType[] = [...mistralTypes, eventTrigger, zaqarTrigger];

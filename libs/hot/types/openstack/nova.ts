@@ -1,6 +1,6 @@
-/** Types related to servers: flavors, keys, groups, quotas. Schemas only; Anneal serves the server type itself. */
+/** Types related to servers: flavors, keys, quotas. Schemas only; Anneal serves servers and server groups itself. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from '../schema.ts';
+import { boolean, checked, integer, listOf, map, number, oneOf, resourceType, string } from '../schema.ts';
 
 /** Their schemas, which an offline check uses. */
 export const novaTypes: ResourceType[] = [
@@ -69,18 +69,6 @@ export const novaTypes: ResourceType[] = [
       security_group_rules: integer({ update_allowed: true, constraints: [{ range: { min: -1 } }] }),
       server_groups: integer({ update_allowed: true, constraints: [{ range: { min: -1 } }] }),
       server_group_members: integer({ update_allowed: true, constraints: [{ range: { min: -1 } }] }),
-    },
-    {},
-  ),
-  resourceType(
-    'OS::Nova::ServerGroup',
-    {
-      name: string(),
-      policies: listOf(string(), {
-        default: ['anti-affinity'],
-        constraints: oneOf('anti-affinity', 'affinity', 'soft-anti-affinity', 'soft-affinity'),
-      }),
-      rules: mapOf({ max_server_per_host: number() }),
     },
     {},
   ),

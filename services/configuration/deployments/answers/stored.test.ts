@@ -216,8 +216,10 @@ describe('a deployment made by a client', () => {
   it('fails at its own limit when its host never asks for work', async () => {
     await rig.host('web');
     const config = await store();
-    const { id } = await deploy({ host: 'web', config: config.id, seconds: 1 });
+    const { id, deadline } = await deploy({ host: 'web', config: config.id, seconds: 1 });
     await rig.event('deployment.failed', id);
-    expect(await show(id)).toMatchObject({ status: 'FAILED', failure: { code: 'HostSilent' } });
+    const shown = await show(id);
+    expect(shown).toMatchObject({ status: 'FAILED', failure: { code: 'HostSilent' } });
+    expect(shown.reason).toContain(`host web has not taken the request when its time limit (${deadline}) ended;`);
   });
 });

@@ -2,13 +2,13 @@
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { endGrant } from '../../broker/grant.ts';
-import { checkSilence } from '../../hosts/host.ts';
+import { sweepDeparted } from '../../hosts/host.ts';
 import type { HostMessageContext } from '../../hosts/message.ts';
 import { firstMessage, isClaimed, sweepMessages } from '../../queues/queue.ts';
 import { claimTimer } from '../../queues/hand-out.ts';
 import { hostQueue } from '../../queues/names.ts';
 import { sweepOutputs, type StoredOutputContext } from '../../output/stored-output.ts';
-import { expireRun } from './expire.ts';
+import { lookAtRun, lookAtRuns } from './expire.ts';
 import { forgetRuns } from './forget.ts';
 import type { NewRunContext } from './new-run.ts';
 
@@ -27,10 +27,13 @@ export type DueContext = HostMessageContext & StoredOutputContext & Pick<NewRunC
 export async function fire(context: DueContext, timer: Timer): Promise<void> {
   const [kind] = timer.id.split(':');
   switch (kind) {
+    case 'runs':
+      return lookAtRuns(context, { host: textOf(timer.data, 'host'), process: textOf(timer.data, 'process') });
     case 'deadline':
-      return expireRun(context, textOf(timer.data, 'run'));
+      return lookAtRun(context, textOf(timer.data, 'run'));
     case 'silence':
-      return checkSilence(context, textOf(timer.data, 'host'));
+      // Set by an older version. The search for silent hosts replaces it.
+      return;
     case 'revoke':
       return endGrant(context, { host: textOf(timer.data, 'host'), issued: textOf(timer.data, 'issued') });
     case 'claim':
@@ -74,6 +77,7 @@ async function sweep(context: DueContext): Promise<void> {
   await forgetRuns({ ...context, now: context.queues.now() });
   const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });
   await resources.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await sweepDeparted(context.collections, context.queues.now());
   await context.collections.sweepContents(context.queues.now());
   await armSweep(context);
 }

@@ -1,19 +1,25 @@
 /**
- * Fails a run whose timer came due and names the phase in the failure, or resets the timer if the phase has changed.
+ * Fails the runs of a host whose limit is over and names the phase in the failure.
  */
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
+import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
 import { firstMessage } from '../../queues/queue.ts';
 import { hostQueue } from '../../queues/names.ts';
 import { answerStateOf } from '../answers/answer-state.ts';
+import { limitWait } from './limit-wait.ts';
 import { byRun, finishRun, offer } from './run.ts';
 import type { RunContext } from './run-context.ts';
-import { timerOf } from './run-timer.ts';
+import { lookBy, waitDueAt } from './run-timer.ts';
 import { answerDueAt, queueMs } from './time-limit.ts';
+
+/** How much the clocks of two machines may differ. */
+const clocksDifferMs = 60_000;
 
 interface Situation {
   readonly deployment: DeploymentState;
+  /** '' without a stack. */
+  readonly stackId: string;
   readonly request: HostRequest;
   readonly host: HostDocument | undefined;
   readonly message: MessageDocument | undefined;
@@ -21,21 +27,47 @@ interface Situation {
   readonly isFirst: boolean;
 }
 
-export async function expireRun(context: RunContext, runId: string): Promise<void> {
-  const document = await byRun(context, runId);
-  const deployment = document?.deployment;
-  if (deployment?.status === 'IN_PROGRESS') {
-    const situation = await look(context, deployment, runId);
-    const dueAt = situation ? dueOf(situation, context.queues.now()) : 0;
-    if (dueAt > context.queues.now()) {
-      await context.timers().set([timerOf(runId, dueAt)]);
-      // Recreate a lost message while its run is in progress.
-      if (!situation?.message && deployment.waiting_for.length === 0) await offer(context, deployment);
-      return;
+/** Runs when the timer of the runs of a host comes due: fails those whose limit is over, and sets the timer again. */
+export async function lookAtRuns(context: RunContext, of: { host: string; process: string }): Promise<void> {
+  const { resources, hosts, messages } = context.collections;
+  const running = await resources.find({ where: { host_id: of.host, status: 'IN_PROGRESS' } });
+  const ids = running.flatMap(({ run_id: id }) => (id === null ? [] : [id]));
+  const [host, queued] = await Promise.all([hosts.get(of.host), messages.getMany(ids)]);
+  const first = host && (await firstMessage(context.queues, hostQueue(host, 'requests')));
+  const inQueue = new Map(queued.map((message) => [message.id, message]));
+  const now = context.queues.now();
+  let next = of.process === context.processId ? Infinity : now + clocksDifferMs; // L2
+  for (const { run_id: id, deployment } of running) {
+    if (id === null || !deployment?.request) continue;
+    const message = inQueue.get(id);
+    const isFirst = !message || !first || first.id === id;
+    const dueAt = dueOf(context, { deployment, request: deployment.request, message, isFirst });
+    if (dueAt <= now) {
+      await expireRun(context, id);
+      continue;
     }
+    next = Math.min(next, dueAt);
+    // Recreate a lost message while its run is in progress.
+    if (!message && deployment.waiting_for.length === 0) await offer(context, deployment);
+    else if (message && isFirst && host) await limitOfFirst(context, host, message);
   }
-  await finishRun(context, runId, async (current) => {
-    const situation = await look(context, current, runId);
+  if (next < Infinity) await lookBy(context, of.host, next);
+}
+
+/** Starts the limit of a request that became the first when a process died before it noted that. */
+async function limitOfFirst(context: RunContext, host: HostDocument, message: MessageDocument): Promise<void> {
+  if (message.first_at === undefined) await limitWait(context, hostQueue(host, 'requests'), message);
+}
+
+/** Handles the timer of one run, which an older version has set. */
+export async function lookAtRun(context: RunContext, runId: string): Promise<void> {
+  const document = await byRun(context, runId);
+  if (document?.host_id != null) await lookAtRuns(context, { host: document.host_id, process: context.processId });
+}
+
+async function expireRun(context: RunContext, runId: string): Promise<void> {
+  await finishRun(context, runId, async (current, { stack_id }) => {
+    const situation = await look(context, { deployment: current, stack_id }, runId);
     const why = situation ? reasonOf(context, situation) : 'the host received no request';
     const host = situation?.host;
     const no_answer = answerStateOf(current, { host, taken: situation?.message?.taken_at !== undefined });
@@ -58,7 +90,11 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
   });
 }
 
-async function look(context: RunContext, deployment: DeploymentState, runId: string): Promise<Situation | undefined> {
+async function look(
+  context: RunContext,
+  { deployment, stack_id: stackId }: Pick<ConfigurationResource, 'stack_id'> & { deployment: DeploymentState },
+  runId: string,
+): Promise<Situation | undefined> {
   const { request } = deployment;
   if (!request) return undefined;
   const [host, message] = await Promise.all([
@@ -66,21 +102,26 @@ async function look(context: RunContext, deployment: DeploymentState, runId: str
     context.collections.messages.get(runId),
   ]);
   const first = host && message ? await firstMessage(context.queues, hostQueue(host, 'requests')) : undefined;
-  return { deployment, request, host, message, isFirst: !message || !first || first.id === runId };
+  return { deployment, stackId, request, host, message, isFirst: !message || !first || first.id === runId };
 }
 
-function dueOf({ deployment, request, message, isFirst }: Situation, now: number): number {
+function dueOf(
+  context: RunContext,
+  { deployment, request, message, isFirst }: Omit<Situation, 'stackId' | 'host'>,
+): number {
   const latest = Date.parse(deployment.deadline ?? '') || 0;
   if (deployment.waiting_for.length > 0 || !message || !isFirst || deployment.started_at !== null) return latest;
-  // The timer of an unclaimed first request was set when it became the first.
-  return message.taken_at === undefined ? now : answerDueAt(request, message.taken_at, latest);
+  const { taken_at, first_at } = message;
+  if (taken_at !== undefined) return answerDueAt(request, taken_at, latest);
+  return first_at === undefined ? latest : Math.min(latest, waitDueAt(context, request, first_at));
 }
 
 function reasonOf(context: RunContext, situation: Situation): string {
-  const { deployment, request, host, message, isFirst } = situation;
+  const { deployment, stackId, request, host, message, isFirst } = situation;
   const where = `host ${deployment.host_name}`;
   const heard = heardOf(where, deployment, host);
-  const over = `when the time limit of the action of its stack (${request.deadline}) ended`;
+  const limited = stackId === '' ? 'its time limit' : 'the time limit of the action of its stack';
+  const over = `when ${limited} (${request.deadline}) ended`;
   if (deployment.waiting_for.length > 0) return `it still waited for ${deployment.waiting_for.join(', ')} ${over}`;
   const ran = request.timeout === undefined ? '' : ` within ${request.timeout} s (options.timeout)`;
   if (deployment.started_at !== null) {

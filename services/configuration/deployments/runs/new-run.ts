@@ -5,7 +5,13 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import { awaitedKey, type DeploymentState, type HostDocument, type ConfigurationResource } from '../../collections.ts';
+import {
+  awaitedKey,
+  unwaitedKey,
+  type ConfigurationResource,
+  type DeploymentState,
+  type HostDocument,
+} from '../../collections.ts';
 import {
   deriveInputs,
   digestOf,
@@ -203,6 +209,7 @@ export function startRun(
     status: 'IN_PROGRESS',
     host_id: host.id,
     run_id: runId,
+    ...(!target.waits && { unwaited: unwaitedKey(base) }),
   };
   const queued = withEvent(context, next, 'queued', version);
   if (target.waits) return respond(context, queued, { status: 'in progress', message: deployment.reason });
@@ -218,7 +225,10 @@ export function runIdOf(resourceId: string, fence: number): string {
   return derivedId(`run:${resourceId}:${fence}`);
 }
 
-/** Applies `depends_on`: a failed deployment skips this run, and an unfinished one delays it. */
+/**
+ * Applies `depends_on` and the requests that the engine sent before this one: a failed deployment skips this run, and an
+ * unfinished one delays it. Behind unfinished ones in the queue of the same host, the request is queued at once.
+ */
 export async function afterThoseBefore(
   context: NewRunContext,
   run: Draft<ConfigurationResource>,
@@ -226,10 +236,20 @@ export async function afterThoseBefore(
   version: number,
 ): Promise<Draft<ConfigurationResource>> {
   const { deployment } = run;
-  const ids = strings(message.data.properties.depends_on);
+  const sentBefore = new Map((message.data.after ?? []).map(({ id, fence }) => [id, fence]));
+  const ids = [...new Set([...strings(message.data.properties.depends_on), ...sentBefore.keys()])];
   if (!deployment || ids.length === 0) return run;
   const found = await context.collections.resources.getMany(ids);
-  const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');
+  /** Another replica may not have taken the request before this one yet. */
+  const isOutdated = (other: ConfigurationResource): boolean => other.fence < (sentBefore.get(other.id) ?? 0);
+  // A refused request has no run, so only its response shows that it failed.
+  const failed = found.find(
+    (other) =>
+      !isOutdated(other) &&
+      (other.status === 'FAILED' ||
+        other.status === 'SKIPPED' ||
+        (sentBefore.has(other.id) && other.response?.status === 'failed')),
+  );
   if (failed) {
     const { reason, failure } = skipping(deployment, failed);
     const skipped = withEvent(
@@ -253,15 +273,29 @@ export async function afterThoseBefore(
     );
     return respond(context, skipped, { status: 'failed', ...(failure && { error: failure }) });
   }
-  const waiting_for = found.filter((other) => other.status === 'IN_PROGRESS').map((other) => other.id);
+  const unfinished = [
+    ...found.filter((other) => isOutdated(other) || other.status === 'IN_PROGRESS').map((other) => other.id),
+    ...[...sentBefore.keys()].filter((id) => !found.some((other) => other.id === id)),
+  ];
+  const isQueued = unfinished.every((id) => {
+    const other = found.find((each) => each.id === id);
+    if (!other?.deployment || isOutdated(other) || !sentBefore.has(id)) return false;
+    return other.host_id === run.host_id && other.deployment.waiting_for.length === 0;
+  });
+  if (unfinished.length === 0) return { ...run, deployment: { ...deployment, depends_on: ids } };
+  const after = unfinished.flatMap((id) => {
+    const fence = sentBefore.get(id);
+    return fence === undefined ? [] : [{ id, fence }];
+  });
   return {
     ...run,
-    ...(waiting_for.length > 0 && { awaits: awaitedKey(run.stack_id, waiting_for) }),
+    awaits: awaitedKey(run.stack_id, unfinished),
     deployment: {
       ...deployment,
       depends_on: ids,
-      waiting_for,
-      ...(waiting_for.length > 0 && { reason: `Waits for ${waiting_for.join(', ')}` }),
+      waiting_for: isQueued ? [] : unfinished,
+      ...(after.length > 0 && { after }),
+      ...(!isQueued && { reason: `Waits for ${unfinished.join(', ')}` }),
     },
   };
 }

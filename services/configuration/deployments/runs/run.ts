@@ -26,9 +26,11 @@ import {
 } from '../../collections.ts';
 import { attributesOf, outcomeOf } from '../answers/outcome.ts';
 import { change } from '@anneal/store/change.ts';
-import { dropMessage, firstMessage, isClaimed, messagesInOrder, putMessages } from '../../queues/queue.ts';
+import { dropMessage, firstMessage, isClaimed, messagesInOrder } from '../../queues/queue.ts';
+import { putMessages } from '../../queues/put.ts';
 import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
-import { deadlineTimer, limitAnswer, limitWait, timerOf, waitDueAt } from './run-timer.ts';
+import { limitWait } from './limit-wait.ts';
+import { lookBy, takenDueAt, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../../respond.ts';
 import { judge, noteUnexpected } from '../../hosts/unexpected.ts';
 import { outputAddress } from '../../output/stored-output.ts';
@@ -52,7 +54,7 @@ export async function carryOut(
     await faultPoint('configuration.run.recorded');
     const isNew = document.version === 1;
     if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew, known: host });
-    else await context.timers().set([timerOf(run_id, Date.parse(deployment.deadline ?? ''))]);
+    else await lookBy(context, deployment.host_id, Date.parse(deployment.deadline ?? ''));
   }
   await context.outbox.flush(document);
 }
@@ -84,25 +86,37 @@ export async function offer(
     putMessages(context.queues, {
       queue,
       client_id: 'anneal',
-      messages: [{ id: request.id, body: request as unknown as Json, ttl }],
+      messages: [
+        {
+          id: request.id,
+          body: request as unknown as Json,
+          ttl,
+          ...(waits && { first_at: now }),
+          ...afterOf(deployment),
+        },
+      ],
       isNew,
     }),
-    context.timers().set([timerOf(request.id, dueAt)]),
+    lookBy(context, host.id, dueAt),
   ]);
   if (message && started_at === null) await limitOffered(context, { queue, message, isFirst });
   await context.queues.wake(queue);
 }
 
-/** Sets the timer of a request that its host has taken already, or that became the first while it was put. */
+const afterOf = ({ after = [] }: DeploymentState) => (after.length > 0 ? { after } : {});
+
+/** Sets the limit of a request that its host has taken already, or that became the first while it was put. */
 async function limitOffered(
   context: RunContext,
   { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
 ): Promise<void> {
-  const [answer] = limitAnswer(message);
-  if (answer) await context.timers().set([answer]);
-  else if (!isFirst && (await firstMessage(context.queues, queue))?.id === message.id) {
-    await limitWait(context, message, context.queues.now());
-  }
+  const dueAt = takenDueAt(message);
+  if (dueAt !== undefined) await lookBy(context, queue.host?.id ?? '', dueAt);
+  else if (
+    message.first_at === undefined &&
+    (isFirst || (await firstMessage(context.queues, queue))?.id === message.id)
+  )
+    await limitWait(context, queue, message);
 }
 
 /**
@@ -115,13 +129,11 @@ export async function withdraw(
   options: { run_id: string; host_id: string; even_claimed: boolean; host?: HostDocument | undefined },
 ): Promise<void> {
   const { run_id, host_id, even_claimed } = options;
-  const cancelled = context.timers().cancel([deadlineTimer(run_id)]);
   const host = options.host?.id === host_id ? options.host : await context.collections.hosts.get(host_id);
   const queue = host && hostQueue(host, 'requests');
   const message = even_claimed || !queue ? undefined : await context.collections.messages.get(run_id);
   if (queue && message && isClaimed(message, context.queues.now())) await context.queues.wake(queue);
   else if (queue) await dropMessage(context.queues, queue, run_id);
-  await cancelled;
 }
 
 /** The runs of a deployment whose requests are in the queue of this host. */
@@ -149,6 +161,8 @@ export interface Ending {
   readonly reason: string;
   readonly failure: Failure | null;
   readonly change?: Partial<DeploymentState>;
+  /** True when the host may still run it: its request stays in the queue until the host has stopped it. */
+  readonly isStopped?: true;
   /** When the host started it, if only its answer reports the start. */
   readonly startedAt?: string;
 }
@@ -171,6 +185,7 @@ export async function finishRun(
 ): Promise<boolean> {
   const { resources } = context.collections;
   let inHand = known.document?.run_id === runId ? known.document : undefined;
+  let ending: Ending | undefined;
   const { document, changed } = await change(
     resources,
     async () => {
@@ -181,7 +196,7 @@ export async function finishRun(
     async (current) => {
       const before = current.deployment;
       if (before?.status !== 'IN_PROGRESS') return undefined;
-      const ending = await decide(before, current);
+      ending = await decide(before, current);
       return ending && endedDocument(context, current, before, ending);
     },
   );
@@ -199,7 +214,7 @@ export async function finishRun(
     withdraw(context, {
       run_id: runId,
       host_id: document.deployment?.host_id ?? '',
-      even_claimed: true,
+      even_claimed: ending?.isStopped !== true,
       host: known.host,
     }),
   ]);
@@ -236,6 +251,7 @@ function endedDocument(
     applied: ending.status === 'COMPLETE' ? before.digest : before.applied,
     finished_at: ending.change?.finished_at ?? now,
     waiting_for: [],
+    ...(before.after && { after: [] }),
   };
   const ended = withEvent(
     context,
@@ -245,6 +261,7 @@ function endedDocument(
       deployment,
       status: ending.status,
       ...(document.awaits != null && { awaits: null }),
+      ...(document.unwaited != null && { unwaited: null }),
       removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
     },
     stepOf[ending.status],
@@ -351,13 +368,13 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
     if (found) await noteUnexpected(context, host, { id: progress.id, found });
   }
   if (!changed || !document) return;
-  await context.timers().setAtLatest([timerOf(progress.id, dueAt)]);
+  await lookBy(context, host.id, dueAt);
   await context.outbox.flush(document);
 }
 
 /**
- * Ends the runs of a host that is being deleted, because no answer will come. A DELETE completes: nothing is left to
- * undo.
+ * Ends the runs of a host that is being deleted, and asks it to stop the one that it runs. No answer will come. A DELETE
+ * completes: nothing is left to undo.
  */
 export async function abandonRuns(context: RunContext, host: HostDocument): Promise<void> {
   const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
@@ -365,14 +382,14 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
     if (run_id === null) continue;
     await finishRun(context, run_id, (deployment) => {
       if (deployment.action === 'DELETE') {
-        return { status: 'COMPLETE', reason: 'The host was deleted.', failure: null };
+        return { status: 'COMPLETE', reason: 'The host was deleted.', failure: null, isStopped: true };
       }
       const error = new AnnealError(
         'DeploymentFailed',
         `Deployment to server failed: host ${host.name} was deleted before it answered.`,
         { details: { host: host.name, host_id: host.id, deployment: deployment.name, action: deployment.action } },
       );
-      return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+      return { status: 'FAILED', reason: error.message, failure: toFailure(error), isStopped: true };
     });
   }
 }
@@ -395,10 +412,17 @@ export async function settleDependents(context: RunContext, ended: Configuration
   });
   for (const other of others) {
     if (other.status !== 'IN_PROGRESS' || other.run_id === null) continue;
-    if (!other.deployment?.waiting_for.includes(ended.id)) continue;
-    if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
-    else await finishRun(context, other.run_id, (deployment) => skipping(deployment, ended));
+    if (!waitsFor(other.deployment, ended)) continue;
+    if (status === 'COMPLETE') {
+      if (other.deployment?.waiting_for.includes(ended.id)) await waitNoMore(context, other.id, ended.id);
+    } else await finishRun(context, other.run_id, (deployment) => skipping(deployment, ended));
   }
+}
+
+/** False for a run that waits for a newer request of this deployment. */
+function waitsFor(deployment: DeploymentState | null, { id, fence }: ConfigurationResource): boolean {
+  const before = deployment?.after?.find((each) => each.id === id);
+  return before ? before.fence <= fence : deployment?.waiting_for.includes(id) === true;
 }
 
 export function skipping(
@@ -409,7 +433,7 @@ export function skipping(
     'DeploymentSkipped',
     `${deployment.name} was not run: ${cause.deployment?.name ?? cause.name}, which it depends on, ${
       cause.status === 'SKIPPED' ? 'was skipped' : 'failed'
-    }: ${cause.deployment?.reason ?? ''}`,
+    }: ${cause.deployment?.reason ?? cause.response?.error?.message ?? ''}`,
     {
       details: {
         host: deployment.host_name,
@@ -428,7 +452,9 @@ async function waitNoMore(context: RunContext, id: string, done: string): Promis
     const waiting_for = deployment.waiting_for.filter((other) => other !== done);
     const outbox = context.outbox.rest(current);
     const awaits = awaitedKey(current.stack_id, waiting_for);
-    return { ...current, outbox, unsent: outbox.length > 0, awaits, deployment: { ...deployment, waiting_for } };
+    const { after: _, ...rest } = deployment;
+    const next = waiting_for.length === 0 ? { ...rest, waiting_for } : { ...deployment, waiting_for };
+    return { ...current, outbox, unsent: outbox.length > 0, awaits, deployment: next };
   });
   if (changed && document) await carryOut(context, document);
 }

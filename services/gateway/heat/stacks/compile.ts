@@ -1,5 +1,6 @@
 /** Compiles a client's request to create or update a stack. */
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackRevisionShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   templateCompile,
   templateValidate,
@@ -49,10 +50,25 @@ export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
     const { resource_count: _, warnings, ...target } = await ask('templating', templateCompile, asked);
     return { target, said: warnings ? { warnings } : {} };
   };
+  /** The contents from which a change begins: those of the stack, or those of one of its revisions. */
+  const baseOf = async (
+    { revision }: StackRequest,
+    { stack, keeps }: { stack: StackView; keeps: boolean },
+  ): Promise<Pick<StackView, 'template' | 'environment' | 'files'>> => {
+    if (revision === undefined) return stack;
+    if (!keeps) {
+      throw new AnnealError(
+        'InvalidRequest',
+        'revision is only for an update that keeps what it does not change (PATCH), because a PUT replaces everything.',
+      );
+    }
+    const { id, project } = stack;
+    return (await ask('scheduling', stackRevisionShow, { project, data: { project, stack: id, revision } })).contents;
+  };
   return {
     fresh: (wanted, where) => compile(toQuestion(wanted, where), where.gone),
-    again(wanted, { stack, keeps, gone }) {
-      const { template, environment, files } = stack;
+    async again(wanted, { stack, keeps, gone }) {
+      const { template, environment, files } = await baseOf(wanted, { stack, keeps });
       const question = {
         ...toQuestion(wanted, { project: stack.project, stackName: stack.name, stackId: stack.id }),
         ...(keeps && { existing: { template, environment, files, clear_parameters: wanted.clearParameters } }),

@@ -16,8 +16,11 @@ export interface StackPath {
   id: string;
 }
 
-export const rootStackOf = (request: FastifyRequest): Root =>
-  `${baseUrl(request)}/orchestration/v1/${projectOf(request)}`;
+export const rootStackOf = (request: FastifyRequest): Root => rootOfProject(request, projectOf(request));
+
+/** The beginning of the addresses of another project's stacks. */
+export const rootOfProject = (request: FastifyRequest, project: string): Root =>
+  `${baseUrl(request)}/orchestration/v1/${project}`;
 
 export const stackMissing = (name: string): AnnealError =>
   heatError('NotFound', 'EntityNotFound', `The Stack (${name}) could not be found.`);

@@ -22,6 +22,8 @@ export interface StackRequest {
   readonly converge: boolean;
   /** Hash of a previewed plan. The request is refused when the plan has changed. */
   readonly planHash: string | undefined;
+  /** The stored revision from which a PATCH begins, instead of the current state. */
+  readonly revision: string | undefined;
   /** The adopted objects, by resource. */
   readonly adopt: JsonObject | undefined;
 }
@@ -64,6 +66,7 @@ const bodySchema = z.object({
   tags: given(tags),
   converge: given(flag),
   plan_hash: given(z.string()),
+  revision: given(z.string()),
 });
 
 const adoptedSchema = z.object({ template: object, resources: object });
@@ -83,6 +86,7 @@ const fieldTexts: Readonly<Record<string, string>> = {
   tags: 'must be a string of tags separated by commas',
   converge: 'must be true or false',
   plan_hash: 'must be a string',
+  revision: 'must be a string',
 };
 const adoptedTexts: typeof fieldTexts = { template: 'must be an object', resources: 'must be an object' };
 
@@ -127,6 +131,7 @@ export function readStackBody(sent: JsonObject): StackRequest {
     tags: body.tags,
     converge: body.converge ?? false,
     planHash: body.plan_hash,
+    revision: body.revision,
     adopt: adopted?.resources,
   };
 }

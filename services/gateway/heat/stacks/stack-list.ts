@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, requestPath } from '../../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } from '../../http/body.ts';
-import { projectOf } from '../../identity/caller.ts';
-import { rootStackOf } from './find-stack.ts';
+import { isFromOperator, projectOf } from '../../identity/caller.ts';
+import { rootOfProject, rootStackOf } from './find-stack.ts';
 import { stackRow } from '../representation.ts';
+import { heatError } from '../wording.ts';
 
 const mostRows = 1000;
 
@@ -19,20 +20,36 @@ export function stackListRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): 
     // The store pages stacks newest first. Any other order, or a count, needs all of them.
     const all = counted || isOrdered(request) ? await list(ask, request, {}) : undefined;
     const stacks = all ? pageOf(all, { marker, size }) : await list(ask, request, { size, marker });
-    const root = rootStackOf(request);
+    const row = rowOf(request);
     const last = stacks.at(-1);
     const more = limit !== undefined && last !== undefined && stacks.length === limit;
     return {
-      stacks: stacks.map((stack) => stackRow(root, stack)),
+      stacks: stacks.map(row),
       ...(more && { links: [{ rel: 'next', href: `${baseUrl(request)}${nextPage(request, last.id)}` }] }),
       ...(counted && { count: all?.length ?? 0 }),
     };
   });
 
   scope.get('/:project/stacks/detail', async (request) => {
-    const root = rootStackOf(request);
-    return { stacks: (await list(ask, request, {})).map((stack) => stackRow(root, stack)) };
+    return { stacks: (await list(ask, request, {})).map(rowOf(request)) };
   });
+}
+
+/** The row of a stack. A list over all projects names the project of each, as Heat's does. */
+function rowOf(request: FastifyRequest): (stack: StackView) => object {
+  const all = ofAllProjects(request);
+  const root = rootStackOf(request);
+  return (stack) =>
+    all ? { ...stackRow(rootOfProject(request, stack.project), stack), project: stack.project } : stackRow(root, stack);
+}
+
+/** Whether an operator asks for the stacks of all projects. @throws AnnealError Forbidden for another user */
+function ofAllProjects(request: FastifyRequest): boolean {
+  const all = queryBoolean(request, 'global_tenant') ?? false;
+  if (all && !isFromOperator(request)) {
+    throw heatError('Forbidden', 'Forbidden', 'You are not authorized to use stacks:global_index.');
+  }
+  return all;
 }
 
 /** Lists one page, or all stacks when no limit is given. */
@@ -42,40 +59,40 @@ async function list(
   { size, marker: from }: { size?: number | undefined; marker?: string | undefined },
 ): Promise<StackView[]> {
   const project = projectOf(request);
-  // There is only one project, so a list over all projects is the same.
-  queryBoolean(request, 'global_tenant');
+  const all = ofAllProjects(request);
   const nested = queryBoolean(request, 'show_nested') ?? false;
   queryBoolean(request, 'show_hidden');
   const names = [...queryValues(request, 'name'), ...queryValues(request, 'stack_name')];
   const ids = queryValues(request, 'id');
   const states = [...queryValues(request, 'status'), ...queryValues(request, 'stack_status')];
-  const actions = queryValues(request, 'action').map((action) => action.toUpperCase());
   const deleted = queryBoolean(request, 'show_deleted');
-  const wanted = tagFilter(request);
+  const filters = filtersOf(request);
   const found: StackView[] = [];
+  // Stacks that the gateway filters come in full pages.
+  const limit = size === undefined || filters.length > 0 ? mostRows : Math.min(size, mostRows);
   let marker = from;
   for (;;) {
     const page = await ask('scheduling', stackList, {
       project,
       data: {
         project,
-        limit: mostRows,
+        limit,
         ...(marker !== undefined && { marker }),
         ...(names.length > 0 && { names }),
         ...(ids.length > 0 && { ids }),
         ...(states.length > 0 && { states: states.map((state) => state.toUpperCase()) }),
         ...(deleted !== undefined && { deleted }),
         ...(nested && { nested }),
+        ...(all && { all_projects: all }),
       },
     });
     for (const stack of page.stacks) {
-      if (actions.length > 0 && !actions.includes(stack.action)) continue;
-      if (!wanted(stack.tags) || !isOf(request, stack)) continue;
+      if (!filters.every((fits) => fits(stack))) continue;
       found.push(stack);
       if (found.length === size) return found;
     }
     const last = page.stacks.at(-1);
-    if (!last || page.stacks.length < mostRows) return sorted(request, found);
+    if (!last || page.stacks.length < limit) return sorted(request, found);
     marker = last.id;
   }
 }
@@ -89,28 +106,32 @@ function nextPage(request: FastifyRequest, marker: string): string {
   return `${requestPath(request)}?${query.toString()}`;
 }
 
-/** `tags`: all of them; `tags-any`: one of them; `not-…`: the opposite. Heat spells them both ways. */
-function tagFilter(request: FastifyRequest): (tags: readonly string[]) => boolean {
-  const named = (name: string): string[] | undefined =>
-    (queryValue(request, name) ?? queryValue(request, name.replaceAll('_', '-')))?.split(',');
-  const all = named('tags');
-  const any = named('tags_any');
-  const notAll = named('not_tags');
-  const notAny = named('not_tags_any');
-  return (tags) =>
-    (all?.every((tag) => tags.includes(tag)) ?? true) &&
-    (any?.some((tag) => tags.includes(tag)) ?? true) &&
-    !(notAll?.every((tag) => tags.includes(tag)) ?? false) &&
-    !(notAny?.some((tag) => tags.includes(tag)) ?? false);
-}
+const valueFilters: Readonly<Record<string, (stack: StackView) => string>> = {
+  action: ({ action }) => action,
+  tenant: ({ project }) => project,
+  username: ({ owner }) => owner,
+  owner_id: ({ parent }) => parent ?? '',
+};
 
-/** Filters stacks by project, owner and parent. */
-function isOf(request: FastifyRequest, { project, owner, parent }: StackView): boolean {
-  const fits = (key: string, value: string): boolean => {
-    const wanted = queryValues(request, key);
-    return wanted.length === 0 || wanted.includes(value);
-  };
-  return fits('tenant', project) && fits('username', owner) && fits('owner_id', parent ?? '');
+/** `tags`: all of them; `tags-any`: one of them; `not-…`: the opposite. */
+const tagFilters: Readonly<Record<string, (wanted: readonly string[], tags: readonly string[]) => boolean>> = {
+  tags: (wanted, tags) => wanted.every((tag) => tags.includes(tag)),
+  'tags-any': (wanted, tags) => wanted.some((tag) => tags.includes(tag)),
+  'not-tags': (wanted, tags) => !wanted.every((tag) => tags.includes(tag)),
+  'not-tags-any': (wanted, tags) => !wanted.some((tag) => tags.includes(tag)),
+};
+
+/** The filters of the request that the store does not know. Heat spells those of tags with `-` and with `_`. */
+function filtersOf(request: FastifyRequest): ((stack: StackView) => boolean)[] {
+  const byValue = Object.entries(valueFilters).flatMap(([key, of]) => {
+    const wanted = queryValues(request, key).map((value) => (key === 'action' ? value.toUpperCase() : value));
+    return wanted.length > 0 ? [(stack: StackView) => wanted.includes(of(stack))] : [];
+  });
+  const byTags = Object.entries(tagFilters).flatMap(([key, fits]) => {
+    const wanted = (queryValue(request, key.replaceAll('-', '_')) ?? queryValue(request, key))?.split(',');
+    return wanted ? [({ tags }: StackView) => fits(wanted, tags)] : [];
+  });
+  return [...byValue, ...byTags];
 }
 
 /** An unknown marker is ignored. */

@@ -56,11 +56,11 @@ pause() {
   random=$(head -c 64 /dev/urandom 2>/dev/null | tr -dc 0-9 | head -c 5)
   patiently sleep "$(($1 + 1${random:-$$} % ($1 + 1)))"
 }
-# Asks for the next request. The HTTP status becomes the name of a file, which needs no space on a full disk.
+# Asks for the next request, and waits $1 seconds for one. The HTTP status becomes the name of a file, which needs no space on a full disk.
 ask_next() {
   : >"$next"
   rm -f "$state/code.$$".*
-  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=45" "$next" 90)
+  code=$(printf %s "$client" | field client | send "$url/agent/v1/next?wait=$1" "$next" 90)
   : >"$state/code.$$.$code"
 }
 say_hello() {
@@ -74,16 +74,22 @@ failed() {
   pause "$((failures < 15 ? failures : 15))"
 }
 free_space() { for done in "$state"/requests/*/answered; do [ -f "$done" ] && rm -rf "${done%/answered}/work"; done; }
+# Becomes the full agent. It reads and writes the journal of this one, so that a change of the agent repeats nothing.
+full() {
+  read_conf || say "no settings in $state/conf"
+  exec env "ANNEAL_AGENT=$self" ${cacert:+"NODE_EXTRA_CA_CERTS=$cacert"} \
+    "$self-full" --seed "$state/conf" --directory "$state/full" --shell-journal "$state/requests" "$@"
+}
+# True while a request that this agent began is unanswered: the full agent could not continue it.
+begun() { for mark in "$state"/requests/*/started; do [ ! -d "$mark" ] || [ -e "${mark%/started}/answered" ] || return 0; done; return 1; }
 run() {
   hold || exit 1
-  if [ -x "$self-full" ]; then
-    read_conf || say "no settings in $state/conf"
-    exec env "ANNEAL_AGENT=$self" ${cacert:+"NODE_EXTRA_CA_CERTS=$cacert"} \
-      "$self-full" --seed "$state/conf" --directory "$state/full"
-  fi
-  trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
+  # All its processes end with it, or a call that waits would take the next request. Each config has a session of its own.
+  trap 'trap "" TERM; { command -v setsid >/dev/null && kill -- "-$$" || kill $child; } 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
   # A killed agent leaves files, and perhaps a request that still waits: files of its own keep them apart.
   rm -f "$state"/next.* "$state"/code.* "$state"/body.*
+  while [ -e "$state/finish" ] && [ -x "$self-full" ]; do patiently full --finish && rm -f "$self-full" "$state/finish" || pause 5; done
+  [ ! -x "$self-full" ] || begun || full
   next=$state/next.$$ loaded=$(cat "$self") failures=0 greeted=
   while :; do
     # A config may have replaced this file: then the new version continues, unless it is broken.
@@ -95,7 +101,7 @@ run() {
     read_conf || { failed "no settings in $state/conf"; continue; }
     [ -n "$greeted" ] || { patiently say_hello && greeted=yes; }
     asked=$(date +%s)
-    patiently ask_next
+    if [ -x "$self-full" ]; then patiently ask_next 0; else patiently ask_next 45; fi
     for mark in "$state/code.$$".*; do code=${mark##*.}; done
     case $code in
       200)
@@ -104,11 +110,14 @@ run() {
           # The configs find the agent in ANNEAL_AGENT, to update it.
           patiently env "ANNEAL_AGENT=$self" "ANNEAL_HOST_DIR=$state/requests" "ANNEAL_CACERT=$cacert" \
             sh "$next" </dev/null || failed "a request was not answered (status $result)"
+          [ ! -x "$self-full" ] || begun || full
+        elif [ -x "$self-full" ]; then full
         else
           # A server that stops answers without waiting.
           [ "$(($(date +%s) - asked))" -gt 1 ] || pause 1
         fi ;;
       401 | 403 | 404) failed "the server refused this host ($code); renew its token with: anneal host join" ;;
+      410) failed "this host was deleted; join again: anneal host join, or remove this agent: $self uninstall" ;;
       000) failed "no answer from $url" ;;
       *) free_space; failed "the server or the disk answered $code" ;;
     esac
@@ -123,9 +132,11 @@ update() {
   fi || { say "cannot fetch $url/agent/update"; return 1; }
   sh "$state/update" "$self" "$state" "$url" "$cacert"
 }
+# Ends when the agent holds its folder, so that a status after it sees the agent.
 start() {
   detached=$(command -v setsid || echo nohup)
   running || "$detached" sh "$self" run </dev/null >>"$state/log" 2>&1 &
+  for try in 1 2 3 4 5 6 7 8 9; do running || sleep 0.1 2>/dev/null || sleep 1; done
 }
 stop() { running && kill "$holder" && while lives "$holder"; do sleep 1; done; }
 uninstall() {
@@ -142,8 +153,7 @@ uninstall() {
 }
 case ${1:-} in
   run) run ;;
-  start) start ;;
-  stop) stop ;;
+  start | stop) "$1" ;;
   update) update ;;
   uninstall) uninstall ;;
   status) if running; then echo "runs, process $holder"; else echo 'does not run'; exit 3; fi ;;

@@ -100,6 +100,8 @@ await_stop() {
     case $code in
       200) read -r line <"$dir/watched.$$" && [ "$line" = stop=yes ] && : >"$dir/stop" ;;
       404) return ;;
+      # This host was deleted.
+      410) : >"$dir/stop" ;;
       *) sleep 4 ;;
     esac
   done
@@ -217,7 +219,8 @@ answer() {
   while :; do
     code=$(answer_form | send "$door/answer" /dev/null 60)
     case $code in
-      2??) break ;;
+      # Nothing waits for the answer of a deleted host (410).
+      2?? | 410) break ;;
       # A refusal as too large would repeat: then only the status arrives, and the reason.
       400 | 413 | full)
         mistake "the server or the disk refused the whole answer ($code); it is kept in $dir on the host"
@@ -229,6 +232,7 @@ answer() {
     attempt=$((attempt + 1))
   done
   : >"$dir/answered"
+  clear "$dir"/fetched.* # A fetch whose process was killed.
   # A disk that this config filled must have room for the next one.
   head -c 1048576 /dev/zero >"$dir/probe" 2>/dev/null || clear "$dir/work"
   : >"$dir/probe"

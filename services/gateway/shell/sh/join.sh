@@ -22,7 +22,13 @@ case $prefix in
 esac
 # The path is a word in a crontab and in messages.
 case $prefix in *[!A-Za-z0-9/._@+-]*) echo 'ANNEAL_PREFIX may have letters, digits and /._@+- only' >&2; return 2 ;; esac
-fail() { echo "cannot join: $*" >&2; return 1; }
+# A machine that cannot join keeps nothing of this attempt. An agent that was here before stays.
+made=
+fail() {
+  echo "cannot join: $*" >&2
+  [ -z "$made" ] || rm -rf "$state" "$agent-full"
+  return 1
+}
 if [ -n "$undo" ]; then
   [ -e "$agent" ] || { echo "no agent in $agent"; return 0; }
   sh "$agent" uninstall && echo "removed $agent and $state"
@@ -36,6 +42,7 @@ if ! command -v curl >/dev/null 2>&1 && ! command -v wget >/dev/null 2>&1; then
   fail 'this machine has neither curl nor wget'
   return 1
 fi
+[ -e "$state" ] || [ -e "$agent" ] || [ -e "$agent-full" ] || made=yes
 mkdir -p "$state/requests" "${agent%/*}" && chmod 700 "$state" && chmod 755 "${agent%/*}" || { fail "cannot write to $state"; return 1; }
 body=$state/join.body
 # A certificate that the machine trusts for this server only.
@@ -58,10 +65,19 @@ fi
 code=$(printf %s "$key" | field key | send "$url/join/$join/exchange" "$state/answer" 60)
 if [ "$code" != 200 ]; then
   [ ! -s "$state/answer" ] || { cat "$state/answer" >&2; echo >&2; }
-  rm -f "$state/answer" "$state/join-key"
-  fail "the server answered $code to the exchange; get a new line: anneal host join NAME"
+  rm -f "$state/answer"
+  case $code in
+    4??)
+      rm -f "$state/join-key"
+      fail "the server answered $code to the exchange; get a new line: anneal host join NAME" ;;
+    *)
+      # The server may have accepted the key, so the key stays for the repeat.
+      made=
+      fail "no answer from $url to the exchange ($code); run this line again" ;;
+  esac
   return 1
 fi
+made=
 client=
 [ ! -f "$state/conf" ] || while IFS= read -r line; do case $line in client=*) client=${line#*=} ;; esac; done <"$state/conf"
 [ -n "$client" ] || client=$(cat /proc/sys/kernel/random/uuid 2>/dev/null)
@@ -70,7 +86,11 @@ client=
   mv -f "$state/conf.new" "$state/conf" || { fail "cannot write $state/conf"; return 1; }
 rm -f "$state/answer"
 chmod 755 "$state/agent.new" && mv -f "$state/agent.new" "$agent" || { fail "cannot write $agent"; return 1; }
-[ "$kind" = full ] || rm -f "$agent-full"
+# The full agent finishes what it has begun before the sh agent removes it, unless it is an older one.
+if [ "$kind" = full ]; then rm -f "$state/finish"
+elif [ -x "$agent-full" ]; then
+  case $("$agent-full" --help 2>&1) in *--finish*) : >"$state/finish" ;; *) rm -f "$agent-full" ;; esac
+fi
 [ "$kind" = "$was" ] || sh "$agent" stop
 install_service
 while IFS= read -r line; do case $line in name=*) echo "joined as host ${line#*=}: $started" ;; esac; done <"$state/conf"

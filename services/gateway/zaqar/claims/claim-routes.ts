@@ -33,7 +33,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     const client =
       clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
       (caller.kind === 'host' ? caller.id : '');
-    const { ttl, grace, batch, answers, by_reference } = bodies.claim(objectBody(request));
+    const { ttl, grace, batch, answers, by_reference, inputs_by_reference } = bodies.claim(objectBody(request));
     const isHost = caller.kind === 'host';
     const asScript = request.headers.accept?.includes(shellScript) ?? false;
     const wanted: WantedClaim = {
@@ -43,6 +43,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
       ...(isHost && batch !== undefined && { batch }),
       // A script holds its config, unless its group is one that the script itself runs.
       ...(isHost && by_reference === true && !asScript && { by_reference }),
+      ...(isHost && inputs_by_reference === true && !asScript && { inputs_by_reference }),
       ...(isHost && answers && { answers: [...answers] }),
       ...(client !== '' && { client_id: client }),
     };

@@ -3,7 +3,7 @@
  *
  * C1 The event of the queue wakes a waiting client, and so does the return of the bus, which may have lost events. A
  *    client of a user's queue also polls, because claims expire there without an event. The queue of a host has a timer
- *    for its claims, so a waiting host costs nothing until its next call.
+ *    for its claims, so a waiting host costs nothing until its next call but its place in the reports of `HeldHosts`.
  * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
  * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
  * C4 A client whose token was revoked during its wait gets no message: a user's token is checked again, a host's token
@@ -15,23 +15,24 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { authenticated, callerOf, ofHost, type Authenticate } from '../../identity/caller.ts';
+import type { HeldHosts } from '../../held-hosts.ts';
 import { queueKey, type Wakeups } from '../../wakeups.ts';
 import type { QueueAccess } from '../access.ts';
-import { waitOf } from '../limits.ts';
+import { isProxied, waitOf } from '../limits.ts';
 
 export interface ClaimOptions {
   ask: Ask;
   authenticate: Authenticate;
   wakeups: Wakeups;
+  held: HeldHosts;
   maxWaitSeconds: number;
+  /** The same for a host whose connection has no proxy. */
+  hostWaitSeconds: number;
   stopping: AbortSignal;
 }
 
 /** How long a waiting client may miss an expired claim. */
 const lookAgainMs = 5_000;
-/** The same for a host that waits for long. Each look is a contact, so that it does not count as silent. */
-const hostLooksAgainMs = 60_000;
-
 /** A timer may fire a little early. */
 const timerSlackMs = 5;
 
@@ -44,6 +45,7 @@ export interface WantedClaim {
   batch?: number;
   answers?: { body: Json; ttl: number }[];
   by_reference?: boolean;
+  inputs_by_reference?: boolean;
 }
 
 export interface ClaimAnswer {
@@ -60,16 +62,24 @@ export async function claimWithin(
   request: FastifyRequest,
   { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
 ): Promise<ClaimAnswer | undefined> {
-  const { ask, authenticate, wakeups, maxWaitSeconds, stopping } = options;
+  const { ask, authenticate, wakeups, held, maxWaitSeconds, hostWaitSeconds, stopping } = options;
   const caller = callerOf(request);
-  const lookMs = caller.kind === 'host' ? hostLooksAgainMs : lookAgainMs;
-  const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
+  const isHost = caller.kind === 'host';
+  const lookMs = isHost ? Infinity : lookAgainMs;
+  const waitSeconds = waitOf(request, isHost && !isProxied(request) ? hostWaitSeconds : maxWaitSeconds);
+  const end = performance.now() + waitSeconds * 1000;
+  const key = queueKey(access.project, access.queue);
+  const wake = (): void => wakeups.wake(key);
+  const letGo =
+    caller.kind === 'host' && waitSeconds > 0
+      ? held.hold({ id: caller.id, project: access.project, wake }, request.raw.socket)
+      : undefined;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   request.raw.socket.once('close', onClose);
   const signal = AbortSignal.any([gone.signal, stopping]); // C3
   // Start listening before the first read, or a message that arrives in between would be missed.
-  const listener = wakeups.listen(queueKey(access.project, access.queue));
+  const listener = wakeups.listen(key);
   try {
     for (let first = true; ; first = false) {
       const { answers, ...plain } = wanted;
@@ -84,16 +94,18 @@ export async function claimWithin(
       const { isWoken } = await listener.next(Math.min(left, lookMs), signal); // C1
       if (signal.aborted) return undefined;
       // Its next call looks again at once.
-      if (caller.kind === 'host' && !isWoken && performance.now() >= end - timerSlackMs) return undefined;
-      if (caller.kind !== 'host') await authenticated(request, authenticate); // C4
+      if (isHost && !isWoken && performance.now() >= end - timerSlackMs) return undefined;
+      if (!isHost) await authenticated(request, authenticate); // C4
     }
   } finally {
+    letGo?.();
     listener.close();
     request.raw.socket.off('close', onClose);
   }
 }
 
-async function claimNow(
+/** Claims what the queue has now. Undefined when there is nothing. */
+export async function claimNow(
   ask: Ask,
   { project, queue }: QueueAccess,
   wanted: WantedClaim & ReturnType<typeof ofHost>,

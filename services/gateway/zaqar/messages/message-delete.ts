@@ -3,6 +3,7 @@ import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
+import { withMetadata } from '../../collect/host-metadata.ts';
 import { queryValue } from '../../http/body.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
@@ -33,20 +34,16 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
     }
     if (pop !== undefined) {
       const caller = callerOf(request);
-      const { messages } = await remove(ask, access, {
+      const { messages, collector } = await remove(ask, access, {
         ...ofHost(caller),
         pop,
         ...(caller.kind === 'host' && { host_id: caller.id }),
       });
+      const { project } = access;
       return reply.send({
-        messages: messages.map(({ id, age, ttl, body, claim_id, claim_count }) => ({
-          id,
-          age,
-          ttl,
-          body,
-          claim_id,
-          claim_count,
-        })),
+        messages: (await withMetadata(ask, { project, messages, collector })).map(
+          ({ id, age, ttl, body, claim_id, claim_count }) => ({ id, age, ttl, body, claim_id, claim_count }),
+        ),
       });
     }
     if (!ids) {
@@ -82,6 +79,6 @@ const remove = (
   },
 ) =>
   ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
-    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };
+    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [], collector: undefined };
     throw error;
   });

@@ -14,7 +14,7 @@ import type { Timers } from '@anneal/store/timers.ts';
 import type { Bmcs } from './bmcs.ts';
 import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from '../document.ts';
 import { identityChange } from './faults.ts';
-import { lateFailure, move, type Budgets, type MoveContext } from '../states/moves.ts';
+import { lateFailure, move, renewedWork, type Budgets, type MoveContext } from '../states/moves.ts';
 import type { NodeRecords } from '../records.ts';
 import { stepAfter, type Verb } from '../states/states.ts';
 import { isHopeless, type createSteps } from '../states/steps.ts';
@@ -93,12 +93,13 @@ export class NodeDriver {
       }
       const { work } = node;
       const now = this.moment.now;
-      if (now >= work.deadline) {
+      // The time of the state begins when the node has a slot.
+      if (now >= work.deadline && work.step !== 'await slot') {
         await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
         continue;
       }
       if (work.next_at > now) {
-        await this.#setTimer(id, Math.min(work.next_at, work.deadline));
+        await this.#setTimer(id, work.step === 'await slot' ? work.next_at : Math.min(work.next_at, work.deadline));
         return;
       }
       if (!watched) await this.#setTimer(id, now + watchMs);
@@ -166,10 +167,17 @@ export class NodeDriver {
         return { ...change, work: { ...work, attempts: 0, next_at: 0 } };
       case 'rest':
         return { ...change, work: null, last_error: null };
+      case 'hold':
+        return move(node, 'hold', { moment: this.moment, reason: outcome.reason, change: outcome.change });
+      case 'end':
+        return move(node, outcome.verb, { moment: this.moment, reason: outcome.reason, change: outcome.change });
       case 'next': {
-        const next = stepAfter(node.state, work.step);
-        if (next !== undefined)
-          return { ...change, ...warned, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
+        const next = outcome.to ?? stepAfter(node.state, work.step);
+        if (next !== undefined) {
+          const begun = outcome.renewed ? renewedWork(node, this.moment) : {};
+          const onwards = { ...work, ...begun, step: next, attempts: 0, next_at: 0 };
+          return { ...change, ...warned, work: onwards, last_error: null };
+        }
         // The server is deleted as soon as no part of it runs.
         const unbound =
           node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {}, origin: null } : {};

@@ -11,6 +11,8 @@
 import { createHash } from 'node:crypto';
 
 export const identityFault = 'identity mismatch';
+/** Every fault that a node can have. */
+export const nodeFaults = ['power failure', 'clean failure', identityFault] as const;
 
 export interface Identity {
   /** Lower case. Null when it is a placeholder or absent. */

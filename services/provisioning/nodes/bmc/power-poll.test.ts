@@ -1,7 +1,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from '../document.ts';
-import { afterMiss, afterReading } from './power-poll.ts';
+import { afterMiss, afterReading, pauseUntilBeat } from './power-poll.ts';
 import { identityFault } from './identity.ts';
 
 const at = new Date(0);
@@ -29,6 +29,19 @@ describe('power poll', () => {
     }
     expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
     expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });
+  });
+
+  it('begins readings at shared beats, never late and at most a beat early', () => {
+    for (const everyMs of [1_000, 6_000, 60_000]) {
+      const beat = Math.min(1_000, everyMs / 20);
+      for (let now = 0; now < 5_000; now += 137.7) {
+        const pause = pauseUntilBeat(everyMs * 0.95, { now, everyMs });
+        expect(pause).toBeLessThanOrEqual(everyMs * 0.95);
+        expect(pause).toBeGreaterThan(everyMs * 0.95 - beat);
+        expect((now + pause) / beat).toBeCloseTo(Math.round((now + pause) / beat));
+      }
+    }
+    expect(pauseUntilBeat(0, { now: 999, everyMs: 60_000 })).toBe(0);
   });
 
   it('keeps other faults', () => {

@@ -22,7 +22,7 @@ const now = Date.parse('2026-01-01T00:00:00.000Z');
 const moment = (cleanOnProvide = false): MoveContext => ({
   now,
   newId: () => 'work-1',
-  budgets: { bmcMs: 1_000, bootMs: 20_000, cleanMs: 300_000, cleanOnProvide },
+  budgets: { bmcMs: 1_000, bootMs: 20_000, cleanMs: 300_000, stepsMs: 7_000, cleanOnProvide },
 });
 const go = (from: NodeDocument, verb: Parameters<typeof move>[1], clean = false) =>
   move(from, verb, { moment: moment(clean), reason: 'asked' });
@@ -31,9 +31,12 @@ const work = { id: 'w', step: 'verify', since: '2026-01-01', attempts: 0, next_a
 describe('a verb', () => {
   it.each([
     ['manageable', 'inspect', 'inspecting', 'inspect', 1_000],
-    ['available', 'deploy', 'deploying', 'register host', 1_000],
+    ['available', 'deploy', 'deploying', 'await slot', 1_000],
     ['deploying', 'done', 'wait call-back', 'await host', 20_000],
-    ['deleting', 'done', 'cleaning', 'prepare cleaning', 300_000],
+    ['deleting', 'done', 'cleaning', 'await slot', 300_000],
+    ['active', 'rescue', 'rescuing', 'prepare boot', 20_000],
+    ['active', 'rebuild', 'deploying', 'await slot', 1_000],
+    ['manageable', 'adopt', 'adopting', 'verify', 1_000],
   ] as const)('takes a node that is %s, by %s, to %s with its step and time', (state, verb, to, step, budget) => {
     expect(go(node({ state }), verb)).toMatchObject({
       state: to,
@@ -44,7 +47,9 @@ describe('a verb', () => {
 
   it('that the state does not allow is refused with the verbs that it allows', () => {
     const error = () => go(node({ state: 'active', name: 'n1' }), 'inspect');
-    expect(error).toThrow('Cannot apply "inspect" to node n1 because it is active; possible now: deleted.');
+    expect(error).toThrow(
+      'Cannot apply "inspect" to node n1 because it is active; possible now: rebuild, rescue, service, deleted.',
+    );
     // The end of work and the acceptance of a machine are no verbs of an operator.
     expect(() => go(node({ state: 'enroll' }), 'deploy')).toThrow('possible now: manage.');
   });

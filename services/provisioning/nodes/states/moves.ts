@@ -4,9 +4,11 @@ import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
 import type { Boot, NodeDocument, PowerTarget, NodeWork, NodeChange } from '../document.ts';
 import {
   firstStep,
+  holdStates,
   isWorking,
   nextState,
   nodeTransitions,
+  outcomeVerbs,
   verbTowards,
   type ProvisionStep,
   type Verb,
@@ -16,6 +18,8 @@ export interface Budgets {
   readonly bmcMs: number;
   readonly bootMs: number;
   readonly cleanMs: number;
+  /** For the steps that an operator asked for. */
+  readonly stepsMs: number;
   readonly cleanOnProvide: boolean;
 }
 
@@ -26,9 +30,46 @@ export interface MoveContext {
   readonly budgets: Budgets;
 }
 
-function budgetOf(state: NodeState, budgets: Budgets): number {
-  if (state === 'wait call-back') return budgets.bootMs;
-  return state === 'cleaning' ? budgets.cleanMs : budgets.bmcMs;
+/** The work of a state that begins only now. */
+export function renewedWork(node: NodeDocument, { now, budgets }: MoveContext): Pick<NodeWork, 'since' | 'deadline'> {
+  return { since: new Date(now).toISOString(), deadline: now + budgetOf(node.state, plannedSteps(node), budgets) };
+}
+
+const plannedSteps = ({ plan }: { plan?: NodeDocument['plan'] }): number => (plan?.steps.length ?? 0) - (plan?.at ?? 0);
+
+function budgetOf(state: NodeState, planned: number, budgets: Budgets): number {
+  const { bmcMs, bootMs, cleanMs, stepsMs } = budgets;
+  const more = planned > 0 ? stepsMs : 0;
+  if (state === 'wait call-back' || state === 'rescuing') return bootMs;
+  if (state === 'cleaning') return cleanMs + more;
+  return bmcMs + more;
+}
+
+/** States in which the end of the server loses what an operator protects. */
+const protectedStates: readonly NodeState[] = [
+  'active',
+  'rescue',
+  'rescue failed',
+  'service failed',
+  'unrescue failed',
+];
+
+/** @throws AnnealError Forbidden or Conflict, with the reason of the operator. */
+function requireAllowed(node: NodeDocument, verb: Verb): void {
+  const why = (reason: string | null | undefined): string => (reason ? ` (${reason})` : '');
+  if ((verb === 'deleted' || verb === 'rebuild') && node.protected && protectedStates.includes(node.state)) {
+    throw new AnnealError(
+      'Forbidden',
+      `Node ${node.name} is protected${why(node.protected_reason)}, so its server is not released or rebuilt. To allow it: anneal node set ${node.name} --protected false.`,
+      { details: { node: node.name } },
+    );
+  }
+  if (verb === 'provide' && node.retired) {
+    throw new AnnealError(
+      'Conflict',
+      `Node ${node.name} is retired${why(node.retired_reason)}, so it does not become available. To use it again: anneal node set ${node.name} --retired false.`,
+    );
+  }
 }
 
 /** @throws AnnealError Conflict that lists the verbs that the node allows. */
@@ -40,24 +81,30 @@ export function move(
   const { moment, reason, change = {}, failure } = options;
   const state = nextState(node.state, verb);
   if (state === undefined) {
-    const can = Object.keys(nodeTransitions[node.state]).filter(
-      (name) => name !== 'done' && name !== 'fail' && name !== 'keep' && name !== 'accept',
-    );
+    const internal: readonly string[] = [...outcomeVerbs, 'accept'];
+    const can = Object.keys(nodeTransitions[node.state]).filter((name) => !internal.includes(name));
     throw new AnnealError(
       'Conflict',
       `Cannot apply "${verb}" to node ${node.name} because it is ${node.state}; possible now: ${can.join(', ') || 'nothing'}.`,
     );
   }
+  requireAllowed(node, verb);
   const target = change.target === undefined ? node.target : change.target;
   const cleared = state === target || verb === 'fail' || verb === 'abort' ? null : target;
+  const plan = change.plan === undefined ? (node.plan ?? null) : change.plan;
+  const keepsPlan = isWorking(state) || holdStates.includes(state);
+  const planned = plannedSteps({ plan });
+  const workFor = (to: NodeState, step: ProvisionStep | undefined): NodeWork | null =>
+    step === undefined ? null : work(step, budgetOf(to, planned, moment.budgets), moment);
   const moved: NodeChange = {
     ...change,
     state,
     reason,
     target: cleared,
     power_target: null,
-    work: workFor(state, moment),
+    work: verb === 'unhold' ? workFor(state, 'run steps') : workFor(state, firstStep(state)),
     last_error: failure ?? null,
+    plan: keepsPlan ? plan : null,
     ...(verb === 'fail' &&
       state === 'clean failed' && { fault: 'clean failure', fault_since: new Date(moment.now).toISOString() }),
     ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
@@ -69,13 +116,9 @@ export function move(
     target: cleared,
     inspected: 'inspected_at' in (moved.properties ?? node.properties),
     clean: moment.budgets.cleanOnProvide,
+    retired: node.retired ?? false,
   });
   return onwards === undefined ? moved : move({ ...node, ...moved }, onwards, { moment, reason, change: moved });
-}
-
-function workFor(state: NodeState, moment: MoveContext): NodeWork | null {
-  const step = firstStep(state);
-  return step === undefined ? null : work(step, budgetOf(state, moment.budgets), moment);
 }
 
 const work = (step: ProvisionStep, budgetMs: number, { now, newId }: MoveContext): NodeWork => ({

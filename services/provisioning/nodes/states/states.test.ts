@@ -2,8 +2,10 @@ import { nodeStates } from '@anneal/contracts/calls/provisioning.ts';
 import { describe, expect, it } from 'vitest';
 import {
   firstStep,
+  holdStates,
   isWorking,
   nextState,
+  outcomeVerbs,
   removableStates,
   requestVerbs,
   stepAfter,
@@ -35,8 +37,10 @@ describe('node states', () => {
 
   it('accept no work result in a state at rest, and offer an operator a verb in each of them', () => {
     for (const state of nodeStates.filter((entry) => !isWorking(entry))) {
-      for (const verb of ['done', 'keep', 'fail', 'abort'] as const)
-        expect(nextState(state, verb), `${state} + ${verb}`).toBeUndefined();
+      for (const verb of outcomeVerbs) expect(nextState(state, verb), `${state} + ${verb}`).toBeUndefined();
+      // An abort leaves a pause, and gives up the repair of a machine in use.
+      const isLeft = holdStates.includes(state) || state === 'service failed';
+      expect(nextState(state, 'abort') !== undefined, `${state} + abort`).toBe(isLeft);
       expect(
         requestVerbs.some((verb) => nextState(state, verb) !== undefined),
         state,
@@ -61,6 +65,15 @@ describe('node states', () => {
     expect(into).toEqual(['manageable + provide', 'cleaning + done']);
   });
 
+  it('continue after a pause with the steps that are left', () => {
+    for (const state of holdStates) {
+      const next = nextState(state, 'unhold');
+      expect(next !== undefined && isWorking(next) && steps[next].some((step) => step === 'run steps'), state).toBe(
+        true,
+      );
+    }
+  });
+
   it('run the steps of a state in order, then finish', () => {
     for (const state of working) {
       const walked: string[] = [];
@@ -70,15 +83,16 @@ describe('node states', () => {
   });
 
   it('take an enrolled node to available through inspection, and through cleaning if requested', () => {
-    const towards = { target: 'available', inspected: false, clean: false } as const;
+    const towards = { target: 'available', inspected: false, clean: false, retired: false } as const;
     expect(verbTowards({ ...towards, state: 'manageable' })).toBe('inspect');
     expect(verbTowards({ ...towards, state: 'manageable', inspected: true })).toBe('provide');
     expect(verbTowards({ ...towards, state: 'manageable', inspected: true, clean: true })).toBe('clean');
     expect(verbTowards({ ...towards, state: 'manageable', target: null })).toBeUndefined();
+    expect(verbTowards({ ...towards, state: 'manageable', inspected: true, retired: true })).toBeUndefined();
   });
 
   it('never allow the removal of a node that has or may have a server', () => {
-    for (const state of ['deploying', 'wait call-back', 'active', 'deploy failed', 'deleting', 'error'] as const) {
+    for (const state of ['deploying', 'wait call-back', 'active', 'deleting', 'error'] as const) {
       expect(removableStates).not.toContain(state);
     }
   });

@@ -1,6 +1,7 @@
 /** The result of one step of a node's work. */
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { NodeChange } from '../document.ts';
+import type { ProvisionStep } from './states.ts';
 
 /** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
 export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
@@ -13,10 +14,18 @@ export type StepOutcome =
       readonly change?: NodeChange;
       readonly reason?: string;
       readonly verb?: 'keep';
+      /** Another step of the same state than the next one. */
+      readonly to?: ProvisionStep;
       readonly settled?: Settled;
+      /** The time of the state begins now, because the step waited for a slot. */
+      readonly renewed?: true;
     }
   /** Wait for this time, unless an event comes first. */
   | { readonly kind: 'wait'; readonly ms: number; readonly change?: NodeChange }
+  /** Leave the state at once, without its further steps. */
+  | { readonly kind: 'end'; readonly verb: 'done' | 'keep'; readonly change: NodeChange; readonly reason: string }
+  /** Wait for an operator's `unhold`, then continue with `run steps`. */
+  | { readonly kind: 'hold'; readonly change: NodeChange; readonly reason: string }
   /** Work that does not change the state is complete. */
   | { readonly kind: 'rest'; readonly change: NodeChange }
   /** Repeat the same step at once. */

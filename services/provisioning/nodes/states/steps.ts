@@ -7,11 +7,14 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../bmc/bmcs.ts';
+import type { Fencing } from '../bmc/fencing.ts';
 import { bootOf, BootSteps, type BootStepOptions } from '../../boot/boot-steps.ts';
 import { inspectedProperties } from '../bmc/declared-properties.ts';
+import { planAfterStep, PlanRunner } from '../plan/run.ts';
 import type { ServerHosts } from '../../servers/hosts.ts';
 import type { NodeDocument, Power, NodeChange } from '../document.ts';
 import type { NodeRecords } from '../records.ts';
+import type { Slots } from '../slots/slots.ts';
 import type { ProvisionStep } from './states.ts';
 import type { StepOutcome, Settled } from './step-outcome.ts';
 
@@ -20,24 +23,36 @@ export interface StepOptions {
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
   readonly hosts: ServerHosts;
+  readonly slots: () => Slots;
+  readonly fencing: Fencing;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
 }
+
+/** How often the step looks whether a host that boots again has asked for work. */
+const hostLookMs = 5_000;
+
+/** A node that gets a slot is woken. This limits the delay after a lost wake-up. */
+const slotLookMs = 30_000;
 
 /** Clears the warning, because the secret and the host's token are new, so a leaked one is invalid. */
 const safeAgain: Settled = { clears: 'CredentialsSafe' };
 
 const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
+const offNow = { power: 'power off' } as const;
+
 export function createSteps(
   options: StepOptions,
 ): Readonly<Record<ProvisionStep, (node: NodeDocument) => Promise<StepOutcome>>> {
-  const { context, records, bmcs, hosts } = options;
+  const { context, records, bmcs, hosts, slots, fencing } = options;
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
     return { power: wanted };
   };
+  const fence = (node: NodeDocument): Promise<string> => fencing.off(node, { withinMs: withinMs(node) });
+  const plan = new PlanRunner({ bmcs, context });
   const boots = new BootSteps({ context, records, bmcs, hosts, ensure, withinMs, retryMs: options.bootRetryMs });
 
   return {
@@ -55,38 +70,48 @@ export function createSteps(
       return { kind: 'next', change: { properties }, reason: 'its inventory is read' };
     },
 
-    'register host': async (node) => {
-      const { name, project } = node.instance_info;
-      const { origin } = node;
-      const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
-      const host = { id: node.instance_id ?? '', name: textIn(name), project: textIn(project), ...place };
-      const access = await hosts.create(host);
-      return { kind: 'next', change: { boot: boots.newBoot('deploy', { ...access }) }, settled: safeAgain };
+    'await slot': async (node) => {
+      const turn = await slots().ask(node.id);
+      return turn ? { kind: 'wait', ms: slotLookMs } : { kind: 'next', renewed: true };
     },
 
-    'prepare cleaning': (node) =>
-      Promise.resolve({
-        kind: 'next',
-        change: { boot: boots.newCleaningBoot(), facts: {}, reason: `cleaning ${node.name}` },
-        settled: safeAgain,
-      }),
+    'register host': (node) => registerHost({ hosts, boots }, node),
 
-    'power off': async (node) => ({ kind: 'next', change: await ensure(node, 'power off'), reason: 'it is off' }),
+    'run steps': (node) => plan.run(node),
+
+    'prepare boot': (node) => {
+      const boot =
+        node.state === 'rescuing' ? boots.newRescueBoot(node.rescue_password ?? null) : boots.newCleaningBoot();
+      const facts = node.state === 'cleaning' ? { facts: {} } : {};
+      return Promise.resolve({ kind: 'next', change: { boot, ...facts, rescue_password: null }, settled: safeAgain });
+    },
+
+    'power off': async (node) => {
+      // The server ends when its machine is proven to be off. Other work needs the BMC afterwards.
+      if (node.state === 'deleting') return { kind: 'next', change: offNow, reason: await fence(node) };
+      return { kind: 'next', change: await ensure(node, 'power off'), reason: 'it is off' };
+    },
     'set boot': async (node) => ({ kind: 'next', change: { boot: await boots.setBoot(node) } }),
     'power on': async (node) => ({ kind: 'next', change: await boots.powerOn(node), reason: 'it is on and boots' }),
 
     'await host': async (node) => {
-      if (bootOf(node).answered_at !== null) return { kind: 'next' };
-      return boots.awaitMachine(node);
+      if (bootOf(node).answered_at !== null || (await boots.isBack(node))) return { kind: 'next' };
+      const outcome = (await boots.afterReport(node)) ?? (await boots.awaitMachine(node));
+      // The host of a rebuilt server is up already, so no event reports that it is back.
+      const looks = bootOf(node).rebuild === true && outcome.kind === 'wait';
+      return looks ? { ...outcome, ms: Math.min(outcome.ms, hostLookMs) } : outcome;
     },
 
     'await report': async (node) => {
       const { report } = bootOf(node);
-      if (report?.status === 'cleaned') return { kind: 'next' };
-      if (report)
-        throw new AnnealError('ResourceFailed', `Node ${node.name} could not be cleaned: ${report.message}`, {
+      const wanted = node.state === 'rescuing' ? 'ready' : 'cleaned';
+      if (report?.status === wanted) return { kind: 'next' };
+      if (report) {
+        const done = node.state === 'rescuing' ? 'rescued' : 'cleaned';
+        throw new AnnealError('ResourceFailed', `Node ${node.name} could not be ${done}: ${report.message}`, {
           details: { node: node.name },
         });
+      }
       return boots.awaitMachine(node);
     },
 
@@ -96,31 +121,70 @@ export function createSteps(
       return { kind: 'next', change: await ensure(node, 'power off') };
     },
 
-    settle: async (node) => {
-      const settled = await boots.settle(node);
-      // Keep the boot without its secrets, to recognise a later attempt to use them.
-      const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
-      if (node.state !== 'cleaning') {
-        const server = node.origin?.root ? pathFrom(node.origin) : textIn(node.instance_info['name']);
-        return { kind: 'next', change, settled, reason: `deployed for ${server}` };
-      }
-      const done = { kind: 'next', change, settled, reason: node.boot?.report?.message ?? 'it is clean' } as const;
-      return node.target === 'manageable' ? { ...done, verb: 'keep' } : done;
-    },
+    settle: (node) => settle(boots, node),
 
-    'forget host': async (node) => {
-      const { origin } = node;
-      const occasion = origin ? { actor: origin.actor, cause: origin.cause } : undefined;
-      await hosts.delete(node.instance_id ?? '', textIn(node.instance_info['project']), occasion);
-      return { kind: 'next', change: { boot: null } };
-    },
+    'power on again': async (node) => ({
+      kind: 'next',
+      change: await ensure(node, 'power on'),
+      reason: 'it boots from its disk',
+    }),
 
-    'change power': (node) => changePower({ bmcs, ensure }, node),
+    'forget host': (node) => forgetHost(hosts, node),
+
+    'change power': (node) => changePower({ bmcs, ensure, fence }, node),
   };
 }
 
+async function registerHost(
+  { hosts, boots }: { hosts: ServerHosts; boots: BootSteps },
+  node: NodeDocument,
+): Promise<StepOutcome> {
+  const { name, project } = node.instance_info;
+  const { origin } = node;
+  const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
+  const host = { id: node.instance_id ?? '', name: textIn(name), project: textIn(project), ...place };
+  const access = await hosts.create(host);
+  // The system on the disk has the old token. It ends before the machine is booted again.
+  // So does one on a machine that failed before.
+  const rebuild = node.boot !== null || typeof node.instance_info['attempt'] === 'number';
+  const token = rebuild ? await hosts.renewToken(host.id, host.project) : access.token;
+  const boot = { ...boots.newBoot('deploy', { ...access, token }), rebuild };
+  return { kind: 'next', change: { boot }, settled: safeAgain };
+}
+
+async function forgetHost(hosts: ServerHosts, node: NodeDocument): Promise<StepOutcome> {
+  const { origin } = node;
+  // An adopted machine has no server, so it has no host either.
+  if (node.instance_id === null) return { kind: 'next', change: { boot: null } };
+  const occasion = origin ? { actor: origin.actor, cause: origin.cause } : undefined;
+  await hosts.delete(node.instance_id, textIn(node.instance_info['project']), occasion);
+  return { kind: 'next', change: { boot: null } };
+}
+
+/** Sets the machine to boot from its disk, and ends the use of the boot. */
+async function settle(boots: BootSteps, node: NodeDocument): Promise<StepOutcome> {
+  const settled = await boots.settle(node);
+  if (node.state === 'unrescuing') return { kind: 'next', settled };
+  // Keep the boot without its secrets, to recognise a later attempt to use them.
+  const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
+  const message = node.boot?.report?.message;
+  if (node.state === 'rescuing') return { kind: 'next', change, settled, reason: message ?? 'the rescue system runs' };
+  if (node.state !== 'cleaning') {
+    const server = node.origin?.root ? pathFrom(node.origin) : textIn(node.instance_info['name']);
+    return { kind: 'next', change, settled, reason: `deployed for ${server}` };
+  }
+  const done = { kind: 'next', change, settled, reason: message ?? 'it is clean' } as const;
+  // An operator's cleaning continues with its next step.
+  if (node.plan) return { ...done, to: 'run steps', change: { ...change, plan: planAfterStep(node.plan) } };
+  return node.target === 'manageable' || node.retired ? { ...done, verb: 'keep' } : done;
+}
+
 async function changePower(
-  { bmcs, ensure }: Pick<BootStepOptions, 'bmcs' | 'ensure'>,
+  {
+    bmcs,
+    ensure,
+    fence,
+  }: Pick<BootStepOptions, 'bmcs' | 'ensure'> & { fence: (node: NodeDocument) => Promise<string> },
   node: NodeDocument,
 ): Promise<StepOutcome> {
   const { power_target: target } = node;
@@ -128,8 +192,10 @@ async function changePower(
     case null:
       return { kind: 'rest', change: {} };
     case 'power on':
-    case 'power off':
       return { kind: 'rest', change: { ...(await ensure(node, target)), power_target: null } };
+    case 'power off':
+      await fence(node);
+      return { kind: 'rest', change: { ...offNow, power_target: null } };
     case 'rebooting':
       return { kind: 'again', change: { ...(await ensure(node, 'power off')), power_target: 'power on' } };
     case 'soft power off':

@@ -4,12 +4,14 @@ import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workfl
 import { newExecution } from '@anneal/convergence/workflow/documents.ts';
 import type {
   ActionEnd,
+  ExecutionChanges,
   ExecutionAct,
   ExecutionEffect,
   ExecutionEvent,
   ExecutionInput,
   WorkflowState,
 } from '@anneal/convergence/workflow/protocol.ts';
+import { joinTask, type ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import { startInput, stepExecution } from '@anneal/convergence/workflow/step.ts';
 import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
 import { parseWorkflows } from '@anneal/hot/workflow/parse.ts';
@@ -30,6 +32,10 @@ export class ExecutionDriver {
   readonly open = new Map<string, Called>();
   readonly timers = new Map<string, number>();
   steps = 0;
+  /** Bytes of the tasks and pages that each step wrote. */
+  readonly written: number[] = [];
+  readonly #stored = new Map<string, TaskDocument>();
+  readonly #pages = new Map<string, ItemPage>();
   #inputs = 0;
 
   constructor(text: string, given: { input?: JsonObject; env?: JsonObject; goal?: string; parent?: boolean } = {}) {
@@ -79,15 +85,29 @@ export class ExecutionDriver {
   step(...given: ExecutionInput[]): Map<string, Error> {
     const refusals = new Map<string, Error>();
     for (let inputs = given, isPartial = true; isPartial; inputs = []) {
-      this.state = structuredClone(this.state);
+      this.state = { ...structuredClone({ ...this.state, tasks: new Map() }), tasks: this.#readTasks() };
       const outcome = stepExecution(this.state, inputs, { now: this.now, evaluate: evaluateInWorkflow, most: 50 });
       this.steps += 1;
+      this.#store(outcome.changes);
       for (const [id, error] of outcome.refusals) refusals.set(id, error);
       this.events.push(...outcome.changes.events);
       for (const effect of outcome.changes.effects) this.#carryOut(effect);
       isPartial = outcome.isPartial;
     }
     return refusals;
+  }
+
+  /** The whole tasks, from what is stored. */
+  #readTasks(): Map<string, TaskDocument> {
+    const stored = structuredClone([...this.#stored.values()]);
+    return new Map(stored.map((task) => [task.id, joinTask(task, structuredClone(this.#pages))]));
+  }
+
+  /** Stores the documents of a step, each over exactly the version before it, as the store demands. */
+  #store({ tasks, pages }: ExecutionChanges): void {
+    for (const task of tasks.values()) put(this.#stored, task);
+    for (const page of pages) put(this.#pages, page);
+    this.written.push(JSON.stringify([...tasks.values(), ...pages]).length);
   }
 
   #carryOut(effect: ExecutionEffect): void {
@@ -166,6 +186,14 @@ export class ExecutionDriver {
   running(): string[] {
     return [...this.open.values()].map(({ task }) => task);
   }
+}
+
+function put<T extends { readonly id: string; readonly version: number }>(into: Map<string, T>, document: T): void {
+  const before = into.get(document.id)?.version ?? 0;
+  if (document.version !== before + 1) {
+    throw new Error(`${document.id} has version ${document.version}; the stored one has ${before}`);
+  }
+  into.set(document.id, document);
 }
 
 /** A workflow `w` with these lines. Lines of tasks are indented by four spaces by the caller. */

@@ -1,0 +1,3 @@
+module example.org/anneal/listener
+
+go 1.22

@@ -1,0 +1,229 @@
+/** Projects, users, their roles, and tokens for programs: the identity API. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+import type { GatewayConnection } from './connection.ts';
+import { read, readList } from './read.ts';
+
+const projectSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+  domain_id: z.string(),
+});
+/** A project: what stacks, hosts, queues and workflows belong to. */
+export type ProjectView = z.infer<typeof projectSchema>;
+
+const userSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  enabled: z.boolean(),
+  domain_id: z.string(),
+  default_project_id: z.string().optional(),
+});
+/** A user. Its password is never shown. */
+export type UserView = z.infer<typeof userSchema>;
+
+const named = z.object({ id: z.string(), name: z.string() });
+const roleGrantSchema = z.object({
+  user: named.optional(),
+  group: named.optional(),
+  role: named,
+  scope: z.looseObject({ project: named.optional(), domain: named.optional(), system: z.unknown().optional() }),
+});
+/** A role of a user or a group on a project, a domain or the system. */
+export type RoleGrant = z.infer<typeof roleGrantSchema>;
+
+const programTokenSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project_id: z.string(),
+  expires_at: z.string().nullable(),
+  roles: z.array(z.object({ name: z.string() })),
+});
+/** An application credential: by it a program logs in for a user, in one project. */
+export type ProgramToken = z.infer<typeof programTokenSchema>;
+const createdTokenSchema = programTokenSchema.extend({ secret: z.string() });
+/** A new application credential with its secret, which is shown once. */
+export type CreatedProgramToken = z.infer<typeof createdTokenSchema>;
+
+/** A role in a project. Users, roles and projects are named by name or id. */
+export interface RoleParameters {
+  user: string;
+  role: string;
+  project: string;
+}
+
+/** The identity API. Each call throws the gateway's AnnealError; an unknown name is NotFound. */
+export interface IdentityCalls {
+  projects: {
+    list(): Promise<ProjectView[]>;
+    /** By name or id. */
+    show(project: string): Promise<ProjectView>;
+    create(parameters: { name: string; description?: string | undefined }): Promise<ProjectView>;
+    /** Refused while the project has stacks. */
+    remove(project: string): Promise<void>;
+  };
+  users: {
+    list(): Promise<UserView[]>;
+    show(user: string): Promise<UserView>;
+    create(parameters: { name: string; password: string; project?: string | undefined }): Promise<UserView>;
+    /** Its tokens end at once. */
+    remove(user: string): Promise<void>;
+    /** Sets another user's password, for administrators. The tokens of the user end. */
+    setPassword(parameters: { user: string; password: string }): Promise<void>;
+    /** A disabled user cannot log in, and its tokens end. */
+    setEnabled(parameters: { user: string; enabled: boolean }): Promise<void>;
+  };
+  roles: {
+    grant(parameters: RoleParameters): Promise<void>;
+    revoke(parameters: RoleParameters): Promise<void>;
+    /** Lists the roles of users and groups. */
+    list(parameters?: { user?: string | undefined; project?: string | undefined }): Promise<RoleGrant[]>;
+  };
+  tokens: {
+    list(): Promise<ProgramToken[]>;
+    create(parameters: {
+      name: string;
+      /** Default: all roles of the connection. */
+      roles?: readonly string[];
+      /** A time in ISO 8601. Default: never. */
+      expiresAt?: string | undefined;
+    }): Promise<CreatedProgramToken>;
+    /** It stops working at once. */
+    revoke(token: string): Promise<void>;
+  };
+}
+
+const service = 'identity';
+type Plural = 'projects' | 'users' | 'roles';
+type Change = 'DELETE' | 'PUT' | 'PATCH';
+
+const identified = z.looseObject({ id: z.string(), name: z.string() });
+
+/** The requests that all parts of the identity API share. */
+function requestsOf(connection: GatewayConnection) {
+  const list = async <T>(plural: string, row: z.ZodType<T>, query: Record<string, string> = {}): Promise<T[]> => {
+    const what = `list the ${plural.replaceAll('_', ' ')}`;
+    return readList({ [plural]: row }, await connection.json({ service, path: `/${plural}`, query, what }), what);
+  };
+  /** By name, otherwise by id. */
+  const find = async <T extends { id: string }>(plural: Plural, row: z.ZodType<T>, name: string): Promise<T> => {
+    const [found] = await list(plural, row, { name });
+    if (found) return found;
+    const singular = plural.slice(0, -1);
+    const what = `show the ${singular} ${name}`;
+    const answer = await connection
+      .json({ service, path: `/${plural}/${encodeURIComponent(name)}`, what })
+      .catch((error: unknown) => {
+        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+        throw new AnnealError('NotFound', `There is no ${singular} with the name or id ${name}.`);
+      });
+    return read(z.object({ [singular]: row }), answer, what)[singular] as T;
+  };
+  return {
+    list,
+    find,
+    idOf: async (plural: Plural, name: string): Promise<string> => (await find(plural, identified, name)).id,
+    change: async (method: Change, path: string, { what, body }: { what: string; body?: unknown }): Promise<void> => {
+      await connection.call({ service, method, path, what, ...(body !== undefined && { body }) });
+    },
+    create: async <T>(path: string, body: Record<string, object>, row: z.ZodType<T>): Promise<T> => {
+      const [kind = ''] = Object.keys(body);
+      const what = `create the ${kind.replaceAll('_', ' ')}`;
+      const answer = await connection.json({ service, method: 'POST', path, body, what });
+      return read(z.object({ [kind]: row }), answer, what)[kind] as T;
+    },
+  };
+}
+type Requests = ReturnType<typeof requestsOf>;
+
+/** The calls of the identity API. */
+export function identityOf(connection: GatewayConnection): IdentityCalls {
+  const requests = requestsOf(connection);
+  const { list, find, idOf, change, create } = requests;
+  return {
+    projects: {
+      list: () => list('projects', projectSchema),
+      show: (project) => find('projects', projectSchema, project),
+      create: ({ name, description = '' }) => create('/projects', { project: { name, description } }, projectSchema),
+      remove: async (project) =>
+        change('DELETE', `/projects/${await idOf('projects', project)}`, { what: `delete the project ${project}` }),
+    },
+    users: usersOf(requests),
+    roles: rolesOf(requests),
+    tokens: tokensOf(connection, requests),
+  };
+}
+
+function usersOf({ list, find, idOf, change, create }: Requests): IdentityCalls['users'] {
+  const update = async (name: string, user: object, what: string): Promise<void> =>
+    change('PATCH', `/users/${await idOf('users', name)}`, { what, body: { user } });
+  return {
+    list: () => list('users', userSchema),
+    show: (user) => find('users', userSchema, user),
+    async create({ name, password, project }) {
+      const home = project === undefined ? undefined : await idOf('projects', project);
+      const user = { name, password, ...(home !== undefined && { default_project_id: home }) };
+      return create('/users', { user }, userSchema);
+    },
+    remove: async (user) =>
+      change('DELETE', `/users/${await idOf('users', user)}`, { what: `delete the user ${user}` }),
+    setPassword: ({ user, password }) => update(user, { password }, `set the password of ${user}`),
+    setEnabled: ({ user, enabled }) => update(user, { enabled }, `${enabled ? 'enable' : 'disable'} the user ${user}`),
+  };
+}
+
+function rolesOf({ list, idOf, change }: Requests): IdentityCalls['roles'] {
+  const grantPath = async ({ user, role, project }: RoleParameters): Promise<string> => {
+    const ids = [idOf('projects', project), idOf('users', user), idOf('roles', role)] as const;
+    const [projectId, userId, roleId] = await Promise.all(ids);
+    return `/projects/${projectId}/users/${userId}/roles/${roleId}`;
+  };
+  return {
+    async grant(wanted) {
+      const what = `grant ${wanted.role} in ${wanted.project} to ${wanted.user}`;
+      await change('PUT', await grantPath(wanted), { what });
+    },
+    async revoke(wanted) {
+      const what = `revoke ${wanted.role} in ${wanted.project} from ${wanted.user}`;
+      await change('DELETE', await grantPath(wanted), { what });
+    },
+    async list({ user, project } = {}) {
+      const query = {
+        include_names: 'true',
+        ...(user !== undefined && { 'user.id': await idOf('users', user) }),
+        ...(project !== undefined && { 'scope.project.id': await idOf('projects', project) }),
+      };
+      return list('role_assignments', roleGrantSchema, query);
+    },
+  };
+}
+
+function tokensOf(connection: GatewayConnection, { change, create }: Requests): IdentityCalls['tokens'] {
+  const path = `/users/${connection.user.id}/application_credentials`;
+  const list = async (): Promise<ProgramToken[]> => {
+    const what = 'list the tokens for programs';
+    return readList(
+      { application_credentials: programTokenSchema },
+      await connection.json({ service, path, what }),
+      what,
+    );
+  };
+  return {
+    list,
+    async create({ name, roles = [], expiresAt }) {
+      const wanted = {
+        name,
+        ...(roles.length > 0 && { roles: roles.map((role) => ({ name: role })) }),
+        ...(expiresAt !== undefined && { expires_at: expiresAt }),
+      };
+      return create(path, { application_credential: wanted }, createdTokenSchema);
+    },
+    async revoke(token) {
+      const found = (await list()).find(({ id, name }) => id === token || name === token);
+      if (!found) throw new AnnealError('NotFound', `There is no token with the name or id ${token}.`);
+      await change('DELETE', `${path}/${found.id}`, { what: `revoke the token ${token}` });
+    },
+  };
+}

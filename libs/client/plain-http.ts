@@ -1,0 +1,52 @@
+/**
+ * Requests over `node:http`, for programs that run for one request: Node needs several times as long to load `fetch`.
+ * It follows redirects within one server only, because the requests have a token.
+ */
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import type { WholeAnswer, RequestOptions } from './reach.ts';
+
+const mostRedirects = 5;
+
+/** Reads the whole answer. @throws Error with a code when no server answers; the reason of the abort */
+export async function plainHttp(url: URL, asked: RequestOptions): Promise<WholeAnswer> {
+  let target = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const { status, headers, body } = await exchange(target, asked);
+    const moved = [301, 302, 303, 307, 308].includes(status) && (asked.method ?? 'GET') === 'GET';
+    const next = moved && headers.location !== undefined ? new URL(headers.location, target) : undefined;
+    if (next?.origin !== url.origin || redirects === mostRedirects) {
+      return {
+        status,
+        ok: status >= 200 && status < 300,
+        headers: { get: (name) => [headers[name.toLowerCase()]].flat()[0] ?? null },
+        text: () => Promise.resolve(body),
+      };
+    }
+    target = next;
+  }
+}
+
+async function exchange(
+  url: URL,
+  { method, headers, body, signal }: RequestOptions,
+): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }> {
+  const start = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = start(url, {
+      method: method ?? 'GET',
+      headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+      ...(signal && { signal }),
+    });
+    sent.once('error', (error) => reject(signal?.aborted ? (signal.reason as Error) : error));
+    sent.once('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.once('error', reject);
+      response.once('end', () => {
+        const text = Buffer.concat(pieces).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+      });
+    });
+    sent.end(body);
+  });
+}

@@ -1,0 +1,44 @@
+/** Requests with an error that says which server was not reached, instead of `fetch failed`. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+/** An answer with its whole body. `Response` has this form. */
+export interface WholeAnswer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
+/** A request: the options of `fetch` that both ways to send have. */
+export interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request. `fetch` has this form. It rejects when no server answers, and with the reason of an abort. */
+export type SendOver<A extends WholeAnswer> = (url: URL, asked: RequestOptions) => Promise<A>;
+
+/** @throws AnnealError Unavailable with the address and the reason when no server answers */
+export async function reach<A extends WholeAnswer>(
+  send: SendOver<A>,
+  { what, root, url }: { what: string; root: string; url: URL },
+  asked: RequestOptions = {},
+): Promise<A> {
+  try {
+    return await send(url, asked);
+  } catch (error) {
+    if (asked.signal?.aborted) throw error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
+    throw new AnnealError('Unavailable', `Could not ${what}: no server answers at ${root} (${reason}).`, {
+      cause: error,
+      details: {
+        url: root,
+        reason,
+        remedy: 'Check that the server is running (start it with `npm start`), or correct OS_AUTH_URL.',
+      },
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/** The outcome of a command on many hosts: distinct answers, and the hosts without one. Pure. */
+import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+
+/** Hosts that gave the same answer. */
+export interface AnswerGroup {
+  readonly status_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly hosts: readonly string[];
+}
+
+/** The distinct answers to a command, and the hosts without one. */
+export interface CommandOutcome {
+  readonly groups: readonly AnswerGroup[];
+  readonly answered: readonly string[];
+  /** They took the command and did not answer in time, or answered after the limit. */
+  readonly late: readonly string[];
+  /** They did not take the command. */
+  readonly silent: readonly { readonly host: string; readonly state: string }[];
+  /** Reports that are not valid, and answers that no run waits for. */
+  readonly unexpected: readonly { readonly host: string; readonly kind: string; readonly reason: string }[];
+  /** True when every host answered with exit status 0. */
+  readonly ok: boolean;
+}
+
+/**
+ * Groups the answers of ended deployments.
+ * @param ended one deployment per host
+ * @param since the start of the command: older reports of the hosts do not count
+ */
+export function outcomeOfCommand(
+  ended: readonly DeploymentView[],
+  { hosts, since }: { hosts: readonly HostView[]; since: string },
+): CommandOutcome {
+  const answered = ended.filter(({ answer_state }) => answer_state === 'answered' || answer_state === 'failed');
+  const rest = ended.filter((each) => !answered.includes(each));
+  const refused = rest.filter(({ answer_state }) => answer_state === 'refused');
+  const late = rest.filter(({ answer_state }) => answer_state === 'started');
+  const silent = rest.filter((each) => !refused.includes(each) && !late.includes(each));
+  const ids = new Set(ended.map(({ id }) => id));
+  const reports = hosts.flatMap((host) =>
+    (host.unexpected_answers ?? [])
+      .filter(({ last_at, deployment_id }) => last_at >= since && (deployment_id === null || ids.has(deployment_id)))
+      .map(({ kind, reason }) => ({ host: host.name, kind, reason })),
+  );
+  return {
+    groups: groupsOf(answered),
+    answered: names(answered),
+    late: [...new Set([...names(late), ...reports.filter(({ kind }) => kind === 'late').map(({ host }) => host)])],
+    silent: silent.map(({ host_name, answer_state }) => ({ host: host_name, state: answer_state ?? 'none' })),
+    unexpected: [
+      ...refused.map(({ host_name, reason }) => ({ host: host_name, kind: 'refused', reason })),
+      ...reports.filter(({ kind }) => kind !== 'late'),
+    ],
+    ok: ended.every(({ answer_state }) => answer_state === 'answered'),
+  };
+}
+
+const names = (deployments: readonly DeploymentView[]): string[] =>
+  deployments.map(({ host_name }) => host_name).toSorted();
+
+/** The largest group first; groups of one size in the order of their hosts. */
+function groupsOf(answered: readonly DeploymentView[]): AnswerGroup[] {
+  const byAnswer = Map.groupBy(answered, ({ status_code, stdout, stderr }) =>
+    JSON.stringify([status_code, stdout, stderr]),
+  );
+  return [...byAnswer.values()]
+    .flatMap((group): AnswerGroup[] => {
+      const [first] = group;
+      if (first?.status_code == null) return [];
+      const { status_code, stdout, stderr } = first;
+      return [{ status_code, stdout, stderr, hosts: names(group) }];
+    })
+    .toSorted((a, b) => b.hosts.length - a.hosts.length || ((a.hosts[0] ?? '') < (b.hosts[0] ?? '') ? -1 : 1));
+}

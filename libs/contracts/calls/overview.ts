@@ -1,0 +1,27 @@
+/** Everything at a glance, for the first page of the console. */
+import { z } from 'zod';
+import { attentionSchema } from './scheduling.ts';
+
+const needSchema = z.object({
+  kind: z.enum(['stack', 'node', 'host', 'dead letters', 'service']),
+  id: z.string(),
+  name: z.string(),
+  summary: z.string().meta({ description: 'What is wrong or waits, in one sentence.' }),
+  since: z.string().nullable(),
+  exits: z.array(z.string()).meta({ description: 'The steps that an operator can take.' }),
+});
+/** Something that does not go on by itself. */
+export type Need = z.infer<typeof needSchema>;
+
+const counts = z.record(z.string(), z.number().int());
+
+export const overviewSchema = z.object({
+  stacks: counts.meta({ description: 'By state.' }),
+  nodes: counts.meta({ description: 'By provision state.' }),
+  hosts: counts.meta({ description: 'By status.' }),
+  needs: z.array(needSchema).meta({ description: 'Everything that needs a person: failures first.' }),
+  working: z.array(attentionSchema),
+  unavailable: z.array(z.string()).meta({ description: 'Services that did not answer; their part is missing.' }),
+});
+/** Counts, what works, and what needs a person. */
+export type Overview = z.infer<typeof overviewSchema>;

@@ -1,0 +1,168 @@
+/** `anneal login` and `anneal server …`: the servers that this user works with. */
+import { hostname } from 'node:os';
+import type { Command } from '@commander-js/extra-typings';
+import type { IdentityCalls } from '@anneal/client/identity.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { CliContext } from '../context.ts';
+import { readServers, serverNamed, serversFile, writeServers, type KnownServer } from '../servers.ts';
+import { exampleText, formatOption, readSecret } from './options.ts';
+
+export function addServerCommands(program: Command, context: CliContext): void {
+  addLogin(program, context);
+  const noun = program.command('server').description('choose the server that commands use');
+  addList(noun, context);
+  addUse(noun, context);
+  addRemove(noun, context);
+}
+
+function addLogin(program: Command, context: CliContext): void {
+  const { output, environment, cwd } = context;
+  program
+    .command('login')
+    .argument('<url>', 'address of the server, e.g. https://anneal.example')
+    .description('log in to a server and use it from now on; stores an application credential, not the password')
+    .option('--name <name>', 'name of the server (default: the host in its address)')
+    .option('--username <user>', 'user', 'admin')
+    .option('--project <project>', 'project', 'admin')
+    .option('--password-file <file>', 'file that holds the password (default: ask for it)')
+    .addHelpText(
+      'after',
+      exampleText('login https://anneal.example --username ann --project web', 'login http://10.0.0.5:8470 --name lab'),
+    )
+    .action(async (url, { name, username, project, passwordFile }) => {
+      const file = fileOf(context);
+      const authUrl = authUrlOf(url);
+      const known = await readServers(file);
+      const password =
+        passwordFile === undefined ? await askPassword(context, username) : await readSecret(passwordFile, cwd);
+      const { connectTo } = await import('@anneal/client/parts.ts');
+      const { identity } = await connectTo({ authUrl, username, password, project }, ['identity'], {
+        signal: context.interrupt,
+      });
+      const label = `anneal ${environment['USER'] ?? ''}@${hostname()} ${new Date(context.now()).toISOString()}`;
+      const { id, secret } = await identity.tokens.create({ name: label });
+      const server: KnownServer = {
+        auth_url: authUrl,
+        user: username,
+        project,
+        application_credential: { id, secret },
+      };
+      const named = name ?? new URL(authUrl).host;
+      const old = known.servers[named];
+      if (old?.auth_url === authUrl && old.user === username) await revokeOld(identity, old.application_credential.id);
+      await writeServers(file, { current: named, servers: { ...known.servers, [named]: server } });
+      output.line(`Logged in to ${named} as ${username} in the project ${project}.`);
+      output.note(`The application credential is in ${file}. To log out: anneal server remove ${named}`);
+    });
+}
+
+function addList(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('list')
+    .description('list the servers that you have logged in to')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('server list'))
+    .action(async ({ output: format }) => {
+      const { current, servers } = await readServers(serversFile(context.environment));
+      // Without the secrets.
+      const rows = Object.entries(servers).map(([name, { auth_url, user, project }]) => ({
+        name,
+        current: name === current,
+        user,
+        project,
+        auth_url,
+      }));
+      output.list(format, {
+        rows,
+        none: 'No servers. Log in to one with: anneal login <url>',
+        columns: {
+          name: (row) => row.name,
+          current: (row) => row.current,
+          user: (row) => row.user,
+          project: (row) => row.project,
+          url: (row) => row.auth_url,
+        },
+      });
+    });
+}
+
+function addUse(noun: Command, context: CliContext): void {
+  noun
+    .command('use <server>')
+    .description('use this server from now on')
+    .addHelpText('after', exampleText('server use lab'))
+    .action(async (name) => {
+      const file = fileOf(context);
+      const known = await readServers(file);
+      const { auth_url: url } = serverNamed(known, name);
+      await writeServers(file, { ...known, current: name });
+      context.output.line(`Commands use ${name} (${url}).`);
+    });
+}
+
+function addRemove(noun: Command, context: CliContext): void {
+  const { output, cwd } = context;
+  noun
+    .command('remove <server>')
+    .description('forget a server, and revoke its application credential, which needs the password')
+    .option('--password-file <file>', 'file that holds the password (default: ask for it on a terminal)')
+    .addHelpText('after', exampleText('server remove lab', 'server remove lab --password-file ~/password.txt'))
+    .action(async (name, { passwordFile }) => {
+      const file = fileOf(context);
+      const known = await readServers(file);
+      const {
+        auth_url: authUrl,
+        user: username,
+        project,
+        application_credential: credential,
+      } = serverNamed(known, name);
+      // An application credential may not manage application credentials, itself among them.
+      const password =
+        passwordFile === undefined
+          ? await context.askSecret?.(`Password of ${username}, or Enter to leave the credential valid: `)
+          : await readSecret(passwordFile, cwd);
+      if (password) {
+        const { connectTo } = await import('@anneal/client/parts.ts');
+        const { identity } = await connectTo({ authUrl, username, password, project }, ['identity']);
+        await revokeOld(identity, credential.id);
+      }
+      const { [name]: _, ...servers } = known.servers;
+      await writeServers(file, { current: known.current === name ? null : known.current, servers });
+      output.line(`Removed ${name}.`);
+      if (!password) output.note(`Its application credential ${credential.id} is still valid: anneal token revoke.`);
+    });
+}
+
+/** Revokes a credential, which may be gone already. */
+async function revokeOld({ tokens }: IdentityCalls, id: string): Promise<void> {
+  await tokens.revoke(id).catch((error: unknown) => {
+    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+  });
+}
+
+/** @throws AnnealError */
+function fileOf({ environment }: CliContext): string {
+  const file = serversFile(environment);
+  if (file !== undefined) return file;
+  throw new AnnealError('InvalidRequest', 'There is no place for the list of servers: set HOME or XDG_CONFIG_HOME.');
+}
+
+/** The identity API of a server. @throws AnnealError for a text that is no address */
+function authUrlOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new AnnealError('InvalidRequest', `${text} is not an address such as https://anneal.example.`);
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${path.endsWith('/v3') ? path : `${path}/identity/v3`}`;
+}
+
+async function askPassword({ askSecret }: CliContext, user: string): Promise<string> {
+  if (!askSecret) {
+    throw new AnnealError('InvalidRequest', 'A password is asked for on a terminal only: give --password-file.');
+  }
+  const password = await askSecret(`Password of ${user}: `);
+  if (password) return password;
+  throw new AnnealError('InvalidRequest', 'No password was given.');
+}

@@ -1,0 +1,98 @@
+/** Fits texts to the width of a terminal. Colors take no width, and some characters take two columns. */
+import stringWidth from 'string-width';
+
+// oxlint-disable-next-line no-control-regex -- it exists to find them
+const pieces = /\u001b\[[\d;]*m|[^\u001b]+|\u001b/g;
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** The text, or its begin and `…`. It keeps every color code, so that a color ends where it ended. */
+export function truncate(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let cut = '';
+  let room = width - 1;
+  for (const [piece] of text.matchAll(pieces)) {
+    if (piece.startsWith('\u001b[')) {
+      cut += piece;
+      continue;
+    }
+    if (room < 0) continue;
+    for (const { segment } of graphemes.segment(piece)) {
+      const taken = stringWidth(segment);
+      if (taken > room) {
+        cut += '…';
+        room = -1;
+        break;
+      }
+      cut += segment;
+      room -= taken;
+    }
+  }
+  return cut;
+}
+
+/** The text in lines of at most this width, broken between words. A longer word stays whole, so that it can be copied. */
+export function wrapWords(text: string, width: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      if (stringWidth(line) <= width) return [line];
+      const lines: string[] = [];
+      let last = '';
+      for (const word of line.split(' ')) {
+        const longer = last === '' ? word : `${last} ${word}`;
+        if (last !== '' && stringWidth(longer) > width) {
+          lines.push(last);
+          last = word;
+        } else last = longer;
+      }
+      return [...lines, last];
+    })
+    .join('\n');
+}
+
+/** The first column says most, so it is cut last. */
+const leastOfFirst = 24;
+const leastOfOthers = 12;
+const leastOfAny = 4;
+
+/**
+ * The width of each column that fits. The columns at the end, which matter least, are left out first (undefined). The
+ * first column and `key`, by which commands name a row, always stay; `key` stays whole, so that it can be copied.
+ */
+export function fitColumns(
+  natural: readonly number[],
+  { width, between, key }: { width: number; between: number; key?: number | undefined },
+): (number | undefined)[] {
+  const least = natural.map((one, column) =>
+    column === key ? one : Math.min(one, column === 0 ? leastOfFirst : leastOfOthers),
+  );
+  const widths: (number | undefined)[] = [...natural];
+  const total = (of: readonly number[]): number => {
+    const shown = of.filter((_, column) => widths[column] !== undefined);
+    return shown.reduce((sum, one) => sum + one, 0) + between * (shown.length - 1);
+  };
+  for (let column = natural.length - 1; column > 0 && total(least) > width; column -= 1) {
+    if (column !== key && (key !== undefined || column > 1)) widths[column] = undefined;
+  }
+  for (const floor of [least, least.map((one, column) => (column === key ? one : Math.min(one, leastOfAny)))]) {
+    // Level the widest columns, so that a short one keeps its place.
+    let excess = total(widths.map((one) => one ?? 0)) - width;
+    while (excess > 0) {
+      const [widest] = [...widths.keys()]
+        .filter((column) => (widths[column] ?? 0) > (floor[column] ?? 0))
+        .toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+      if (widest === undefined) break;
+      const next = Math.max(
+        floor[widest] ?? 0,
+        (widths[widest] ?? 0) - excess,
+        ...[...widths.keys()]
+          .filter((column) => (widths[column] ?? 0) < (widths[widest] ?? 0))
+          .map((column) => widths[column] ?? 0)
+          .filter((one) => one >= (floor[widest] ?? 0)),
+      );
+      excess -= (widths[widest] ?? 0) - next;
+      widths[widest] = next;
+    }
+  }
+  return widths;
+}

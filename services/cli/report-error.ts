@@ -1,0 +1,47 @@
+/** Prints an error of a command, and decides the exit status. Loaded only for an error. */
+import { basename } from 'node:path';
+import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
+import type { CliContext } from './context.ts';
+import { exitCodes, StackFailed } from './exit.ts';
+import { describeFailedStack } from './print/failed-stack.ts';
+import { describeError } from './print/failure.ts';
+
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'InvalidTemplate',
+  'InvalidRequest',
+  'NotSupported',
+  'TooLarge',
+  'QuotaExceeded',
+]);
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof AnnealError) {
+    return refusals.has(error.code) && errorTable[error.code].status < 500 ? exitCodes.refused : exitCodes.failed;
+  }
+  return exitCodes.failed;
+}
+
+/** Prints the error as text and returns the exit status. */
+export function reportError(error: unknown, { output }: CliContext, words: readonly string[]): number {
+  if (error instanceof StackFailed) {
+    for (const line of describeFailedStack(error.failed, output.colors, error.wanted)) output.note(line);
+    return exitCodes.failed;
+  }
+  // An error without an Anneal code is a defect of this program, so show its stack trace.
+  const known = error instanceof AnnealError ? error : undefined;
+  const shown =
+    known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  for (const line of describeError(shown, { colors: output.colors, file: templateOf(words) })) output.note(line);
+  return exitCodeOf(error);
+}
+
+/** The template that the command line names, because mistakes of the template itself contain no file. */
+function templateOf(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => word === '-t' || word === '--template');
+  const file = at >= 0 ? words[at + 1] : words[0] === 'template' ? words[2] : undefined;
+  return file === undefined
+    ? words.find((word) => word.startsWith('--template='))?.slice('--template='.length)
+    : shorten(file);
+}
+
+const shorten = (file: string): string => (file.includes('://') || file.length > 60 ? basename(file) : file);

@@ -1,0 +1,2 @@
+/** The version of the `anneal` command. */
+export const version = '0.1.0';

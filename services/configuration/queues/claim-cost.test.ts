@@ -1,0 +1,69 @@
+/** The reads and writes of a claim. They limit how many steps of hosts a server makes in a second. */
+import * as contract from '@anneal/contracts/calls/configuration.ts';
+import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import type { Store } from '@anneal/store/port.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+interface Call {
+  readonly method: string;
+  readonly given: readonly unknown[];
+}
+
+/** A store that notes the calls of the collection of messages. */
+const noting = (store: Store, calls: Call[]): Store => ({
+  blobs: store.blobs,
+  check: () => store.check(),
+  close: () => store.close(),
+  collection: async (definition) => {
+    const found = await store.collection<never>(definition);
+    if (definition.name !== 'configuration_messages') return found;
+    return new Proxy(found, {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: unknown[]) => {
+          calls.push({ method: String(name), given });
+          return Reflect.apply(method, target, given) as unknown;
+        };
+      },
+    });
+  },
+});
+
+const calls: Call[] = [];
+let context: TestContext;
+let rig: Rig;
+let host: string;
+beforeAll(async () => {
+  context = await createTestContext({ name: 'configuration' });
+  rig = await createRig({ store: noting(context.store, calls) });
+  ({ id: host } = await rig.host('web'));
+});
+afterAll(async () => {
+  await rig?.dispose();
+  await context?.dispose();
+});
+
+const claim = (more: Partial<contract.QueueClaim> = {}) => {
+  calls.length = 0;
+  const queue = `host.${host}.requests`;
+  return rig.ask(contract.queueClaim, { project, queue, ttl: 60, grace: 60, client_id: 'agent', batch: 10, ...more });
+};
+const looks = (): Call[] =>
+  calls.filter(({ method, given }) => method === 'find' && JSON.stringify(given).includes(`host.${host}.requests`));
+
+it('of one request writes it once, and of the answer looks once at the queue that it has emptied', async () => {
+  const properties = { hosted_on: host, script: 'true' };
+  const { resource } = await rig.request('create', { type: 'OS::Heat::OrderedConfig', properties });
+  await rig.event('deployment.queued', resource.id);
+  const { messages } = await claim();
+  expect(messages).toHaveLength(1);
+  const empty = calls.filter(({ method, given }) => method === 'bulk' && JSON.stringify(given) === '[[]]');
+  expect(empty).toEqual([]);
+  const answer = { id: messages[0]?.id ?? '', status_code: 0 };
+  const next = await claim({ answers: [{ body: answer, ttl: 600 }] });
+  expect([next.answered, next.messages]).toEqual([true, []]);
+  expect(looks()).toHaveLength(1);
+  expect((await rig.final(resource.id)).status).toBe('complete');
+});

@@ -1,0 +1,232 @@
+/** Home: what needs a person, what works, and whether it flows. */
+import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
+import { eventWords } from '@anneal/client/text/event.ts';
+import { formatClock } from '@anneal/client/text/time.ts';
+import type { Need, Overview } from '@anneal/contracts/calls/overview.ts';
+import { Link } from '@tanstack/react-router';
+import { useAsk } from '../live/ask.ts';
+import { useLive } from '../live/live.tsx';
+import { Answer } from '../parts/answer.tsx';
+import { Empty } from '../parts/command.tsx';
+import { Mark, StatePill } from '../parts/state.tsx';
+import { Age } from '../parts/time.tsx';
+import { Exits } from '../parts/why.tsx';
+
+export function HomePage() {
+  const overview = useAsk(['overview'], (client) => client.overview(), 15_000);
+  return (
+    <Answer of={overview}>
+      {(shown) => (
+        <div className="stackwise">
+          <div className="row" aria-live="polite">
+            <h1>{titleOf(shown)}</h1>
+            <span className="dim wide-only">{subtitleOf(shown)}</span>
+          </div>
+          {shown.needs.length > 0 && <Needs needs={shown.needs} />}
+          <Tiles overview={shown} />
+          <div className="two">
+            <Working overview={shown} />
+            <div className="stackwise">
+              <HostCells />
+              <Latest />
+            </div>
+          </div>
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+const sum = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((all, one) => all + one, 0);
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+function titleOf({ needs, stacks }: Overview): string {
+  if (needs.length > 0) return `${plural(needs.length, 'thing')} ${needs.length === 1 ? 'needs' : 'need'} you`;
+  return sum(stacks) === 0 ? 'No stack yet' : 'Everything is in order';
+}
+
+function subtitleOf({ working, hosts }: Overview): string {
+  const all = sum(hosts);
+  const answering = hosts['up'] ?? 0;
+  return `${plural(working.length, 'stack')} in progress, ${answering} of ${plural(all, 'host')} answer`;
+}
+
+const toneOfNeed = ({ kind, summary }: Need): Tone => (kind === 'host' || /hook/.test(summary) ? 'wait' : 'failed');
+
+function NeedLink({ need }: { need: Need }) {
+  if (need.kind === 'stack')
+    return (
+      <Link to="/stacks/$stack" params={{ stack: need.name }}>
+        {need.name}
+      </Link>
+    );
+  if (need.kind === 'node')
+    return (
+      <Link to="/nodes/$node" params={{ node: need.name }}>
+        {need.name}
+      </Link>
+    );
+  if (need.kind === 'host')
+    return (
+      <Link to="/hosts/$host" params={{ host: need.name }}>
+        {need.name}
+      </Link>
+    );
+  if (need.kind === 'service') return <Link to="/services">{need.name}</Link>;
+  return <Link to="/dead-letters">Dead letters</Link>;
+}
+
+function Needs({ needs }: { needs: readonly Need[] }) {
+  return (
+    <section className="card" aria-label="Needs you">
+      <ul className="needs">
+        {needs.slice(0, 50).map((need) => (
+          <li key={`${need.kind} ${need.id}`}>
+            <Mark tone={toneOfNeed(need)} label={toneOfNeed(need) === 'failed' ? 'failed' : 'waits'} />
+            <b className="cut">
+              <NeedLink need={need} />
+            </b>
+            <span className="what">{need.summary}</span>
+            <span className="dim">
+              <Age since={need.since} />
+            </span>
+            <span className="act">
+              <Exits exits={need.exits} most={1} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Tiles({ overview }: { overview: Overview }) {
+  const { stacks, hosts, nodes, working } = overview;
+  const failed = Object.entries(stacks).reduce(
+    (all, [state, count]) => all + (state.endsWith('FAILED') ? count : 0),
+    0,
+  );
+  const tile = (to: '/stacks' | '/hosts' | '/nodes', name: string, [value, detail]: [number, string]) => (
+    <Link to={to} className="card tile">
+      <span className="dim">{name}</span>
+      <br />
+      <b>{value.toLocaleString()}</b>
+      <br />
+      <span className="dim">{detail}</span>
+    </Link>
+  );
+  return (
+    <div className="tiles">
+      {tile('/stacks', 'Stacks', [sum(stacks), failed > 0 ? `${failed} failed` : 'none failed'])}
+      {tile('/stacks', 'In progress', [working.length, working[0] ? `longest: ${working[0].name}` : 'nothing runs'])}
+      {tile('/hosts', 'Hosts', [sum(hosts), `${hosts['up'] ?? 0} answer, ${hosts['silent'] ?? 0} silent`])}
+      {tile('/nodes', 'Nodes', [sum(nodes), `${nodes['active'] ?? 0} active, ${nodes['available'] ?? 0} available`])}
+    </div>
+  );
+}
+
+function Working({ overview: { working } }: { overview: Overview }) {
+  return (
+    <section className="card">
+      <header>
+        <h2>In progress</h2>
+        <span className="more">{plural(working.length, 'stack')}</span>
+      </header>
+      {working.length === 0 ? (
+        <Empty command="anneal stack create web -t web.yaml">No stack is in progress. Start one:</Empty>
+      ) : (
+        <ul className="needs">
+          {working.map(({ id, name, action, status, since, why }) => (
+            <li key={id}>
+              <Mark tone="busy" label="in progress" />
+              <b className="cut">
+                <Link to="/stacks/$stack" params={{ stack: name }}>
+                  {name}
+                </Link>
+              </b>
+              <span className="what">{why.summary}</span>
+              <span className="dim">
+                <Age since={since} />
+              </span>
+              <span className="act wide-only">
+                <StatePill state={`${action}_${status}`} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const mostCells = 600;
+
+function HostCells() {
+  const hosts = useAsk(['hosts'], (client) => client.hosts.list());
+  const rows = hosts.data ?? [];
+  return (
+    <section className="card">
+      <header>
+        <h2>Hosts</h2>
+        <span className="more">{rows.length === 0 ? '' : '1 cell = 1 host'}</span>
+      </header>
+      {rows.length === 0 ? (
+        <Empty command="anneal host join web1">
+          No host yet. A stack brings its own; a machine of yours joins with:
+        </Empty>
+      ) : (
+        <div className="body cells">
+          {rows.slice(0, mostCells).map(({ id, name, status, pending }) => {
+            const tone = status === 'up' && pending > 0 ? 'busy' : toneOf(status);
+            const label = `${name}: ${status}${pending > 0 ? `, ${pending} configs` : ''}`;
+            return (
+              <Link
+                key={id}
+                to="/hosts/$host"
+                params={{ host: name }}
+                className={`tone-${tone}`}
+                title={label}
+                aria-label={label}
+              />
+            );
+          })}
+          {rows.length > mostCells && <Link to="/hosts">and {rows.length - mostCells} more</Link>}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Latest() {
+  const { events } = useLive();
+  return (
+    <section className="card">
+      <header>
+        <h2>Events</h2>
+        <span className="more">
+          <Link to="/events">Follow all</Link>
+        </span>
+      </header>
+      {events.length === 0 ? (
+        <Empty>No event yet.</Empty>
+      ) : (
+        <ul className="log body">
+          {events.slice(0, 10).map((event) => {
+            const { about } = eventWords(event);
+            return (
+              <li key={event.id}>
+                <time className="mono dim" dateTime={event.time}>
+                  {formatClock(event.time)}
+                </time>
+                <Mark tone={toneOf(event.type)} />
+                <span className="cut">{event.type}</span>
+                <span className="cut dim detail">{about}</span>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+/** One host: its facts, and what ran on it. */
+import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { CopyCommand, Empty } from '../parts/command.tsx';
+import { StatePill, StateWord } from '../parts/state.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Age } from '../parts/time.tsx';
+import { Output } from '../host/output.tsx';
+import { RunPanel } from '../host/run.tsx';
+
+export function HostPage() {
+  const { host: name } = useParams({ from: '/hosts/$host' });
+  const host = useAsk(['hosts', name], (client) => client.hosts.show({ host: name }), 10_000);
+  return (
+    <Answer of={host}>
+      {(shown) => (
+        <div className="stackwise">
+          <div className="heading">
+            <h1>{shown.name}</h1>
+            <StatePill state={shown.status} />
+            <span className="dim">
+              last seen <Age since={shown.last_seen_at} />
+            </span>
+          </div>
+          <div className="two">
+            <Deployments host={shown} />
+            <Facts host={shown} />
+          </div>
+          <div className="row dim">
+            The same in a terminal: <CopyCommand command={`anneal host show ${shown.name}`} />
+          </div>
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+function Facts({ host }: { host: HostView }) {
+  const facts = Object.entries(host.facts);
+  return (
+    <section className="card">
+      <header>
+        <h2>Facts</h2>
+      </header>
+      <dl className="facts body">
+        {host.server && (
+          <>
+            <dt>Server</dt>
+            <dd>
+              <Link to="/stacks/$stack" params={{ stack: host.server.stack_name }}>
+                {host.server.stack_name}/{host.server.resource_name}
+              </Link>
+            </dd>
+          </>
+        )}
+        <dt>Queue</dt>
+        <dd>
+          <Link to="/queues/$queue" params={{ queue: host.requests_queue }} className="mono">
+            {host.requests_queue}
+          </Link>
+        </dd>
+        {facts.map(([key, value]) => (
+          <div key={key} style={{ display: 'contents' }}>
+            <dt>{key}</dt>
+            <dd className="mono">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Deployments({ host }: { host: HostView }) {
+  const deployments = useAsk(['deployments', host.id], (client) => client.deployments.list({ host: host.id }));
+  const [chosen, choose] = useState<string>();
+  const columns: readonly Column<DeploymentView>[] = [
+    {
+      name: 'Config',
+      cell: ({ id, name, resource_name: resource }) => (
+        <button type="button" className="link command" onClick={() => choose(id)}>
+          {resource || name}
+        </button>
+      ),
+      sort: ({ resource_name: resource, name }) => resource || name,
+    },
+    { name: 'State', cell: ({ status }) => <StateWord state={status} />, sort: ({ status }) => status },
+    {
+      name: 'Queued',
+      cell: (row) => <Age since={row.queued_at ?? row.created_at} />,
+      sort: (row) => row.queued_at ?? row.created_at,
+      isNumber: true,
+    },
+    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true },
+  ];
+  return (
+    <div className="stackwise">
+      <section className="card">
+        <header>
+          <h2>Configs</h2>
+          <span className="more">choose one to see its output</span>
+        </header>
+        <Answer of={deployments}>
+          {(rows) => (
+            <Table
+              label="Configs"
+              rows={rows.toSorted((a, b) => b.created_at.localeCompare(a.created_at))}
+              columns={columns}
+              keyOf={({ id }) => id}
+              empty={<Empty command={`anneal run uptime --host ${host.name}`}>Nothing ran yet. Run something:</Empty>}
+            />
+          )}
+        </Answer>
+      </section>
+      {chosen !== undefined && <Output key={chosen} deployment={chosen} />}
+      <RunPanel host={host} />
+    </div>
+  );
+}

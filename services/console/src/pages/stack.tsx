@@ -1,0 +1,196 @@
+/** One stack: why it stands where it stands, what can be done, and its parts. */
+import { toneOf } from '@anneal/client/text/tone.ts';
+import type { Stack } from '@anneal/client/representation.ts';
+import { withPaths } from '@anneal/client/nested.ts';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { CopyCommand, Empty } from '../parts/command.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { StatePill } from '../parts/state.tsx';
+import { Age } from '../parts/time.tsx';
+import { WhyCard } from '../parts/why.tsx';
+import { useSession } from '../session/session.tsx';
+import { StackEvents } from '../stack/events.tsx';
+import { Graph } from '../stack/graph.tsx';
+import { StackHistory } from '../stack/history-tab.tsx';
+import { StackOutputs } from '../stack/outputs.tsx';
+import { Scaling } from '../stack/scaling.tsx';
+import { Resources, type PlacedResource } from '../stack/resources.tsx';
+import { Timeline } from '../stack/timeline.tsx';
+
+const tabs = ['now', 'resources', 'events', 'outputs', 'parameters', 'scaling', 'history'] as const;
+
+export function StackPage() {
+  const { stack: name } = useParams({ from: '/stacks/$stack' });
+  const { tab = 'now' } = useSearch({ from: '/stacks/$stack' });
+  const stack = useAsk(['stack', name], (client) => client.stacks.show({ stack: name, outputs: false }));
+  const resources = useAsk(['stack', name, 'resources'], async (client) =>
+    withPaths(await client.stacks.resources({ stack: name, depth: 10 })),
+  );
+  return (
+    <Answer of={stack}>
+      {(shown) => (
+        <div className="stackwise">
+          <Heading stack={shown} />
+          <nav className="tabs" aria-label="Parts of the stack">
+            {tabs.map((one) => (
+              <Link
+                key={one}
+                to="."
+                search={{ tab: one === 'now' ? undefined : one }}
+                activeOptions={{ includeSearch: true, explicitUndefined: true }}
+              >
+                {one.slice(0, 1).toUpperCase() + one.slice(1)}
+              </Link>
+            ))}
+          </nav>
+          {tab === 'now' && <Answer of={resources}>{(rows) => <Now stack={shown} resources={rows} />}</Answer>}
+          {tab === 'resources' && (
+            <Answer of={resources}>{(rows) => <Resources stack={name} resources={rows} />}</Answer>
+          )}
+          {tab === 'events' && <StackEvents stack={name} />}
+          {tab === 'outputs' && <StackOutputs stack={name} />}
+          {tab === 'scaling' && <Answer of={resources}>{(rows) => <Scaling stack={name} resources={rows} />}</Answer>}
+          {tab === 'history' && <StackHistory stack={name} />}
+          {tab === 'parameters' && <Parameters stack={shown} />}
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+function Heading({ stack }: { stack: Stack }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const navigate = useNavigate();
+  const { stack_name: name, stack_status: status } = stack;
+  const isBusy = status.endsWith('IN_PROGRESS');
+  const act = (label: string, action: Parameters<typeof client.actions.act>[0]['action']) => (
+    <button
+      type="button"
+      className="button"
+      onClick={() =>
+        void attempt(() => client.actions.act({ stack: name, action }), `${label} of ${name} has started.`)
+      }
+    >
+      {label}
+    </button>
+  );
+  const remove = async () => {
+    if (await attempt(() => client.stacks.delete({ stack: name }), `The deletion of ${name} has started.`)) {
+      await navigate({ to: '/stacks' });
+    }
+  };
+  return (
+    <div className="heading">
+      <h1>{name}</h1>
+      <StatePill state={status} />
+      <span className="dim">
+        <Age since={stack.updated_time ?? stack.creation_time} />
+        {stack.description ? ` · ${stack.description}` : ''}
+      </span>
+      <div className="actions">
+        {status.endsWith('FAILED') && act('Retry', { kind: 'retry' })}
+        {status === 'UPDATE_FAILED' && act('Roll back', { kind: 'rollback' })}
+        {status === 'UPDATE_IN_PROGRESS' && act('Cancel', { kind: 'cancel', rollback: true })}
+        {status === 'CREATE_IN_PROGRESS' && act('Cancel', { kind: 'cancel', rollback: false })}
+        {!isBusy && act('Check', { kind: 'check' })}
+        {!isBusy && status.endsWith('COMPLETE') && act('Suspend', { kind: 'suspend' })}
+        {status === 'SUSPEND_COMPLETE' && act('Resume', { kind: 'resume' })}
+        <Link className="button" to="/stacks/$stack/change" params={{ stack: name }}>
+          Change …
+        </Link>
+        <Confirm
+          label="Delete"
+          title={`Delete the stack ${name}?`}
+          name={name}
+          command={`anneal stack delete ${name}`}
+          onConfirm={remove}
+        >
+          All its servers are released and their machines erased. This cannot be undone.
+        </Confirm>
+      </div>
+    </div>
+  );
+}
+
+function Now({ stack, resources }: { stack: Stack; resources: readonly PlacedResource[] }) {
+  const { stack_name: name, stack_status: status } = stack;
+  const why = useAsk(['stack', name, 'why'], (client) => client.actions.why({ stack: name }), 5000);
+  return (
+    <div className="stackwise">
+      <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOf(status)} />}</Answer>
+      <Failures stack={stack} />
+      {resources.length === 0 ? (
+        <section className="card">
+          <Empty>This stack has no resources.</Empty>
+        </section>
+      ) : (
+        <>
+          <Graph resources={resources} />
+          <Timeline resources={resources} />
+        </>
+      )}
+      <div className="row dim">
+        The same in a terminal: <CopyCommand command={`anneal why ${name}`} />
+      </div>
+    </div>
+  );
+}
+
+const mostFailures = 5;
+
+/** The root cause first, with what its script wrote. */
+function Failures({ stack: { failures } }: { stack: Stack }) {
+  if (failures.length === 0) return null;
+  return (
+    <section className="card">
+      <header>
+        <h2>Failures</h2>
+        <span className="more">{failures.length}, the root cause first</span>
+      </header>
+      <div className="body stackwise">
+        {failures.slice(0, mostFailures).map(({ resource, type, failure }) => {
+          const written = [failure.details?.['stderr'], failure.details?.['stdout']].find(
+            (text) => typeof text === 'string' && text !== '',
+          );
+          return (
+            <div key={resource}>
+              <p>
+                <b>{resource}</b> <code className="dim">{type}</code>
+              </p>
+              <p className="tone-failed">{failure.message}</p>
+              {typeof written === 'string' && (
+                <pre className="output" tabIndex={0}>
+                  {written}
+                </pre>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+function Parameters({ stack: { parameters, stack_name: name } }: { stack: Stack }) {
+  const entries = Object.entries(parameters);
+  return (
+    <section className="card">
+      {entries.length === 0 ? (
+        <Empty>{name} has no parameters.</Empty>
+      ) : (
+        <dl className="facts body">
+          {entries.map(([key, value]) => (
+            <div key={key} style={{ display: 'contents' }}>
+              <dt>{key}</dt>
+              <dd className="mono">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}

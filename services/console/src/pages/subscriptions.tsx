@@ -1,0 +1,238 @@
+/** Subscriptions: who is notified, what waits, what was answered; test, pause, replay. */
+import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
+import { useState } from 'react';
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Filter, useFilter } from '../parts/filter.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { Mark, StatePill, StateWord } from '../parts/state.tsx';
+import { matching, Table, type Column } from '../parts/table.tsx';
+import { Age } from '../parts/time.tsx';
+import { useSession } from '../session/session.tsx';
+
+export function SubscriptionsPage() {
+  const subscriptions = useAsk(['subscriptions'], (client) => client.subscriptions.list(), 3000);
+  const find = useFilter();
+  const [chosen, choose] = useState<string>();
+  const columns: readonly Column<SubscriptionView>[] = [
+    {
+      name: 'Subscription',
+      cell: ({ id, name }) => (
+        <button type="button" className="link command" onClick={() => choose(id)}>
+          {name || id}
+        </button>
+      ),
+      sort: ({ name }) => name,
+    },
+    { name: 'Status', cell: ({ status }) => <StateWord state={status} />, sort: ({ status }) => status },
+    {
+      name: 'Waiting',
+      cell: ({ backlog }) => backlog.toLocaleString(),
+      sort: ({ backlog }) => backlog,
+      isNumber: true,
+    },
+    { name: 'Last success', cell: ({ last_success_at: at }) => <Age since={at} />, isNumber: true, isExtra: true },
+    { name: 'Events', cell: ({ types }) => <code>{types.join(', ')}</code>, isExtra: true },
+    { name: 'Listener', cell: ({ url }) => <span className="mono dim">{url}</span>, isExtra: true },
+  ];
+  return (
+    <div className="stackwise">
+      <div className="heading">
+        <h1>Subscriptions</h1>
+        <Filter what="subscriptions by name, listener or status" />
+      </div>
+      <Answer of={subscriptions}>
+        {(rows) => {
+          const shown = rows.find(({ id }) => id === chosen);
+          return (
+            <>
+              <section className="card">
+                <Table
+                  label="Subscriptions"
+                  rows={matching(rows, find, ({ name, url, status }) => [name, url, status])}
+                  columns={columns}
+                  keyOf={({ id }) => id}
+                  empty={
+                    <Empty command="anneal subscription create https://… --type 'stack.#'">
+                      {find === '' ? 'No listener is subscribed. Subscribe one:' : 'No subscription matches.'}
+                    </Empty>
+                  }
+                />
+              </section>
+              {shown && <Detail key={shown.id} subscription={shown} />}
+            </>
+          );
+        }}
+      </Answer>
+      <div className="row dim">
+        The same in a terminal: <CopyCommand command="anneal subscription list" />
+      </div>
+    </div>
+  );
+}
+
+function Detail({ subscription }: { subscription: SubscriptionView }) {
+  const { id, name, status, reason, last_error: error } = subscription;
+  return (
+    <section className="card" aria-label={`Subscription ${name}`}>
+      <header>
+        <h2>{name || id}</h2>
+        <StatePill state={status} />
+        <span className="more row wrap">
+          <Actions subscription={subscription} />
+        </span>
+      </header>
+      <div className="body stackwise">
+        {(reason ?? error) && <p className="tone-failed">{reason ?? error}</p>}
+        <dl className="facts">
+          <dt>Listener</dt>
+          <dd className="mono">{subscription.url}</dd>
+          <dt>Events</dt>
+          <dd className="mono">{subscription.types.join(', ')}</dd>
+          <dt>Waiting</dt>
+          <dd>{subscription.backlog.toLocaleString()}</dd>
+          <dt>Next attempt</dt>
+          <dd>{subscription.next_attempt_at ? formatClock(subscription.next_attempt_at) : 'at the next event'}</dd>
+          <dt>Lost</dt>
+          <dd>{subscription.dropped ? JSON.stringify(subscription.dropped) : 'no event'}</dd>
+        </dl>
+        <Replay subscription={subscription} />
+        <Attempts id={id} />
+      </div>
+    </section>
+  );
+}
+
+function Actions({ subscription: { id, name, status } }: { subscription: SubscriptionView }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  const act = (label: string, action: () => Promise<unknown>, done: string) => (
+    <button
+      type="button"
+      className="button"
+      onClick={() => void attempt(action, done).then(() => queries.invalidateQueries({ queryKey: ['subscriptions'] }))}
+    >
+      {label}
+    </button>
+  );
+  const test = async (): Promise<void> => {
+    const answer = await client.subscriptions.test({ id });
+    const { error } = answer;
+    if (error !== null) throw new Error(`The listener refused the test event: ${error}`);
+  };
+  return (
+    <>
+      {act('Send a test event', test, `${name} accepted the test event.`)}
+      {status === 'active'
+        ? act('Pause', () => client.subscriptions.pause({ id }), `${name} is paused; its events wait.`)
+        : act('Resume', () => client.subscriptions.resume({ id }), `${name} is active.`)}
+      {act('Attempt now', () => client.subscriptions.retry({ id }), `What waits for ${name} is attempted.`)}
+      <Confirm
+        label="Delete"
+        title={`Delete the subscription ${name}?`}
+        name={name}
+        command={`anneal subscription delete ${id}`}
+        onConfirm={() =>
+          attempt(() => client.subscriptions.delete({ id }), `${name} is deleted.`).then(() =>
+            queries.invalidateQueries({ queryKey: ['subscriptions'] }),
+          )
+        }
+      >
+        The events that wait for the listener are not delivered.
+      </Confirm>
+    </>
+  );
+}
+
+const hours = [1, 6, 24] as const;
+
+function Replay({ subscription: { id, name } }: { subscription: SubscriptionView }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const [last, setLast] = useState<number>(1);
+  const replay = async (): Promise<void> => {
+    await client.subscriptions.replayRange({ id, from: new Date(Date.now() - last * 3_600_000).toISOString() });
+  };
+  return (
+    <div className="row wrap">
+      <label htmlFor="replay-hours">Send the events again of the last</label>
+      <select
+        id="replay-hours"
+        className="field"
+        value={last}
+        onChange={(event) => setLast(Number(event.target.value))}
+      >
+        {hours.map((each) => (
+          <option key={each} value={each}>
+            {each === 1 ? 'hour' : `${each} hours`}
+          </option>
+        ))}
+      </select>
+      <button type="button" className="button" onClick={() => void attempt(replay, `${name} gets the events again.`)}>
+        Replay
+      </button>
+    </div>
+  );
+}
+
+function Attempts({ id }: { id: string }) {
+  const attempts = useAsk(
+    ['subscriptions', id, 'attempts'],
+    (client) => client.subscriptions.attempts({ id, limit: 50 }),
+    3000,
+  );
+  return (
+    <Answer of={attempts}>
+      {(rows) =>
+        rows.length === 0 ? (
+          <Empty>The listener has had no request yet.</Empty>
+        ) : (
+          <div className="table-view" tabIndex={0} role="region" aria-label="Delivery log">
+            <table className="table">
+              <thead>
+                <tr>
+                  <th scope="col">When</th>
+                  <th scope="col">Answer</th>
+                  <th scope="col" className="number">
+                    Time
+                  </th>
+                  <th scope="col">Event</th>
+                  <th scope="col" className="wide-only">
+                    Error
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={`${row.at} ${row.event_id} ${row.sequence}`}>
+                    <td className="mono">{formatClock(row.at)}</td>
+                    <td>
+                      <span className="row">
+                        <Mark
+                          tone={row.error === null ? 'done' : 'failed'}
+                          label={row.error === null ? 'accepted' : 'refused'}
+                        />
+                        {row.status ?? 'none'}
+                      </span>
+                    </td>
+                    <td className="number">{formatDuration(row.ms)}</td>
+                    <td>
+                      {row.event_type}
+                      {row.events > 1 && ` and ${row.events - 1} more`}
+                    </td>
+                    <td className="wide-only dim">{row.error}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )
+      }
+    </Answer>
+  );
+}

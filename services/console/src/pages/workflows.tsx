@@ -1,0 +1,269 @@
+/** Workflows: their executions, the tasks of one, and what an operator can do with them. */
+import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
+import { formatDuration } from '@anneal/client/text/time.ts';
+import { toneOf } from '@anneal/client/text/tone.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Filter, useFilter } from '../parts/filter.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { Mark, StatePill, StateWord } from '../parts/state.tsx';
+import { matching, Table, type Column } from '../parts/table.tsx';
+import { Age, useNow } from '../parts/time.tsx';
+import { useSession } from '../session/session.tsx';
+
+type Act = Parameters<ReturnType<typeof useSession>['client']['executions']['act']>[0]['action'];
+
+export function WorkflowsPage() {
+  const executions = useAsk(['executions'], (client) => client.executions.list({ limit: 500 }), 2000);
+  const find = useFilter();
+  const [chosen, choose] = useState<string>();
+  const columns: readonly Column<ExecutionView>[] = [
+    {
+      name: 'Workflow',
+      cell: ({ id, workflow }) => (
+        <button type="button" className="link command" onClick={() => choose(id)}>
+          {workflow}
+        </button>
+      ),
+      sort: ({ workflow }) => workflow,
+    },
+    { name: 'State', cell: ({ state }) => <StateWord state={state} />, sort: ({ state }) => state },
+    { name: 'Started', cell: (row) => <Age since={row.created_at} />, sort: (row) => row.created_at, isNumber: true },
+    { name: 'Stack', cell: ({ stack }) => stack?.name ?? '', isExtra: true },
+    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true },
+  ];
+  return (
+    <div className="stackwise">
+      <div className="heading">
+        <h1>Workflows</h1>
+        <Filter what="executions by workflow, state or stack" />
+      </div>
+      <Start onStart={choose} />
+      {chosen !== undefined && <Execution key={chosen} id={chosen} onChoose={choose} />}
+      <section className="card">
+        <header>
+          <h2>Executions</h2>
+        </header>
+        <Answer of={executions}>
+          {(rows) => (
+            <Table
+              label="Executions"
+              rows={matching(rows, find, ({ workflow, state, stack }) => [workflow, state, stack?.name ?? ''])}
+              columns={columns}
+              keyOf={({ id }) => id}
+              empty={
+                <Empty command="anneal workflow start NAME">
+                  {find === '' ? 'No execution yet. Start one:' : 'No execution matches the filter.'}
+                </Empty>
+              }
+            />
+          )}
+        </Answer>
+      </section>
+      <div className="row dim">
+        The same in a terminal: <CopyCommand command="anneal workflow executions" />
+      </div>
+    </div>
+  );
+}
+
+function Start({ onStart }: { onStart: (id: string) => void }) {
+  const workflows = useAsk(['workflows'], (client) => client.workflows.list(), 10_000);
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [input, setInput] = useState('{}');
+  const rows = workflows.data ?? [];
+  const chosen = rows.find((each) => each.name === name);
+  const start = (event: FormEvent): void => {
+    event.preventDefault();
+    void attempt(async () => {
+      const { id } = await client.executions.start({ workflow: name, input: JSON.parse(input) as never });
+      await queries.invalidateQueries({ queryKey: ['executions'] });
+      onStart(id);
+    }, `${name} has started.`);
+  };
+  if (rows.length === 0) {
+    return (
+      <section className="card">
+        <Empty command="anneal workflow create workflow.yaml">No workflow is stored. Store one:</Empty>
+      </section>
+    );
+  }
+  return (
+    <form className="card body form" onSubmit={start}>
+      <div className="row wrap">
+        <label htmlFor="workflow">Start</label>
+        <select id="workflow" className="field" value={name} onChange={(event) => setName(event.target.value)} required>
+          <option value="">Choose a workflow …</option>
+          {rows.map((each) => (
+            <option key={each.id}>{each.name}</option>
+          ))}
+        </select>
+        <label htmlFor="workflow-input">with input</label>
+        <input
+          id="workflow-input"
+          className="field mono grow"
+          value={input}
+          onChange={(event) => setInput(event.target.value)}
+        />
+        <button type="submit" className="button first" disabled={name === ''}>
+          Start
+        </button>
+      </div>
+      {chosen && (
+        <p className="dim">
+          {chosen.description || chosen.tasks.join(' → ')}
+          {chosen.input.length > 0 &&
+            ` · input: ${chosen.input.map((each) => (each.required ? `${each.name} (required)` : each.name)).join(', ')}`}
+        </p>
+      )}
+    </form>
+  );
+}
+
+const isOver = (state: string): boolean => ['SUCCESS', 'ERROR', 'CANCELLED'].includes(state);
+
+function ExecutionActions(props: {
+  execution: ExecutionView;
+  onAct: (action: Act, done: string) => void;
+  onChoose: (id: string) => void;
+}) {
+  const { execution, onAct, onChoose } = props;
+  return (
+    <span className="more row wrap">
+      {execution.parent && (
+        <button
+          type="button"
+          className="button"
+          onClick={() => onChoose(execution.parent?.execution_id ?? execution.id)}
+        >
+          Show its parent
+        </button>
+      )}
+      {execution.state === 'RUNNING' && (
+        <button type="button" className="button" onClick={() => onAct({ kind: 'pause' }, 'The execution pauses.')}>
+          Pause
+        </button>
+      )}
+      {execution.state === 'PAUSED' && (
+        <button type="button" className="button" onClick={() => onAct({ kind: 'resume' }, 'The execution goes on.')}>
+          Resume
+        </button>
+      )}
+      {!isOver(execution.state) && (
+        <button
+          type="button"
+          className="button danger"
+          onClick={() => onAct({ kind: 'cancel' }, 'The execution is cancelled.')}
+        >
+          Cancel
+        </button>
+      )}
+    </span>
+  );
+}
+
+function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => void }) {
+  const shown = useAsk(['executions', id], (client) => client.executions.show({ id }), 1500);
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  const act = (action: Act, done: string): void => {
+    void attempt(() => client.executions.act({ id, action }), done).then(() =>
+      queries.invalidateQueries({ queryKey: ['executions'] }),
+    );
+  };
+  return (
+    <Answer of={shown}>
+      {({ execution, tasks }) => (
+        <section className="card" aria-label={`Execution of ${execution.workflow}`}>
+          <header>
+            <h2>{execution.workflow}</h2>
+            <StatePill state={execution.state} />
+            <ExecutionActions execution={execution} onAct={act} onChoose={onChoose} />
+          </header>
+          <div className="body stackwise">
+            {execution.reason && (
+              <p className={execution.state === 'ERROR' ? 'tone-failed' : 'dim'}>{execution.reason}</p>
+            )}
+            <Tasks
+              tasks={tasks}
+              onRerun={(task) =>
+                act(
+                  { kind: 'rerun', task: task.id, failed_items_only: task.items.total > 1 },
+                  `${task.name} runs again.`,
+                )
+              }
+            />
+            <details>
+              <summary>Input and output</summary>
+              <pre className="output" tabIndex={0}>
+                {JSON.stringify({ input: execution.input, output: execution.output }, null, 2)}
+              </pre>
+            </details>
+            <div className="row wrap dim">
+              The same in a terminal: <CopyCommand command={`anneal workflow execution ${id}`} />
+            </div>
+          </div>
+        </section>
+      )}
+    </Answer>
+  );
+}
+
+function Tasks({
+  tasks,
+  onRerun,
+}: {
+  tasks: readonly ExecutionTaskView[];
+  onRerun: (task: ExecutionTaskView) => void;
+}) {
+  const now = useNow();
+  if (tasks.length === 0) return <p className="dim">No task has begun.</p>;
+  return (
+    <ul className="tasks" aria-label="Tasks">
+      {tasks.map((task) => {
+        const end = task.finished_at === null ? now : Date.parse(task.finished_at);
+        return (
+          <li key={task.id} className="change">
+            <p className="row wrap">
+              <Mark tone={toneOf(task.state)} label={task.state.toLowerCase()} />
+              <b>{task.name}</b>
+              <code className="dim">{task.calls}</code>
+              {task.attempt > 1 && <span className="dim">attempt {task.attempt}</span>}
+              {task.items.total > 1 && (
+                <span className="dim">
+                  {task.items.ended} of {task.items.total} items
+                </span>
+              )}
+              <span className="dim more">
+                {task.started_at === null
+                  ? 'not started'
+                  : formatDuration(Math.max(0, end - Date.parse(task.started_at)))}
+              </span>
+              {task.state === 'ERROR' && (
+                <button type="button" className="button" onClick={() => onRerun(task)}>
+                  Run again
+                </button>
+              )}
+            </p>
+            {task.reason && <p className={task.state === 'ERROR' ? 'tone-failed' : 'dim'}>{task.reason}</p>}
+            {task.result !== null && (
+              <details>
+                <summary>Result</summary>
+                <pre className="output" tabIndex={0}>
+                  {JSON.stringify(task.result, null, 2)}
+                </pre>
+              </details>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

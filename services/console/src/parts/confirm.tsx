@@ -1,0 +1,63 @@
+/** Asks before an action that destroys. A large one must be confirmed by typing the name of the object. */
+import { Dialog } from 'radix-ui';
+import { useState, type ReactNode } from 'react';
+
+export function Confirm(props: {
+  /** The label of the button that opens the question. */
+  label: string;
+  title: string;
+  /** What is lost. */
+  children: ReactNode;
+  /** The word to type. */
+  name?: string;
+  command: string;
+  onConfirm: () => Promise<unknown>;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const [typed, setTyped] = useState('');
+  const isReady = props.name === undefined || typed === props.name;
+  const confirm = async () => {
+    setOpen(false);
+    setTyped('');
+    await props.onConfirm();
+  };
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+      <Dialog.Trigger asChild>
+        <button className="button danger" type="button">
+          {props.label}
+        </button>
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Overlay className="veil" />
+        <Dialog.Content className="dialog stackwise">
+          <Dialog.Title asChild>
+            <h2>{props.title}</h2>
+          </Dialog.Title>
+          <Dialog.Description asChild>
+            <div>{props.children}</div>
+          </Dialog.Description>
+          {props.name !== undefined && (
+            <label>
+              Type <code>{props.name}</code> to confirm{' '}
+              <input className="field" value={typed} onChange={(event) => setTyped(event.target.value)} />
+            </label>
+          )}
+          <p className="dim">
+            The same in a terminal: <code>{props.command}</code>
+          </p>
+          <div className="row">
+            <button className="button danger" type="button" disabled={!isReady} onClick={() => void confirm()}>
+              {props.label}
+            </button>
+            <Dialog.Close asChild>
+              <button className="button" type="button">
+                Keep it
+              </button>
+            </Dialog.Close>
+          </div>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

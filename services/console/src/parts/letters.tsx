@@ -1,0 +1,191 @@
+/** What a person can do with dead letters of one cause: look at each, send them again slowly, remove them. */
+import type { DeadLetterRow } from '@anneal/client/representation.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { mergePatchBetween } from '@anneal/contracts/merge-patch.ts';
+import { formatClock } from '@anneal/client/text/time.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { CopyCommand } from '../parts/command.tsx';
+import { reasonOf } from '../parts/error-card.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { useSession } from '../session/session.tsx';
+
+const rates = [1, 5, 20, 100] as const;
+
+/** Sends letters again, the oldest first, at most so many per second, until all are sent or the reader stops it. */
+export function ReplayAll({ letters }: { letters: readonly DeadLetterRow[] }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  const [perSecond, setPerSecond] = useState<number>(5);
+  const [sent, setSent] = useState<number>();
+  const stop = useRef(new AbortController());
+  const replay = async (): Promise<void> => {
+    stop.current = new AbortController();
+    const { signal } = stop.current;
+    const start = performance.now();
+    const oldestFirst = letters.toReversed();
+    for (const [index, { id }] of oldestFirst.entries()) {
+      const due = start + (index * 1000) / perSecond;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+      if (signal.aborted) return;
+      await client.deadLetters.replay({ id });
+      setSent(index + 1);
+    }
+  };
+  const run = async (): Promise<void> => {
+    setSent(0);
+    await attempt(replay, letters.length === 1 ? 'Sent the message again.' : 'Sent the messages again.');
+    setSent(undefined);
+    await queries.invalidateQueries({ queryKey: ['dead-letters'] });
+  };
+  if (sent !== undefined) {
+    return (
+      <span className="row" role="status">
+        {sent} of {letters.length} sent
+        <button type="button" className="button" onClick={() => stop.current.abort()}>
+          Stop
+        </button>
+      </span>
+    );
+  }
+  return (
+    <span className="row">
+      {letters.length > 1 && (
+        <label className="row">
+          <span className="dim">at most</span>
+          <select className="field" value={perSecond} onChange={(event) => setPerSecond(Number(event.target.value))}>
+            {rates.map((rate) => (
+              <option key={rate} value={rate}>
+                {rate} per second
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <button type="button" className="button" onClick={() => void run()}>
+        Replay {letters.length === 1 ? 'the message' : `all ${letters.length}`}
+      </button>
+    </span>
+  );
+}
+
+interface Attempted {
+  readonly at: string;
+  readonly error: string;
+}
+const historyOf = ({ history }: DeadLetterRow): readonly Attempted[] =>
+  Array.isArray(history) ? (history as Attempted[]) : [];
+
+/** The data of a message while a person changes it. A secret keeps its value while its mask stays. */
+function Editing({
+  id,
+  data,
+  text,
+  onText,
+}: {
+  id: string;
+  data: JsonObject;
+  text: string;
+  /** Without a text, the editing ends. */
+  onText: (text?: string) => void;
+}) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  const read = readData(text);
+  const patch = read.data && mergePatchBetween(data, read.data);
+  const replay = async (): Promise<void> => {
+    const isSent = await attempt(
+      () => client.deadLetters.replay({ id, data: patch }),
+      patch ? 'Sent the changed message.' : 'Sent the message again.',
+    );
+    if (isSent) await queries.invalidateQueries({ queryKey: ['dead-letters'] });
+  };
+  return (
+    <>
+      <label className="stackwise tight">
+        <span className="dim">Data of the message</span>
+        <textarea
+          className="field mono"
+          rows={Math.min(24, text.split('\n').length + 1)}
+          spellCheck={false}
+          value={text}
+          aria-invalid={read.data === undefined}
+          onChange={(event) => onText(event.target.value)}
+        />
+      </label>
+      {read.mistake !== undefined && (
+        <p className="tone-failed" role="alert">
+          {read.mistake}
+        </p>
+      )}
+      <div className="row">
+        <button type="button" className="button primary" disabled={!read.data} onClick={() => void replay()}>
+          {patch ? 'Replay with the changes' : 'Replay unchanged'}
+        </button>
+        <button type="button" className="button" onClick={() => onText()}>
+          Cancel
+        </button>
+        {patch && <CopyCommand command={`anneal dead-letter replay ${id} --data '${shellText(patch)}'`} />}
+      </div>
+    </>
+  );
+}
+
+const shellText = (value: JsonObject): string => JSON.stringify(value).replaceAll("'", `'\\''`);
+
+function readData(text: string): { readonly data?: JsonObject; readonly mistake?: string } {
+  try {
+    const data = JSON.parse(text) as Json;
+    return isObject(data) ? { data } : { mistake: 'The data must be a JSON object.' };
+  } catch (error) {
+    return { mistake: `The data is not JSON: ${reasonOf(error)}` };
+  }
+}
+
+/** One letter: its attempts and its message. */
+export function Letter({ letter }: { letter: DeadLetterRow }) {
+  const { died_at: diedAt, attempts, message } = letter;
+  const data = isObject(message) && isObject(message['data']) ? message['data'] : undefined;
+  const [edited, setEdited] = useState<string>();
+  return (
+    <details>
+      <summary>
+        <span className="mono">{letter.id}</span>{' '}
+        <span className="dim">
+          died {typeof diedAt === 'string' ? formatClock(diedAt) : ''} after {String(attempts)}{' '}
+          {attempts === 1 ? 'attempt' : 'attempts'}
+        </span>
+      </summary>
+      <div className="stackwise tight">
+        {historyOf(letter).length > 0 && (
+          <ol className="attempts" aria-label="Attempts">
+            {historyOf(letter).map(({ at, error }) => (
+              <li key={`${at} ${error}`}>
+                <time className="mono dim">{formatClock(at)}</time> {error}
+              </li>
+            ))}
+          </ol>
+        )}
+        {edited === undefined ? (
+          <>
+            <div className="row">
+              <ReplayAll letters={[letter]} />
+              {data && (
+                <button type="button" className="button" onClick={() => setEdited(JSON.stringify(data, null, 2))}>
+                  Edit the message
+                </button>
+              )}
+            </div>
+            <pre className="output" tabIndex={0}>
+              {JSON.stringify(message, null, 2)}
+            </pre>
+          </>
+        ) : (
+          <Editing id={letter.id} data={data ?? {}} text={edited} onText={setEdited} />
+        )}
+      </div>
+    </details>
+  );
+}

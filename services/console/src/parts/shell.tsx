@@ -1,0 +1,138 @@
+/** The frame of every page: where one is, what needs a look, the palette, and whether the page is live. */
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { LiveProvider, useLive } from '../live/live.tsx';
+import { useAsk } from '../live/ask.ts';
+import { useSession } from '../session/session.tsx';
+import icon from '../icon.svg';
+import { Palette, usePalette } from './palette.tsx';
+import { toggleTheme } from './theme.ts';
+
+const places = [
+  { to: '/', name: 'Home', icon: 'M2.5 7.5 8 3l5.5 4.5V13h-4V9.5h-3V13h-4z' },
+  { to: '/stacks', name: 'Stacks', icon: 'M2 5.5 8 2.5l6 3-6 3zM2 8l6 3 6-3M2 10.5l6 3 6-3' },
+  { to: '/queues', name: 'Queues', icon: 'M2.5 9 4.5 3h7l2 6v4h-11zM2.5 9h3l1 2h3l1-2h3' },
+  { to: '/hosts', name: 'Hosts', icon: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.1M5 11h.1' },
+  {
+    to: '/nodes',
+    name: 'Nodes',
+    icon: 'M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5',
+  },
+] as const;
+const observing = [
+  { to: '/events', name: 'Events', icon: 'M1.5 8h3l2-5 3 10 2-5h3' },
+  {
+    to: '/subscriptions',
+    name: 'Subscriptions',
+    icon: 'M8 2.5a4 4 0 0 1 4 4v3l1.5 2h-11L4 9.5v-3a4 4 0 0 1 4-4zM6.5 13.5h3',
+  },
+  { to: '/workflows', name: 'Workflows', icon: 'M2 3h5v4H2zM9 9h5v4H9zM4.5 7v4H9' },
+  { to: '/dead-letters', name: 'Dead letters', icon: 'M2 4h12v8.5H2zM2 4l6 5 6-5' },
+  {
+    to: '/services',
+    name: 'Services',
+    icon: 'M8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8 1.5v2M8 12.5v2M1.5 8h2M12.5 8h2',
+  },
+] as const;
+
+type Place = (typeof places)[number] | (typeof observing)[number];
+
+export function Shell() {
+  return (
+    <LiveProvider>
+      <Frame />
+    </LiveProvider>
+  );
+}
+
+function Frame() {
+  const { session, logOut } = useSession();
+  const palette = usePalette();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const overview = useAsk(['overview'], (client) => client.overview(), 15_000);
+  const needs = overview.data?.needs ?? [];
+  const count = (kind: string): number => needs.filter((need) => need.kind === kind).length;
+  const counts: Readonly<Record<string, number>> = {
+    Stacks: count('stack'),
+    Hosts: count('host'),
+    Nodes: count('node'),
+    'Dead letters': count('dead letters'),
+    Services: count('service'),
+  };
+  document.title = `${needs.length > 0 ? `(${needs.length}) ` : ''}${titleOf(path)}Anneal`;
+  const item = (place: Place, isExtra = false) => (
+    <Link
+      key={place.to}
+      to={place.to}
+      className={isExtra ? 'place extra' : 'place'}
+      activeOptions={{ exact: place.to === '/' }}
+    >
+      <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+        <path d={place.icon} />
+      </svg>
+      {place.name}
+      {(counts[place.name] ?? 0) > 0 && (
+        <span className="count pill tone-wait">
+          {counts[place.name]}
+          <span className="hidden-label"> need you</span>
+        </span>
+      )}
+    </Link>
+  );
+  return (
+    <div className="shell">
+      <nav className="side" aria-label="Main">
+        <div className="brand">
+          <img src={icon} alt="" /> Anneal
+        </div>
+        {places.map((place) => item(place))}
+        <div className="section">Observe</div>
+        {observing.map((place) => item(place, true))}
+        <div className="foot">
+          project <b>{session.project.name}</b>
+          <br />
+          <button className="button" type="button" onClick={() => void logOut()}>
+            Log out {session.user.name}
+          </button>
+        </div>
+      </nav>
+      <div>
+        <header className="top">
+          <span className="trail cut">{titleOf(path).replace(' · ', '') || 'Home'}</span>
+          <button className="find" type="button" onClick={palette.open}>
+            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+              <path d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3 3" />
+            </svg>
+            <span>Find or run anything</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+          <button className="button wide-only" type="button" onClick={toggleTheme} aria-label="Change the theme">
+            ◐
+          </button>
+          <LiveBadge />
+        </header>
+        <main className="page">
+          <Outlet />
+        </main>
+      </div>
+      <Palette {...palette} />
+    </div>
+  );
+}
+
+function LiveBadge() {
+  const { isOpen } = useLive();
+  return (
+    <div className="live" role="status" data-state={isOpen ? 'open' : 'away'}>
+      <i />
+      <span>{isOpen ? 'Live' : 'Reconnecting …'}</span>
+    </div>
+  );
+}
+
+/** `/stacks/web` as `web · Stacks · `. */
+function titleOf(path: string): string {
+  const [, first = '', second] = path.split('/');
+  if (first === '') return '';
+  const page = `${first.slice(0, 1).toUpperCase()}${first.slice(1).replaceAll('-', ' ')}`;
+  return second === undefined ? `${page} · ` : `${page} / ${decodeURIComponent(second)} · `;
+}

@@ -1,0 +1,28 @@
+/** Times: how long ago, with the exact time on hover. One clock serves the whole page. */
+import { formatAge } from '@anneal/client/text/time.ts';
+import { useSyncExternalStore } from 'react';
+
+let now = Date.now();
+const listeners = new Set<() => void>();
+setInterval(() => {
+  now = Date.now();
+  if (document.visibilityState === 'visible') for (const each of listeners) each();
+}, 1000);
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** The time in milliseconds, which changes every second. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+export function Age({ since }: { since: string | null | undefined }) {
+  const at = useNow();
+  if (!since) return <span className="dim">–</span>;
+  return (
+    <time dateTime={since} title={new Date(since).toLocaleString()}>
+      {formatAge(since, Math.max(at, Date.parse(since)))}
+    </time>
+  );
+}

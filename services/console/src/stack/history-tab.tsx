@@ -1,0 +1,12 @@
+/** The history of a stack, loaded when it is looked at, because it needs a library for YAML. */
+import { lazy, Suspense } from 'react';
+
+const History = lazy(async () => ({ default: (await import('./history.tsx')).StackHistory }));
+
+export function StackHistory({ stack }: { stack: string }) {
+  return (
+    <Suspense fallback={<p className="empty">Loading …</p>}>
+      <History stack={stack} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,30 @@
+/** The outputs of a stack. */
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { Empty } from '../parts/command.tsx';
+
+export function StackOutputs({ stack }: { stack: string }) {
+  const outputs = useAsk(['stack', stack, 'outputs'], (client) => client.stacks.outputs({ stack }));
+  return (
+    <section className="card">
+      <Answer of={outputs}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty>{stack} has no outputs.</Empty>
+          ) : (
+            <dl className="facts body">
+              {rows.map(({ output_key: key, output_value: value, output_error: error, description }) => (
+                <div key={key} style={{ display: 'contents' }}>
+                  <dt title={description ?? ''}>{key}</dt>
+                  <dd className={error === undefined ? 'mono' : 'tone-failed'}>
+                    {error ?? (typeof value === 'string' ? value : JSON.stringify(value ?? null))}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}

@@ -1,0 +1,240 @@
+/** The groups of a stack that scale: size over time and why, members, pause and resize; and the alarms of the stack. */
+import type { AlarmSeries } from '@anneal/client/alarms.ts';
+import type { GroupView } from '@anneal/contracts/calls/scaling.ts';
+import { formatClock } from '@anneal/client/text/time.ts';
+import { toneOf } from '@anneal/client/text/tone.ts';
+import { useState, type FormEvent } from 'react';
+import { useAsk } from '../live/ask.ts';
+import { Answer } from '../parts/answer.tsx';
+import { CopyCommand, Empty } from '../parts/command.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { Mark, StatePill, StateWord } from '../parts/state.tsx';
+import { Age } from '../parts/time.tsx';
+import { useSession } from '../session/session.tsx';
+import type { PlacedResource } from './resources.tsx';
+
+const isGroup = ({ resource_type: type }: PlacedResource): boolean =>
+  /AutoScalingGroup$|Scaling::Group$|InstanceGroup$/.test(type);
+
+export function Scaling({ stack, resources }: { stack: string; resources: readonly PlacedResource[] }) {
+  const groups = resources.filter(isGroup);
+  return (
+    <div className="stackwise">
+      {groups.length === 0 && (
+        <section className="card">
+          <Empty command="anneal group --help">
+            {stack} has no group that scales: a resource of the type OS::Heat::AutoScalingGroup or
+            Anneal::Scaling::Group.
+          </Empty>
+        </section>
+      )}
+      {groups.map(({ path }) => (
+        <Group key={path} stack={stack} path={path} />
+      ))}
+      <Alarms stack={stack} />
+    </div>
+  );
+}
+
+function Group({ stack, path }: { stack: string; path: string }) {
+  const group = useAsk(['stack', stack, 'group', path], (client) => client.groups.show({ stack, group: path }), 3000);
+  return (
+    <Answer of={group}>
+      {(shown) => (
+        <section className="card" aria-label={`Group ${path}`}>
+          <header>
+            <h2>{path}</h2>
+            <StatePill state={shown.status} />
+            <span className="more">
+              {shown.size} {shown.size === 1 ? 'member' : 'members'}
+              {shown.min_size !== null && `, ${shown.min_size} to ${shown.max_size ?? 'any'}`}
+              {shown.paused !== 'none' && `, paused ${shown.paused}`}
+            </span>
+          </header>
+          <div className="body stackwise">
+            <Resize stack={stack} path={path} group={shown} />
+            {shown.deciding && (
+              <p className="tone-wait">
+                A listener decides about {shown.deciding.before} → {shown.deciding.after} until{' '}
+                {formatClock(shown.deciding.deadline)}.
+              </p>
+            )}
+            <Members group={shown} />
+            <Outcomes group={shown} />
+            <div className="row wrap dim">
+              The same in a terminal: <CopyCommand command={`anneal group show ${stack} ${path}`} />
+            </div>
+          </div>
+        </section>
+      )}
+    </Answer>
+  );
+}
+
+function Resize({ stack, path, group }: { stack: string; path: string; group: GroupView }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const [size, setSize] = useState(String(group.size));
+  const resize = (event: FormEvent): void => {
+    event.preventDefault();
+    const action = { kind: 'resize', size: Number(size) } as const;
+    void attempt(() => client.groups.act({ stack, group: path, action }), `${path} goes to ${size}.`);
+  };
+  const isPaused = group.paused !== 'none';
+  const pause = (): void => {
+    const action = { kind: 'pause', scaling: isPaused ? 'none' : 'both' } as const;
+    const done = isPaused ? `Policies may scale ${path} again.` : `No policy scales ${path}.`;
+    void attempt(() => client.groups.act({ stack, group: path, action }), done);
+  };
+  return (
+    <form className="row wrap" onSubmit={resize}>
+      <label htmlFor={`size-${path}`}>Size</label>
+      <input
+        id={`size-${path}`}
+        className="field"
+        type="number"
+        min={group.min_size ?? 0}
+        max={group.max_size ?? undefined}
+        style={{ width: 90 }}
+        value={size}
+        onChange={(event) => setSize(event.target.value)}
+      />
+      <button type="submit" className="button" disabled={Number(size) === group.size}>
+        Resize
+      </button>
+      <button type="button" className="button" onClick={pause}>
+        {isPaused ? 'Let policies scale it' : 'Pause its policies'}
+      </button>
+    </form>
+  );
+}
+
+function Members({ group: { members } }: { group: GroupView }) {
+  if (members.length === 0) return <p className="dim">It has no members.</p>;
+  return (
+    <ul className="members" aria-label="Members">
+      {members.slice(0, 200).map(({ name, status, lost_since: lost, lost_reason: reason, protected: isProtected }) => (
+        <li key={name} className="row">
+          <Mark tone={lost === null ? toneOf(status) : 'failed'} />
+          <b className="cut">{name}</b>
+          <span className="dim cut">
+            {status}
+            {isProtected && ', protected'}
+            {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Outcomes({ group: { outcomes, size } }: { group: GroupView }) {
+  if (outcomes.length === 0) return <p className="dim">Nothing has asked for another size yet.</p>;
+  const applied = outcomes.filter(({ result }) => result === 'applied').toReversed();
+  const sizes = applied.length === 0 ? [size] : [applied[0]?.before ?? size, ...applied.map(({ after }) => after)];
+  const most = Math.max(1, ...sizes);
+  const step = 600 / Math.max(1, sizes.length);
+  const points = sizes.flatMap((each, at) => {
+    const y = 60 - (54 * each) / most;
+    return [`${at * step},${y}`, `${(at + 1) * step},${y}`];
+  });
+  return (
+    <>
+      <svg
+        className="chart"
+        viewBox="0 0 600 64"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Size after each change: ${sizes.join(', ')}`}
+      >
+        <polyline points={points.join(' ')} vectorEffect="non-scaling-stroke" />
+      </svg>
+      <ul className="log flat" aria-label="Changes of size">
+        {outcomes.map(({ id, at, result, before, after, message }) => (
+          <li key={id}>
+            <time className="mono dim" dateTime={at}>
+              {formatClock(at)}
+            </time>
+            <Mark tone={result === 'applied' ? 'done' : result === 'refused' ? 'failed' : 'wait'} label={result} />
+            <span>
+              {before} → {after}
+            </span>
+            <span className="dim detail">{message}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Alarms({ stack }: { stack: string }) {
+  const alarms = useAsk(['stack', stack, 'alarms'], (client) => client.alarms.list({ stack }), 5000);
+  return (
+    <section className="card" aria-label="Alarms">
+      <header>
+        <h2>Alarms</h2>
+      </header>
+      <Answer of={alarms}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty>{stack} has no alarms.</Empty>
+          ) : (
+            <ul className="needs">
+              {rows.map(({ id, name, state, state_reason: reason, state_at: at, type }) => (
+                <li key={id}>
+                  <Mark tone={toneOf(state)} />
+                  <b className="cut">{name}</b>
+                  <span className="what">{reason}</span>
+                  <span className="dim">
+                    <Age since={at} />
+                  </span>
+                  <span className="act">
+                    <StateWord state={state} /> <code className="dim wide-only">{type}</code>
+                  </span>
+                  <Values alarm={id} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+/** The values that an alarm compares, with its threshold as a line. */
+function Values({ alarm }: { alarm: string }) {
+  const series = useAsk(['alarm', alarm, 'series'], (client) => client.alarms.series({ alarm }), 10_000);
+  return (series.data ?? []).map((each) => <Curve key={each.rule} series={each} />);
+}
+
+function Curve({ series: { rule, threshold, points } }: { series: AlarmSeries }) {
+  const values = points.flatMap(({ value }) => value ?? []);
+  if (values.length === 0) return <p className="values dim">{rule}: no measurement yet</p>;
+  const [low, high] = [Math.min(threshold, ...values), Math.max(threshold, ...values)];
+  const yOf = (value: number): number => 60 - (56 * (value - low)) / (high - low || 1);
+  const step = 600 / Math.max(1, points.length - 1);
+  const line = points.flatMap(({ value }, at) => (value === null ? [] : [`${at * step},${yOf(value)}`]));
+  return (
+    <figure className="values">
+      <svg
+        className="chart"
+        viewBox="0 0 600 64"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${rule}, latest ${values.at(-1)}`}
+      >
+        <polyline
+          className="limit"
+          points={`0,${yOf(threshold)} 600,${yOf(threshold)}`}
+          vectorEffect="non-scaling-stroke"
+        />
+        <polyline points={line.join(' ')} vectorEffect="non-scaling-stroke" />
+      </svg>
+      <figcaption className="dim">
+        <code>{rule}</code> latest {values.at(-1)}, from {Math.min(...values)} to {Math.max(...values)} since{' '}
+        {formatClock(points[0]?.at ?? '')}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,43 @@
+/** The pages of the documentation, their addresses on the site, and the built site. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sourceFiles, type BuiltFolder } from '@anneal/runtime/service/built-folder.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+/** The address under which the gateway serves the site. */
+export const docsPrefix = '/docs';
+
+const pagePatterns = [
+  'docs/**/*.md',
+  'examples/**/*.md',
+  '*.md',
+  'deploy/*.md',
+  'deploy/*/README.md',
+  '{libs,services}/*/README.md',
+  'test/README.md',
+];
+
+export const builtDocs: BuiltFolder = {
+  title: 'the documentation',
+  program: join(import.meta.dirname, 'build.ts'),
+  target: join(import.meta.dirname, 'dist'),
+  root: repository,
+  sources: [...pagePatterns, 'services/docs/*.{ts,json}', 'services/docs/assets/*', 'package-lock.json'],
+};
+
+/** Every page, by its path from the root of the repository. */
+export const docsPages = (): Promise<string[]> => sourceFiles(repository, pagePatterns);
+
+/** The text of a file of the repository. */
+export const textOfSource = (path: string): Promise<string> => readFile(join(repository, path), 'utf8');
+
+/**
+ * The address of a page on the site, below the prefix: `docs/tasks/join.md` is `tasks/join`, a README is its folder.
+ * Pages outside `docs` keep their path.
+ */
+export function addressOfPage(path: string): string {
+  const inside = path.startsWith('docs/') ? path.slice('docs/'.length) : path === 'README.md' ? 'readme.md' : path;
+  const bare = inside.replace(/(^|\/)README\.md$/, '$1').replace(/\.md$/, '');
+  return bare.replace(/\/$/, '');
+}

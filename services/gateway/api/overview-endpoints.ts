@@ -1,0 +1,154 @@
+/**
+ * The overview: what works, what failed and what needs a person, in one answer. Nodes and dead letters are shown to
+ * operators only.
+ */
+import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
+import { hostList, type HostView } from '@anneal/contracts/calls/configuration.ts';
+import { overviewSchema, type Need, type Overview } from '@anneal/contracts/calls/overview.ts';
+import { nodeList, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { stackOverview, type StackAttention } from '@anneal/contracts/calls/scheduling.ts';
+import type { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { isFromOperator, projectOf } from '../identity/caller.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+import { explainHost } from './host-wait.ts';
+
+/** The most stacks, and the most causes of dead letters, that are explained one by one. */
+const most = 20;
+const mostLetters = 1000;
+const pageSize = 1000;
+
+export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/overview',
+      summary: 'Show what works, what failed and what needs a person, and count stacks, nodes and hosts by state.',
+      answer: overviewSchema,
+      handle: async ({ request }): Promise<Overview> => {
+        const project = projectOf(request);
+        const operator = isFromOperator(request);
+        const unavailable: string[] = [];
+        /** The part of one service; undefined when it does not answer, so that the others are still shown. */
+        const part = <T>(service: string, read: () => Promise<T>): Promise<T | undefined> =>
+          read().catch(() => {
+            unavailable.push(service);
+            return undefined;
+          });
+        const [stacks, nodes = [], hosts = [], letters = []] = await Promise.all([
+          part('scheduling', () => stacksOf(ask, project)),
+          part('provisioning', async () => (operator ? allNodes(ask) : [])),
+          part(
+            'configuration',
+            async () => (await ask('configuration', hostList, { project, data: { project } })).hosts,
+          ),
+          part('broker', async () => (operator ? bus.deadLetters.list({ limit: mostLetters }) : [])),
+        ]);
+        const working = stacks?.working ?? [];
+        return {
+          stacks: stacks?.counts ?? {},
+          nodes: countBy(nodes, ({ provision_state: state }) => state),
+          hosts: countBy(hosts, ({ status }) => status),
+          needs: [
+            ...unavailable.map(needOfService),
+            ...(stacks?.failed ?? []).map(needOfStack),
+            ...working.filter(waitsForPerson).map(needOfStack),
+            ...needsOfLetters(letters),
+            ...nodes.flatMap(needOfNode),
+            ...hosts.flatMap(needOfHost),
+          ],
+          working: working.filter((stack) => !waitsForPerson(stack)),
+          unavailable,
+        };
+      },
+    }),
+  ];
+}
+
+/** The stacks with explanations down to the host. */
+async function stacksOf(ask: Ask, project: string): Promise<z.infer<(typeof stackOverview)['answer']>> {
+  const { working, ...rest } = await ask('scheduling', stackOverview, { project, data: { project, most } });
+  const explained = working.map(async (stack) => ({
+    ...stack,
+    why: await explainHost(ask, { project, why: stack.why }),
+  }));
+  return { ...rest, working: await Promise.all(explained) };
+}
+
+async function allNodes(ask: Ask): Promise<NodeView[]> {
+  const all: NodeView[] = [];
+  for (;;) {
+    const marker = all.at(-1)?.id;
+    const data = { limit: pageSize, ...(marker !== undefined && { marker }) };
+    const { nodes } = await ask('provisioning', nodeList, { data });
+    all.push(...nodes);
+    if (nodes.length < pageSize) return all;
+  }
+}
+
+function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const one of all) counts[keyOf(one)] = (counts[keyOf(one)] ?? 0) + 1;
+  return counts;
+}
+
+/** Whether the stack stands at a hook until an operator or a listener lets it go on. */
+const waitsForPerson = ({ why }: StackAttention): boolean => why.chain.some(({ object }) => object.startsWith('hook '));
+
+const needOfService = (service: string): Need => ({
+  kind: 'service',
+  id: service,
+  name: service,
+  summary: `The ${service} does not answer.`,
+  since: null,
+  exits: ['anneal service list'],
+});
+
+const needOfStack = ({ id, name, since, why }: StackAttention): Need => ({
+  kind: 'stack',
+  id,
+  name,
+  summary: why.summary,
+  since: why.chain.at(-1)?.since ?? since,
+  exits: why.exits,
+});
+
+/** One need per queue and error, because the same cause often kills many messages. */
+function needsOfLetters(letters: readonly DeadLetter[]): Need[] {
+  const causes = Map.groupBy(letters, ({ queue, failure }) => `${queue} ${failure.code}`);
+  return [...causes.values()].slice(0, most).flatMap((same) => {
+    const [latest] = same;
+    if (!latest) return [];
+    const { queue, failure, id, diedAt } = latest;
+    const count = same.length === 1 ? 'A message' : `${same.length} messages`;
+    return {
+      kind: 'dead letters' as const,
+      id,
+      name: queue,
+      summary: `${count} of ${queue} died: ${failure.message}`,
+      since: diedAt,
+      exits: [`anneal dead-letter show ${id}`, `anneal dead-letter replay ${id}`],
+    };
+  });
+}
+
+function needOfNode({
+  id,
+  name,
+  fault,
+  last_error: error,
+  provision_state: state,
+  updated_at: since,
+}: NodeView): Need[] {
+  if (fault === null && !state.endsWith('failed')) return [];
+  const what = fault ?? state;
+  const summary = error ? `Node ${name}: ${what}. ${error.message}` : `Node ${name}: ${what}.`;
+  return [{ kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`] }];
+}
+
+function needOfHost({ id, name, status, pending, last_seen_at: seen }: HostView): Need[] {
+  if (status !== 'silent') return [];
+  const waiting = pending === 0 ? '' : `; ${pending} configs wait for it`;
+  const summary = `Host ${name} has fallen silent${waiting}.`;
+  return [{ kind: 'host', id, name, summary, since: seen, exits: [`anneal host show ${name}`] }];
+}

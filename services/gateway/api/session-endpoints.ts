@@ -1,0 +1,64 @@
+/** Sessions of browsers: a token becomes a cookie. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session.ts';
+import type { FastifyRequest } from 'fastify';
+import { callerOf, type UserCaller } from '../identity/caller.ts';
+import { pathsFor } from '../identity/catalog.ts';
+import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
+import type { Tokens } from '../identity/tokens.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/session',
+      summary: 'Start a session: exchange the token of a user for a cookie that scripts cannot read.',
+      answer: sessionSchema,
+      status: 201,
+      handle: ({ request, reply }) => {
+        const token = request.headers['x-auth-token'];
+        const user = userOf(request);
+        if (typeof token !== 'string') throw new AnnealError('InvalidRequest', 'The header X-Auth-Token is missing.');
+        setSession({ request, reply }, { token, expiresAt: user.token.expires_at });
+        return shown(user, token);
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/session',
+      summary: 'Show the session of this browser: its user and project, and the proof that changing requests need.',
+      answer: sessionSchema,
+      handle: ({ request }) => shown(userOf(request), withSession(request)),
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/session',
+      summary: 'End the session of this browser: its token is revoked.',
+      handle: async ({ request, reply }) => {
+        await tokens.revoke(withSession(request));
+        setSession({ request, reply }, undefined);
+      },
+    }),
+  ];
+}
+
+function userOf(request: FastifyRequest): UserCaller {
+  const caller = callerOf(request);
+  if (caller.kind === 'user') return caller;
+  throw new AnnealError('Forbidden', 'Only the token of a user can have a session.');
+}
+
+function withSession(request: FastifyRequest): string {
+  const token = sessionTokenOf(request);
+  if (token === undefined) throw new AnnealError('NotFound', 'This request has no cookie of a session.');
+  return token;
+}
+
+const shown = ({ name, project, token, access }: UserCaller, text: string): SessionView => ({
+  user: { id: token.user_id, name },
+  project: { id: project ?? '', name: access.project?.name ?? '' },
+  expires_at: token.expires_at,
+  proof: proofOf(text),
+  paths: pathsFor(project),
+});

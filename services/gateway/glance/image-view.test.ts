@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { imagePage } from './image-view.ts';
+
+const image = (name: string) => ({
+  id: `id-${name}`,
+  name,
+  url: `http://images.test/${name}.raw`,
+  sha256: 'a'.repeat(64),
+  size: 1024,
+  created_at: '2026-01-02T03:04:05.678Z',
+});
+const all = ['a', 'b', 'c', 'd', 'e'].map(image);
+const names = (filters: Parameters<typeof imagePage>[1]) => imagePage(all, filters)?.images.map(({ name }) => name);
+
+describe('a list of images in Glance’s form', () => {
+  it('shows checksum, size, address and state of each', () => {
+    expect(imagePage(all, { name: 'a' })?.images).toMatchObject([
+      {
+        id: 'id-a',
+        status: 'active',
+        disk_format: 'raw',
+        os_hash_algo: 'sha256',
+        os_hash_value: 'a'.repeat(64),
+        size: 1024,
+        direct_url: 'http://images.test/a.raw',
+        created_at: '2026-01-02T03:04:05Z',
+      },
+    ]);
+  });
+
+  it('has pages that a client follows by their marker, each image once', () => {
+    const seen: unknown[] = [];
+    for (let marker: string | undefined; ;) {
+      const page = imagePage(all, { limit: 2, marker });
+      seen.push(...(page?.images ?? []).map(({ name }) => name));
+      marker = page?.next;
+      if (marker === undefined) break;
+    }
+    expect(seen).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(imagePage(all, { limit: 5 })?.next).toBeUndefined();
+    expect(imagePage(all, { marker: 'no' })).toBeUndefined();
+  });
+
+  it('filters by name, state and visibility', () => {
+    expect(names({ name: 'c' })).toEqual(['c']);
+    expect(names({ status: 'queued' })).toEqual([]);
+    expect(names({ visibility: 'private' })).toEqual([]);
+    expect(names({ visibility: 'public', limit: 1 })).toEqual(['a']);
+  });
+});

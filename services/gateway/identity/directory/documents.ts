@@ -1,0 +1,71 @@
+/** The documents of the directory: domains, projects, users, groups, roles and application credentials. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Document } from '@anneal/store/port.ts';
+import type { StoredPassword } from './passwords.ts';
+
+/** The parts of every named object of Keystone. */
+export interface NamedDocument extends Document {
+  readonly name: string;
+  readonly description: string | null;
+  /** Fields that the client added. Keystone stores and returns them without a meaning. */
+  readonly extra: JsonObject;
+}
+
+export interface DomainDocument extends NamedDocument {
+  readonly enabled: boolean;
+  readonly tags: readonly string[];
+}
+
+export interface ProjectDocument extends NamedDocument {
+  readonly domain_id: string;
+  /** The project above, or the domain. */
+  readonly parent_id: string;
+  readonly enabled: boolean;
+  readonly tags: readonly string[];
+}
+
+/** A role of a user or group on a project, a domain, or the system (`id` is `all`). */
+export interface Grant {
+  readonly role_id: string;
+  readonly on: 'project' | 'domain' | 'system';
+  readonly id: string;
+  /** Counts in the projects below, and not in the object itself. */
+  readonly inherited: boolean;
+}
+
+export interface UserDocument extends NamedDocument {
+  readonly domain_id: string;
+  readonly enabled: boolean;
+  readonly default_project_id: string | null;
+  /** A user without a password cannot log in by password. */
+  readonly password: StoredPassword | null;
+  readonly options: JsonObject;
+  readonly groups: readonly string[];
+  readonly grants: readonly Grant[];
+  /** Tokens that were issued before this time are no longer valid: the password changed, or the user was disabled. */
+  readonly tokens_from: string;
+}
+
+export interface UserGroupDocument extends NamedDocument {
+  readonly domain_id: string;
+  readonly grants: readonly Grant[];
+}
+
+export interface RoleDocument extends NamedDocument {
+  /** Empty for a role of every domain. */
+  readonly domain_id: string;
+  readonly implies: readonly string[];
+}
+
+/** A secret by which a program logs in for a user, with some of the user's roles in one project. */
+export interface ApplicationCredentialDocument extends Document {
+  readonly user_id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly project_id: string;
+  readonly roles: readonly string[];
+  readonly secret: StoredPassword;
+  readonly expires_at: string | null;
+  /** True when its tokens may manage application credentials too. */
+  readonly unrestricted: boolean;
+}

@@ -1,0 +1,177 @@
+/** Remembered users: changes of the directory by another replica, and the reads of the store that they save. */
+import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import type { Store } from '@anneal/store/port.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { password, project } from '../testing/test-gateway.ts';
+import { openDirectory } from './directory/directory.ts';
+import { KnownUsers } from './known-users.ts';
+import { adminUser, defaultDomain, idOfRole } from './principals.ts';
+import { openTokens } from './tokens.ts';
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await createTestContext({ name: 'gateway' });
+});
+afterAll(() => context?.dispose());
+
+/** The store, with the names of the collections that are called. */
+const watched = (store: Store, reads: string[]): Store => ({
+  blobs: store.blobs,
+  check: () => store.check(),
+  close: () => store.close(),
+  collection: async (definition) => {
+    const found = await store.collection<never>(definition);
+    return new Proxy(found, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          reads.push(definition.name);
+          return Reflect.apply(value, target, given) as unknown;
+        };
+      },
+    });
+  },
+});
+
+/** The parts that a gateway opens. Their clocks only move when the test moves them. */
+async function replica() {
+  const reads: string[] = [];
+  const store = watched(context.store, reads);
+  let elapsed = 1_000;
+  let nowMs = Date.now();
+  const now = () => new Date(nowMs);
+  const directory = await openDirectory({ store, password, now });
+  const tokens = await openTokens({ store, revision: directory.revision, now, lifetimeMs: 3_600_000 });
+  return {
+    directory,
+    tokens,
+    users: new KnownUsers({ tokens, directory, now, elapsed: () => elapsed }),
+    /** The collections that a request reads. */
+    readsOf: async (request: () => Promise<unknown>): Promise<string[]> => {
+      reads.length = 0;
+      await request();
+      return [...reads];
+    },
+    pass: (ms: number): void => {
+      elapsed += ms;
+      nowMs += ms;
+    },
+    tokenOfAdmin: async (): Promise<string> => {
+      const scope = { project_id: project };
+      return (await tokens.issue({ userId: adminUser.id, scope, methods: ['password'] })).text;
+    },
+  };
+}
+type Replica = Awaited<ReturnType<typeof replica>>;
+
+/** A user whose role in a project comes from a group, with a token for the project. */
+async function person({ directory, tokens }: Replica, name: string) {
+  const ids = { user: `${name} user`, home: `${name} project`, group: `${name} group` };
+  const named = { name, description: null, domain_id: defaultDomain.id, extra: {} };
+  await directory.projects.insert(
+    { ...named, id: ids.home, parent_id: defaultDomain.id, enabled: true, tags: [] },
+    'project',
+  );
+  const grants = [{ role_id: idOfRole('member'), on: 'project' as const, id: ids.home, inherited: false }];
+  await directory.groups.insert({ ...named, id: ids.group, grants }, 'group');
+  await directory.users.insert(
+    {
+      ...named,
+      id: ids.user,
+      enabled: true,
+      default_project_id: null,
+      password: null,
+      options: {},
+      groups: [ids.group],
+      grants: [],
+      tokens_from: '',
+    },
+    'user',
+  );
+  const issued = await tokens.issue({ userId: ids.user, scope: { project_id: ids.home }, methods: ['password'] });
+  return { ...ids, token: issued.text };
+}
+type Person = Awaited<ReturnType<typeof person>>;
+
+describe('a change by one replica counts for the next request at another:', () => {
+  const ends: [string, (at: Replica, who: Person) => Promise<unknown>][] = [
+    [
+      'a disabled user',
+      ({ directory }, { user }) => directory.users.update(user, (found) => ({ ...found, enabled: false })),
+    ],
+    ['a deleted user', ({ directory }, { user }) => directory.users.remove(user)],
+    [
+      'a new password',
+      ({ directory }, { user }) => directory.users.update(user, (found) => ({ ...found, tokens_from: '9999' })),
+    ],
+    [
+      'a role that its group lost',
+      ({ directory }, { group }) => directory.groups.update(group, (found) => ({ ...found, grants: [] })),
+    ],
+    [
+      'a lost membership',
+      ({ directory }, { user }) => directory.users.update(user, (found) => ({ ...found, groups: [] })),
+    ],
+    [
+      'a disabled project',
+      ({ directory }, { home }) => directory.projects.update(home, (found) => ({ ...found, enabled: false })),
+    ],
+    ['a revoked token', ({ tokens }, { token }) => tokens.revoke(token)],
+  ];
+  it.each(ends)('%s', async (name, end) => {
+    const [one, other] = [await replica(), await replica()];
+    const who = await person(one, name);
+    expect(await other.users.find(who.token)).toMatchObject({ access: { user: { id: who.user } } });
+    expect(await other.readsOf(() => other.users.find(who.token))).toEqual(['gateway_directory_revision']);
+    await end(one, who);
+    expect((await other.users.find(who.token)) ?? null).toBeNull();
+  });
+
+  it('a project that is disabled and enabled again', async () => {
+    const [one, other] = [await replica(), await replica()];
+    const who = await person(one, 'twice');
+    for (const enabled of [true, false, true]) {
+      await one.directory.projects.update(who.home, (found) => ({ ...found, enabled }));
+      expect((await other.users.find(who.token)) !== null).toBe(enabled);
+    }
+  });
+});
+
+describe('a remembered user', () => {
+  it('costs one read of the store at each request', async () => {
+    const { users, readsOf, tokenOfAdmin } = await replica();
+    const text = await tokenOfAdmin();
+    expect((await readsOf(() => users.find(text))).length).toBeGreaterThan(3);
+    expect(await readsOf(() => users.find(text))).toEqual(['gateway_directory_revision']);
+    expect(await users.find(text)).toMatchObject({ access: { user: { name: 'admin' }, project: { id: project } } });
+  });
+
+  it('is read again after five seconds, because a writer may have died before it raised the revision', async () => {
+    const { users, readsOf, pass, tokenOfAdmin } = await replica();
+    const text = await tokenOfAdmin();
+    await users.find(text);
+    const directly = await context.store.collection<{ id: string; version: number; enabled: boolean }>({
+      name: 'gateway_directory_users',
+      indexes: [{ fields: ['domain_id', 'name'], unique: true }],
+    });
+    const admin = await directly.get(adminUser.id);
+    if (!admin) throw new Error('There is no user admin.');
+    const disabled = await directly.replace({ ...admin, enabled: false }, admin.version);
+    pass(4_999);
+    expect(await users.find(text)).toMatchObject({ access: { user: { name: 'admin' } } });
+    pass(1);
+    expect(await users.find(text)).toBeNull();
+    await directly.replace({ ...admin, enabled: true }, disabled?.version ?? 0);
+    expect(await readsOf(() => users.find(text))).toContain('gateway_directory_users');
+  });
+
+  it('ends with the token, without a change of the directory', async () => {
+    const { users, pass, tokenOfAdmin } = await replica();
+    const text = await tokenOfAdmin();
+    pass(3_599_000);
+    expect(await users.find(text)).toMatchObject({ access: { user: { name: 'admin' } } });
+    pass(1_000);
+    expect(await users.find(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,302 @@
+/** Projects: what stacks, hosts, queues and workflows belong to. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { adminProject } from '@anneal/contracts/project.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parseField, queryValue } from '../../http/body.ts';
+import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../access.ts';
+import type { ProjectDocument } from '../directory/documents.ts';
+import { defaultDomain } from '../principals.ts';
+import {
+  accessOf,
+  allow,
+  checkDomain,
+  keystoneId,
+  linkTo,
+  pageOfList,
+  nameField,
+  ownDomain,
+  paramsOf,
+  readObject,
+  refuseChange,
+  objectForm,
+  tagsField,
+  textField,
+  type IdentityOptions,
+  type IdentityRoutes,
+} from './shape.ts';
+
+const fields = {
+  name: nameField(64),
+  domain_id: z.string().nullable().optional(),
+  parent_id: z.string().nullable().optional(),
+  description: textField.optional(),
+  enabled: z.boolean().optional(),
+  is_domain: z.literal(false, 'create a domain by POST /v3/domains').optional(),
+  tags: tagsField.optional(),
+  options: z.looseObject({}).optional(),
+};
+const changes = { ...fields, name: fields.name.optional() };
+
+const filters = ['name', 'domain_id', 'parent_id', 'enabled', 'is_domain'];
+
+export const projectRow = (request: FastifyRequest, project: ProjectDocument): JsonObject => {
+  const { id, name, description, domain_id, parent_id, enabled, tags, extra } = project;
+  return objectForm(request, 'projects', {
+    id,
+    name,
+    description: description ?? '',
+    domain_id,
+    parent_id,
+    enabled,
+    tags: [...tags],
+    is_domain: false,
+    options: {},
+    extra,
+  });
+};
+
+const taken = ({ name, id }: { name: string; id: string }): string =>
+  `it is not permitted to have two projects with either the same name or same id in the same domain: name is ${name}, project id ${id}.`;
+
+/** `/v3/projects` and its tags. */
+export const projectRoutes: IdentityRoutes = (scope, options) => {
+  const { projects } = options.directory;
+
+  scope.get('/v3/projects', async (request) => {
+    const domain = ownDomain(request);
+    allow(request, 'list_projects', { domainId: domain });
+    const rows = (await projects.list(domain === undefined ? {} : { domain_id: domain })).filter((row) =>
+      hasTags(request, row),
+    );
+    return pageOfList(request, 'projects', { rows: rows.map((row) => projectRow(request, row)), filters });
+  });
+
+  scope.post('/v3/projects', async (request, reply) => {
+    const { known, extra } = readObject(request, 'project', fields);
+    const parent = known.parent_id == null ? undefined : await parentOf(options, known.parent_id);
+    const domain_id = known.domain_id ?? parent?.domain_id ?? callerDomain(request);
+    allow(request, 'create_project', { domainId: domain_id });
+    await checkPlace(options, { domain_id, parent });
+    const id = keystoneId(options.newId);
+    const project = await projects.insert(
+      {
+        id,
+        name: known.name,
+        description: known.description ?? '',
+        domain_id,
+        parent_id: parent?.id ?? domain_id,
+        enabled: known.enabled ?? true,
+        tags: known.tags ?? [],
+        extra,
+      },
+      taken({ name: known.name, id }),
+    );
+    return reply.code(201).send({ project: projectRow(request, project) });
+  });
+
+  scope.get('/v3/projects/:id', async (request) => {
+    const project = await projects.get(paramsOf(request)['id'] ?? '');
+    const { user, project: own } = accessOf(request);
+    const self = own?.id === project.id || (await hasRole(options, request, project));
+    allow(request, 'get_project', { domainId: project.domain_id, ...(self && { userId: user.id }) });
+    return { project: { ...projectRow(request, project), ...(await family(options, request, project)) } };
+  });
+
+  scope.patch('/v3/projects/:id', async (request) => {
+    const project = await projects.get(paramsOf(request)['id'] ?? '');
+    allow(request, 'update_project', { domainId: project.domain_id });
+    const { known, extra } = readObject(request, 'project', changes);
+    const { id, domain_id } = project;
+    refuseChange(request, 'project', { id, domain_id });
+    if (known.parent_id !== undefined && known.parent_id !== project.parent_id) {
+      throw new AnnealError('Forbidden', 'Update of `parent_id` is not allowed.');
+    }
+    if (known.enabled === false) await refuseDisabling(options, project);
+    const {
+      name = project.name,
+      description = project.description,
+      enabled = project.enabled,
+      tags = project.tags,
+    } = known;
+    const changed = await projects.update(
+      id,
+      (present) => ({ ...present, name, description, enabled, tags, extra: { ...present.extra, ...extra } }),
+      taken({ name, id }),
+    );
+    return { project: projectRow(request, changed) };
+  });
+
+  scope.delete('/v3/projects/:id', async (request, reply) => {
+    const project = await projects.get(paramsOf(request)['id'] ?? '');
+    allow(request, 'delete_project', { domainId: project.domain_id });
+    if ((await projects.list({ parent_id: project.id })).length > 0) {
+      throw new AnnealError(
+        'Forbidden',
+        `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
+      );
+    }
+    await removeProject(options, project);
+    return reply.code(204).send();
+  });
+  tagRoutes(scope, options);
+};
+
+/** The domain of a new object whose body names none: that of the caller's scope. */
+export function callerDomain(request: FastifyRequest): string {
+  const { project, domain } = accessOf(request);
+  return project?.domain_id ?? domain?.id ?? defaultDomain.id;
+}
+
+/** @throws AnnealError Conflict for a project with stacks, because no user could reach them any more */
+export async function removeProject({ directory, stacksIn }: IdentityOptions, project: ProjectDocument): Promise<void> {
+  if (project.id === adminProject.id) {
+    throw new AnnealError('Forbidden', `Cannot delete the project ${project.name}: the nodes belong to it.`);
+  }
+  if ((await stacksIn(project.id)) > 0) {
+    throw new AnnealError(
+      'Conflict',
+      `Cannot delete the project ${project.name}: it has stacks. Delete them first: openstack --os-project-id ${project.id} stack list.`,
+    );
+  }
+  await directory.projects.remove(project.id);
+}
+
+async function parentOf({ directory }: IdentityOptions, id: string): Promise<ProjectDocument | undefined> {
+  const parent = await directory.projects.find(id);
+  if (parent || (await directory.domains.find(id))) return parent;
+  throw new AnnealError('InvalidRequest', `Could not find project: ${id}.`);
+}
+
+async function checkPlace(
+  { directory }: IdentityOptions,
+  { domain_id, parent }: { domain_id: string; parent: ProjectDocument | undefined },
+): Promise<void> {
+  await checkDomain(directory, domain_id);
+  if (!parent) return;
+  if (parent.domain_id !== domain_id) {
+    throw new AnnealError(
+      'InvalidRequest',
+      `Cannot create project, since it specifies its domain_id ${domain_id}, but specifies a parent in a different domain (${parent.domain_id}).`,
+    );
+  }
+  if ((await projectsAbove(directory, parent)).length + 2 > deepestProject) {
+    throw new AnnealError('Forbidden', `Max hierarchy depth of ${deepestProject} reached for ${parent.id} branch.`);
+  }
+}
+
+async function refuseDisabling({ directory }: IdentityOptions, project: ProjectDocument): Promise<void> {
+  if (project.id === adminProject.id) {
+    throw new AnnealError('Forbidden', `Cannot disable the project ${project.name}: the nodes belong to it.`);
+  }
+  const below = await directory.projects.list({ parent_id: project.id });
+  if (below.some(({ enabled }) => enabled)) {
+    throw new AnnealError(
+      'Forbidden',
+      `Cannot disable project ${project.id} since its subtree contains enabled projects.`,
+    );
+  }
+}
+
+async function hasRole({ directory }: IdentityOptions, request: FastifyRequest, project: ProjectDocument) {
+  const scope = await scopeOfProject(directory, project);
+  return (await rolesIn(directory, accessOf(request).user, scope)).length > 0;
+}
+
+/** `parents` and `subtree` as the query asks for them. */
+async function family(
+  { directory }: IdentityOptions,
+  request: FastifyRequest,
+  project: ProjectDocument,
+): Promise<JsonObject> {
+  const asked = (name: string): boolean => queryValue(request, name) !== undefined;
+  const wrapped = (rows: readonly ProjectDocument[]) => rows.map((row) => ({ project: projectRow(request, row) }));
+  const answer: JsonObject = {};
+  if (asked('parents_as_list') || asked('parents_as_ids')) {
+    const above = await projectsAbove(directory, project);
+    answer['parents'] = asked('parents_as_list')
+      ? wrapped(above)
+      : above.reduceRight<JsonObject>((inner, { id }) => ({ [id]: inner }), { [project.domain_id]: null });
+  }
+  if (asked('subtree_as_list') || asked('subtree_as_ids')) {
+    const all = await directory.projects.list({ domain_id: project.domain_id });
+    const below = (id: string): ProjectDocument[] =>
+      all.flatMap((each) => (each.parent_id === id ? [each, ...below(each.id)] : []));
+    const ids = (id: string): JsonObject | null => {
+      const inside = all.filter((each) => each.parent_id === id);
+      return inside.length === 0 ? null : Object.fromEntries(inside.map((each) => [each.id, ids(each.id)]));
+    };
+    answer['subtree'] = asked('subtree_as_list') ? wrapped(below(project.id)) : ids(project.id);
+  }
+  return answer;
+}
+
+function hasTags(request: FastifyRequest, { tags }: ProjectDocument): boolean {
+  const named = (name: string): string[] | undefined => queryValue(request, name)?.split(',');
+  const has = (tag: string): boolean => tags.includes(tag);
+  return (
+    (named('tags')?.every(has) ?? true) &&
+    (named('tags-any')?.some(has) ?? true) &&
+    !(named('not-tags')?.every(has) ?? false) &&
+    !(named('not-tags-any')?.some(has) ?? false)
+  );
+}
+
+function tagRoutes(scope: FastifyInstance, { directory: { projects } }: IdentityOptions): void {
+  const path = '/v3/projects/:id/tags';
+  const one = `${path}/:tag`;
+  const found = async (request: FastifyRequest, rule: 'get_project' | 'update_project'): Promise<ProjectDocument> => {
+    const project = await projects.get(paramsOf(request)['id'] ?? '');
+    const { user, project: own } = accessOf(request);
+    allow(request, rule, {
+      domainId: project.domain_id,
+      ...(own?.id === project.id && rule === 'get_project' && { userId: user.id }),
+    });
+    return project;
+  };
+  const setTags = async (request: FastifyRequest, change: (tags: readonly string[]) => readonly string[]) => {
+    const { id } = await found(request, 'update_project');
+    return projects.update(id, (present) => ({
+      ...present,
+      tags: [...new Set(parseField(tagsField, change(present.tags), 'The list of tags'))],
+    }));
+  };
+  const answer = (request: FastifyRequest, { id, tags }: ProjectDocument) => ({
+    tags,
+    links: linkTo(request, `projects/${id}/tags`),
+  });
+  const tagOf = (request: FastifyRequest): string => paramsOf(request)['tag'] ?? '';
+
+  scope.get(path, async (request) => answer(request, await found(request, 'get_project')));
+  scope.put(path, async (request) => {
+    const { tags } = parseField(z.object({ tags: tagsField }), request.body, 'The list of tags');
+    return answer(request, await setTags(request, () => tags));
+  });
+  scope.delete(path, async (request, reply) => {
+    await setTags(request, () => []);
+    return reply.code(204).send();
+  });
+  scope.get(one, async (request, reply) => {
+    const { tags } = await found(request, 'get_project');
+    if (!tags.includes(tagOf(request))) throw noTag(tagOf(request));
+    return reply.code(204).send();
+  });
+  scope.put(one, async (request, reply) => {
+    const { id } = await setTags(request, (tags) => [...tags, tagOf(request)]);
+    return reply
+      .code(201)
+      .header('location', linkTo(request, `projects/${id}/tags/${tagOf(request)}`).self)
+      .send();
+  });
+  scope.delete(one, async (request, reply) => {
+    const tag = tagOf(request);
+    await setTags(request, (tags) => {
+      if (!tags.includes(tag)) throw noTag(tag);
+      return tags.filter((each) => each !== tag);
+    });
+    return reply.code(204).send();
+  });
+}
+
+const noTag = (tag: string): AnnealError => new AnnealError('NotFound', `Could not find project tag: ${tag}.`);

@@ -1,0 +1,65 @@
+/** Mistral's API v2 as far as the openstack command stores and starts workflows, and follows and repairs executions. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { readJsonBodies } from '../http/body.ts';
+import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { requireToken, type Authenticate } from '../identity/caller.ts';
+import { authenticateHeader } from '../identity/keystone.ts';
+import { actionDefinitionRoutes } from './action-routes.ts';
+import { environmentRoutes } from './environment-routes.ts';
+import { refusedMistralRoutes } from './refused-routes.ts';
+import { taskRoutes } from './task-routes.ts';
+import { cronTriggerRoutes } from './cron-trigger-routes.ts';
+import { executionRoutes } from './execution-routes.ts';
+import { mistralWorkflowRoutes } from './workflow-routes.ts';
+
+/** Where the API is. The catalog names it with `/v2`. */
+export const mistralPrefix = '/workflow';
+
+export interface MistralOptions {
+  ask: Ask;
+  newId: () => string;
+  authenticate: Authenticate;
+  report: (error: unknown, request: FastifyRequest) => void;
+}
+
+const fault = (status: number, faultstring: string, more: object = {}) => ({
+  faultcode: status < 500 ? 'Client' : 'Server',
+  faultstring,
+  debuginfo: null,
+  ...more,
+});
+
+const mistralWording: FamilyWording = {
+  body: ({ status, failure: { code, message, remedy, mistakes } }) =>
+    fault(status, message, { code, remedy, ...(mistakes && { mistakes }) }),
+  headers: ({ status }, request): Record<string, string> =>
+    status === 401 ? { 'www-authenticate': authenticateHeader(request) } : {},
+  notFound: (_request, reply) => reply.code(404).send(fault(404, 'The workflow API has no endpoint at this address.')),
+  notAllowed: (_request, allow) => fault(405, `This address accepts ${allow.join(', ')}.`),
+};
+
+export function mistralFamily(scope: FastifyInstance, { ask, newId, authenticate, report }: MistralOptions): void {
+  readJsonBodies(scope);
+  // Definitions of workflows are YAML.
+  scope.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  wordErrors(scope, mistralWording, report);
+  requireToken(scope, authenticate);
+  const open = { config: { public: true } } as const;
+  scope.get('/', open, (request) => [
+    {
+      id: 'v2.0',
+      status: 'CURRENT',
+      links: [{ href: `${baseUrl(request)}${mistralPrefix}/v2`, rel: 'self', target: 'v2' }],
+    },
+  ]);
+  scope.get('/v2', open, (request) => ({ uri: `${baseUrl(request)}${mistralPrefix}/v2` }));
+  mistralWorkflowRoutes(scope, ask);
+  executionRoutes(scope, { ask, newId });
+  taskRoutes(scope, ask);
+  cronTriggerRoutes(scope, ask);
+  actionDefinitionRoutes(scope, ask);
+  environmentRoutes(scope, ask);
+  refusedMistralRoutes(scope);
+}

@@ -1,0 +1,62 @@
+/** The times of cron triggers. Pure. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
+
+/** When a trigger starts its workflow. Times are ISO 8601 in UTC. */
+export interface CronPlan {
+  readonly pattern: string | null;
+  /** Null: it starts nothing more. */
+  readonly next: string | null;
+  /** Null: no limit. */
+  readonly remaining: number | null;
+}
+
+/** The wishes of the client or the template. */
+export interface CronWish {
+  readonly name: string;
+  readonly pattern: string | null;
+  readonly first_time: string | null;
+  readonly count: number | null;
+}
+
+/** The plan of a new trigger. @throws AnnealError InvalidRequest with every mistake */
+export function firstPlan({ name, pattern, first_time: first, count }: CronWish, now: number): CronPlan {
+  const cron = pattern === null ? undefined : parseCron(pattern);
+  const firstAt = first === null ? null : Date.parse(first);
+  const found = cron && nextCronTime(cron, 'UTC', now);
+  const mistakes: string[] = [];
+  if (pattern === null && first === null) mistakes.push('it needs a pattern or a first time');
+  if (pattern !== null && found === undefined) {
+    mistakes.push(`the pattern "${pattern}" has no time in the next ten years, or is not supported`);
+  }
+  if (firstAt !== null && !(firstAt > now)) mistakes.push(`the first time ${first} is not in the future`);
+  if (pattern === null && count !== null && count > 1) mistakes.push(`${count} executions need a pattern`);
+  if (mistakes.length > 0) {
+    throw new AnnealError('InvalidRequest', `Cannot create cron trigger ${name}: ${mistakes.join('; ')}.`);
+  }
+  return {
+    pattern,
+    next: new Date(firstAt ?? found ?? now).toISOString(),
+    remaining: count ?? (pattern === null ? 1 : null),
+  };
+}
+
+/** The plan after a start. Times that passed while no replica ran are one start. */
+export function planAfter({ pattern, remaining }: CronPlan, now: number): CronPlan {
+  const left = remaining === null ? null : remaining - 1;
+  const cron = pattern === null || left === 0 ? undefined : parseCron(pattern);
+  const next = cron && nextCronTime(cron, 'UTC', now);
+  return { pattern, remaining: left, next: next === undefined ? null : new Date(next).toISOString() };
+}
+
+/** The time of `YYYY-MM-DD HH:MM` in UTC. Undefined for another form, or a date that does not exist. */
+export function timeOfText(text: string): string | undefined {
+  const found = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})(?::(\d{2}))?Z?$/.exec(text.trim());
+  if (!found) return undefined;
+  const at = new Date(`${found[1]}T${found[2]}:${found[3] ?? '00'}.000Z`);
+  return Number.isNaN(at.getTime()) || !at.toISOString().startsWith(found[1] ?? '') ? undefined : at.toISOString();
+}
+
+/** The time as Mistral writes it. */
+export const textOfTime = (iso: string | null): string | null =>
+  iso === null ? null : iso.slice(0, 19).replace('T', ' ');

@@ -1,0 +1,187 @@
+/** The web console in a real browser, on a real server: the tasks of an operator. */
+import { eventually } from '@anneal/runtime/testing.ts';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { settled, startServer, type TestServer } from '../server.ts';
+import { findBrowser, enterConsole, violationsIn } from './browser.ts';
+
+const found = await findBrowser();
+if (typeof found === 'string') process.stderr.write(`skipped: the web console is not tested: ${found}\n`);
+
+const template = `heat_template_version: 2018-08-31
+parameters: {word: {type: string, default: one}}
+resources:
+  first: {type: OS::Heat::TestResource, properties: {value: {get_param: word}}}
+  second: {type: OS::Heat::TestResource, properties: {value: {get_attr: [first, output]}}}
+outputs: {said: {value: {get_attr: [second, output]}}}
+`;
+const failing = `heat_template_version: 2018-08-31
+resources:
+  broken: {type: OS::Heat::TestResource, properties: {value: x, fail: true}}
+`;
+
+describe.skipIf(typeof found === 'string')('the web console', () => {
+  let server: TestServer;
+  let context: BrowserContext;
+  let page: Page;
+  const browser = found as Browser;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ lab: 2 });
+    const hold = JSON.stringify({ resource_registry: { resources: { second: { hooks: 'pre-create' } } } });
+    await server.client.stacks.create({ name: 'done', bundle: { template, environmentFiles: [], files: {} } });
+    await server.client.stacks.create({
+      name: 'held',
+      bundle: { template, environmentFiles: ['env.json'], files: { 'env.json': hold } },
+    });
+    await server.client.stacks.create({ name: 'bad', bundle: { template: failing, environmentFiles: [], files: {} } });
+    await settled(server, 'done');
+    await settled(server, 'bad');
+    context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+    page = await context.newPage();
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      // The browser itself reports the refusal of a page without a session.
+      if (message.type() === 'error' && !message.text().includes('401')) problems.push(message.text());
+    });
+  }, 240_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.dispose();
+  });
+
+  const reads = (on: Page, text: string | RegExp) => on.getByText(text).first().waitFor({ timeout: 30_000 });
+
+  it('refuses a wrong password in words, and shows the asked page after the right one', async () => {
+    await page.goto(`${server.url}/stacks`);
+    await page.getByLabel('Password').fill('wrong password');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await reads(page, /requires authentication/);
+    await page.getByLabel('Password').fill(server.password);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { name: 'Stacks' }).waitFor();
+    await page.getByRole('link', { name: 'done' }).waitFor();
+    const cookies = await context.cookies();
+    expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
+    expect(await page.evaluate('document.cookie')).toBe('');
+  });
+
+  it('names what needs a person, and a click clears a hook', async () => {
+    await page.goto(`${server.url}/`);
+    await page.getByRole('heading', { name: '2 things need you' }).waitFor();
+    await reads(page, /second is held at hook/);
+    await page.getByRole('button', { name: 'Clear pre-create' }).click();
+    await page.getByRole('heading', { name: '1 thing needs you' }).waitFor({ timeout: 30_000 });
+    await settled(server, 'held');
+  });
+
+  it('explains a failed stack, and shows its resources, outputs and events', async () => {
+    await page.goto(`${server.url}/stacks/bad`);
+    await reads(page, /has failed and waits for an operator/);
+    await page.getByRole('button', { name: 'Retry' }).first().waitFor();
+    await page.goto(`${server.url}/stacks/done?tab=outputs`);
+    await reads(page, 'one');
+    await page.getByRole('link', { name: 'Resources' }).click();
+    await page.getByRole('button', { name: 'second' }).click();
+    await reads(page, 'OS::Heat::TestResource');
+    const parts = page.getByRole('navigation', { name: 'Parts of the stack' });
+    await parts.getByRole('link', { name: 'Events' }).click();
+    await page.waitForURL('**tab=events');
+    expect(await parts.locator('[aria-current=page]').allTextContents()).toEqual(['Events']);
+  });
+
+  it('shows a change without a reload, and two browsers and two tabs show the same', async () => {
+    const other = await (await browser.newContext()).newPage();
+    await enterConsole(other, server, '/stacks');
+    await page.goto(`${server.url}/stacks`);
+    await page.getByRole('link', { name: 'done' }).waitFor();
+    await server.client.stacks.create({ name: 'late', bundle: { template, environmentFiles: [], files: {} } });
+    const second = await context.newPage();
+    await second.goto(`${server.url}/stacks`);
+    await second.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
+    for (const each of [page, second, other]) {
+      await each.getByRole('link', { name: 'late' }).waitFor({ timeout: 30_000 });
+    }
+    await second.close();
+    await other.context().close();
+  });
+
+  it('asks for the name before a deletion, and deletes then', async () => {
+    await page.goto(`${server.url}/stacks/late`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('late');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await eventually(async () => {
+      const stacks = await server.client.stacks.list();
+      return stacks.every(({ stack_name: name }) => name !== 'late') ? true : undefined;
+    });
+  });
+
+  it('finds a stack in the palette by keyboard', async () => {
+    await page.goto(`${server.url}/`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('stack done');
+    await page.getByRole('option', { name: 'done' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/stacks/done');
+  });
+
+  it('continues after the server was killed', async () => {
+    await page.goto(`${server.url}/stacks`);
+    await page.getByRole('link', { name: 'done' }).waitFor();
+    await server.kill();
+    await reads(page, 'Reconnecting …');
+    await page.getByRole('link', { name: 'done' }).waitFor();
+    await server.start();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await server.client.stacks.create({ name: 'after', bundle: { template, environmentFiles: [], files: {} } });
+    await page.getByRole('link', { name: 'after' }).waitFor({ timeout: 30_000 });
+  });
+
+  it('has no violation of accessibility on any page, in both themes, at 1440 and 390 px', async () => {
+    const paths = [
+      '/',
+      '/stacks',
+      '/stacks/bad',
+      '/queues',
+      '/hosts',
+      '/nodes',
+      '/events',
+      '/dead-letters',
+      '/services',
+    ];
+    const violations: string[] = [];
+    for (const path of paths) {
+      await page.goto(`${server.url}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      violations.push(...(await violationsIn(page)).map((each) => `${path} ${each}`));
+    }
+    expect(violations).toEqual([]);
+  });
+
+  it('loads less than 300 KB before the first view', async () => {
+    const fresh = await (await browser.newContext()).newPage();
+    let bytes = 0;
+    fresh.on('response', (response) => {
+      void response
+        .request()
+        .sizes()
+        .then(({ responseBodySize }) => (bytes += responseBodySize))
+        .catch(() => undefined);
+    });
+    await enterConsole(fresh, server);
+    await fresh.getByRole('heading', { level: 1, name: /need|order/ }).waitFor();
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(300 * 1024);
+    await fresh.context().close();
+  });
+
+  it('reported no error in the browser', () => {
+    // A server that was killed refuses connections.
+    expect(problems.filter((text) => !text.includes('ERR_'))).toEqual([]);
+  });
+});

@@ -1,0 +1,410 @@
+/** Two projects on one server: neither sees, changes or learns of what the other has. */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { connect } from '@anneal/client/connect.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ownEnvironment, repository, startServer, type TestServer } from './server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ lab: 1 });
+}, 200_000);
+afterAll(() => server?.dispose());
+
+const password = 'a long enough password';
+/** Appears in every object of the first project, and must appear in no answer to the second. */
+const marker = `marker-${randomUUID().slice(0, 8)}`;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly json: Record<string, never>;
+  readonly token: string;
+}
+
+async function send(token: string, method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: {
+      'x-auth-token': token,
+      'client-id': randomUUID(),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const stream = response.headers.get('content-type')?.includes('event-stream') ?? false;
+  const text = stream ? await firstOf(response) : await response.text();
+  return {
+    status: response.status,
+    text,
+    json: text.startsWith('{') ? JSON.parse(text) : {},
+    token: response.headers.get('x-subject-token') ?? '',
+  };
+}
+
+/** The first part of a stream, which begins with a comment or the events that are kept. */
+async function firstOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  await reader?.cancel();
+  return new TextDecoder().decode(value);
+}
+
+const logIn = async (name: string, project: string, secret = password): Promise<string> => {
+  const user = { name, domain: { id: 'default' }, password: secret };
+  const auth = {
+    identity: { methods: ['password'], password: { user } },
+    scope: { project: { name: project, domain: { id: 'default' } } },
+  };
+  const { status, token, text } = await send('', 'POST', '/identity/v3/auth/tokens', { auth });
+  expect([status, text]).toEqual([201, expect.any(String)]);
+  return token;
+};
+
+interface Tenant {
+  readonly project: string;
+  readonly token: string;
+}
+
+async function tenant(admin: string, name: string): Promise<Tenant> {
+  const id = ({ json, text }: Answer, kind: string): string => {
+    expect(text).toContain('"id"');
+    return (json as unknown as Record<string, { id: string }>)[kind]?.id ?? '';
+  };
+  const project = id(await send(admin, 'POST', '/identity/v3/projects', { project: { name } }), 'project');
+  const user = id(await send(admin, 'POST', '/identity/v3/users', { user: { name, password } }), 'user');
+  const roles = (await send(admin, 'GET', '/identity/v3/roles?name=member')).json as unknown as {
+    roles: { id: string }[];
+  };
+  const path = `/identity/v3/projects/${project}/users/${user}/roles/${roles.roles[0]?.id}`;
+  expect((await send(admin, 'PUT', path)).status).toBe(204);
+  return { project, token: await logIn(name, name) };
+}
+
+const template = {
+  heat_template_version: '2018-08-31',
+  description: marker,
+  resources: {
+    one: { type: 'OS::Heat::TestResource', properties: { value: marker } },
+    two: { type: 'OS::Heat::RandomString' },
+  },
+  outputs: { value: { value: { get_attr: ['one', 'output'] } } },
+};
+
+describe('two projects', () => {
+  let owner: Tenant;
+  let stranger: Tenant;
+  let admin = '';
+  let stack = '';
+  const ids: Record<string, string> = {};
+
+  beforeAll(async () => {
+    admin = await logIn('admin', 'admin', server.password);
+    owner = await tenant(admin, `owner-${marker}`);
+    stranger = await tenant(admin, 'stranger');
+    const { token, project } = owner;
+    const heat = `/orchestration/v1/${project}`;
+    const created = await send(token, 'POST', `${heat}/stacks`, { stack_name: marker, template });
+    expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+    stack = (created.json as unknown as { stack: { id: string } }).stack.id;
+    await eventually(
+      async () => (await send(token, 'GET', `${heat}/stacks/${marker}/${stack}`)).text.includes('CREATE_COMPLETE'),
+      { within: 60_000 },
+    );
+    const keep = async (name: string, answer: Promise<Answer>, pick: (json: never) => string): Promise<void> => {
+      const { status, json, text } = await answer;
+      expect([name, status < 300, text]).toEqual([name, true, expect.any(String)]);
+      ids[name] = pick(json as never);
+    };
+    await keep(
+      'config',
+      send(token, 'POST', `${heat}/software_configs`, { name: marker, group: 'script', config: marker }),
+      (json: { software_config: { id: string } }) => json.software_config.id,
+    );
+    await keep('queue', send(token, 'PUT', `/messaging/v2/queues/${marker}`, {}), () => marker);
+    await keep(
+      'message',
+      send(token, 'POST', `/messaging/v2/queues/${marker}/messages`, { messages: [{ body: marker, ttl: 300 }] }),
+      () => marker,
+    );
+    await keep(
+      'workflow',
+      send(token, 'POST', '/api/v1/workflows', {
+        text: `version: '2.0'\n${marker}:\n  tasks:\n    t:\n      action: std.noop\n`,
+      }),
+      () => marker,
+    );
+    await keep(
+      'metric',
+      send(token, 'POST', '/api/v1/metrics', { measurements: [{ name: marker, value: 1, labels: {} }] }),
+      () => marker,
+    );
+    await keep(
+      'subscription',
+      send(token, 'POST', '/api/v1/subscriptions', { name: marker, types: ['stack.#'], url: `queue:${marker}` }),
+      (json: { subscription: { id: string } }) => json.subscription.id,
+    );
+  }, 120_000);
+
+  it('have lists of their own', async () => {
+    const heat = `/orchestration/v1/${stranger.project}`;
+    for (const path of [
+      `${heat}/stacks`,
+      `${heat}/stacks?global_tenant=True`,
+      `${heat}/software_configs`,
+      '/messaging/v2/queues',
+    ]) {
+      const { status, text } = await send(stranger.token, 'GET', path);
+      expect([path, status === 200 || status === 403, text.includes(marker)]).toEqual([path, true, false]);
+    }
+    expect((await send(owner.token, 'GET', `/orchestration/v1/${owner.project}/stacks`)).text).toContain(marker);
+  });
+
+  it('are listed together for an operator, each stack with its project and an address that finds it', async () => {
+    const adminProject = '00000000000000000000000000000001';
+    const path = `/orchestration/v1/${adminProject}/stacks?global_tenant=True`;
+    const { status, json } = await send(admin, 'GET', path);
+    expect(status).toBe(200);
+    const row = (
+      json as unknown as { stacks: { stack_name: string; project: string; links: { href: string }[] }[] }
+    ).stacks.find(({ stack_name: name }) => name === marker);
+    expect(row?.project).toBe(owner.project);
+    const { pathname } = new URL(row?.links[0]?.href ?? '');
+    expect((await send(owner.token, 'GET', pathname)).status).toBe(200);
+    expect((await send(stranger.token, 'GET', path.replace(adminProject, stranger.project))).status).toBe(403);
+  });
+
+  it('do not reach each other by project, name or id in the address', async () => {
+    const tries = [owner.project, stranger.project].flatMap((project) =>
+      [
+        `stacks/${stack}`,
+        `stacks/${marker}`,
+        ...[
+          '',
+          '/resources',
+          '/resources/one',
+          '/events',
+          '/template',
+          '/environment',
+          '/files',
+          '/outputs',
+          '/outputs/value',
+          '/snapshots',
+        ].map((part) => `stacks/${marker}/${stack}${part}`),
+        `software_configs/${ids['config']}`,
+        'resource_types',
+      ].map((path) => `/orchestration/v1/${project}/${path}`),
+    );
+    for (const path of tries) {
+      const { status, text } = await send(stranger.token, 'GET', path);
+      const allowed = path.endsWith('resource_types') && path.includes(stranger.project) ? [200] : [403, 404];
+      expect([path, allowed.includes(status), text.includes('TestResource","value')]).toEqual([path, true, false]);
+    }
+    const changes = [
+      ['DELETE', `stacks/${marker}/${stack}`],
+      ['PATCH', `stacks/${marker}/${stack}`],
+      ['POST', `stacks/${marker}/${stack}/actions`],
+      ['POST', `stacks/${marker}/${stack}/resources/one/signal`],
+      ['DELETE', `software_configs/${ids['config']}`],
+    ] as const;
+    for (const [method, path] of changes) {
+      for (const project of [owner.project, stranger.project]) {
+        const { status } = await send(stranger.token, method, `/orchestration/v1/${project}/${path}`, { check: null });
+        expect([method, path, [403, 404].includes(status)]).toEqual([method, path, true]);
+      }
+    }
+    const after = await send(owner.token, 'GET', `/orchestration/v1/${owner.project}/stacks/${marker}/${stack}`);
+    expect(after.text).toContain('CREATE_COMPLETE');
+  });
+
+  it('see nothing of each other in any answer of the API', async () => {
+    const { paths } = (await send(admin, 'GET', '/api/v1/openapi.json')).json as unknown as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    const values: Record<string, readonly string[]> = {
+      stack: [marker, stack],
+      resource: ['one'],
+      queue: [marker],
+      workflow: [marker],
+      name: [marker],
+      id: [ids['subscription'] ?? '', marker],
+    };
+    const filled = (path: string): string[] => {
+      const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+      if (name === undefined) return [path];
+      return (values[name] ?? [marker]).flatMap((value) => filled(path.replace(`{${name}}`, value)));
+    };
+    const reads = Object.entries(paths).filter(([, methods]) => 'get' in methods);
+    const tried = reads.flatMap(([path]) => filled(path));
+    expect(tried.length).toBeGreaterThan(30);
+    const leaks: string[] = [];
+    for (const path of tried) {
+      const { status, text } = await send(stranger.token, 'GET', `/api/v1${path}`);
+      // An error repeats what the request named.
+      if (status < 400 && text.includes(marker)) leaks.push(`${path}: ${text.slice(0, 200)}`);
+    }
+    expect(leaks).toEqual([]);
+    // The same sweep finds the objects when their owner reads.
+    const own = await Promise.all(
+      ['/events', '/queues', '/workflows', '/metrics', '/subscriptions'].map((path) =>
+        send(owner.token, 'GET', `/api/v1${path}`),
+      ),
+    );
+    expect(own.map(({ text }) => text.includes(marker))).toEqual(own.map(() => true));
+  });
+
+  it('change nothing of each other', async () => {
+    const tries = [
+      ['DELETE', `/messaging/v2/queues/${marker}/messages?pop=1`],
+      ['DELETE', `/api/v1/workflows/${marker}`],
+      ['DELETE', `/api/v1/subscriptions/${ids['subscription']}`],
+      ['DELETE', `/api/v1/queues/${marker}/messages`],
+    ] as const;
+    for (const [method, path] of tries) await send(stranger.token, method, path);
+    const messages = await send(owner.token, 'GET', `/messaging/v2/queues/${marker}/messages?echo=true`);
+    expect(messages.text).toContain(marker);
+    expect((await send(owner.token, 'GET', `/api/v1/workflows/${marker}`)).status).toBe(200);
+    expect((await send(owner.token, 'GET', `/api/v1/subscriptions/${ids['subscription']}`)).status).toBe(200);
+  });
+
+  it('cannot see nodes, dead letters and queues of services, which operators see', async () => {
+    for (const path of ['/baremetal/v1/nodes', '/api/v1/dead-letters', '/api/v1/services']) {
+      expect([path, (await send(stranger.token, 'GET', path)).status]).toEqual([path, 403]);
+      expect([path, (await send(admin, 'GET', path)).status]).toEqual([path, 200]);
+    }
+    const overview = (await send(stranger.token, 'GET', '/api/v1/overview')).json;
+    expect(overview).toMatchObject({ nodes: {}, stacks: {} });
+  });
+
+  it('have events that only operators read from outside, by every door', async () => {
+    for (const named of [owner.project, `owner-${marker}`]) {
+      const list = `/api/v1/events?types=stack.%23&after=beginning&project=${named}`;
+      const { status, text } = await send(admin, 'GET', list);
+      expect([status, text.includes(marker)]).toEqual([200, true]);
+      expect((await send(owner.token, 'GET', list)).status).toBe(200);
+      const ticket = await send(admin, 'POST', '/api/v1/events/ticket', { project: named });
+      expect(ticket.status).toBe(201);
+      const { path } = ticket.json as unknown as { path: string };
+      expect((await send('', 'GET', `${path}&after=beginning`)).status).toBe(200);
+      const doors = [
+        await send(stranger.token, 'GET', list),
+        await send(stranger.token, 'GET', `/api/v1/events/ws?project=${named}`),
+        await send(stranger.token, 'POST', '/api/v1/events/ticket', { project: named }),
+        await send(stranger.token, 'POST', '/api/v1/subscriptions', { url: 'queue:q', project: named }),
+      ];
+      expect(doors.map((door) => door.status)).toEqual([403, 403, 403, 403]);
+    }
+    // A project that does not exist looks the same to others.
+    expect((await send(stranger.token, 'GET', '/api/v1/events?project=nowhere')).status).toBe(403);
+    expect((await send(admin, 'GET', '/api/v1/events?project=nowhere')).status).toBe(404);
+    expect((await send(admin, 'GET', '/api/v1/events?types=stack.%23&after=beginning')).text).not.toContain(marker);
+  });
+
+  it('are read with the system as the scope of a token, which has no project of its own', async () => {
+    const user = { name: 'admin', domain: { id: 'default' }, password: server.password };
+    const identity = { methods: ['password'], password: { user } };
+    const auth = { identity, scope: { system: { all: true } } };
+    const { token } = await send('', 'POST', '/identity/v3/auth/tokens', { auth });
+    const read = await send(token, 'GET', `/api/v1/events?after=beginning&project=${owner.project}`);
+    expect([read.status, read.text.includes(marker)]).toEqual([200, true]);
+    expect((await send(token, 'GET', '/api/v1/events')).status).toBe(403);
+    const url = 'queue:q';
+    const made = await send(token, 'POST', '/api/v1/subscriptions', { url, project: owner.project });
+    expect(made.status).toBe(403);
+  });
+
+  it('send their events to a subscription of an operator, which they do not see', async () => {
+    const words = ['--project', `owner-${marker}`, '--type', 'stack.#'];
+    const listed = await server.anneal('event', 'list', ...words);
+    expect([listed.status, listed.stdout.includes(marker)]).toEqual([0, true]);
+    const all = ['subscription', 'create', 'queue:watched', '--after', 'beginning', '-o', 'json'];
+    const made = await server.anneal(...all, ...words);
+    expect([made.status, made.stderr]).toEqual([0, '']);
+    const { subscription } = JSON.parse(made.stdout) as { subscription: { id: string } };
+    expect(subscription).toMatchObject({ events_project: owner.project });
+    const shown = await server.anneal('subscription', 'show', subscription.id);
+    expect(shown.stdout).toMatch(new RegExp(`events of +project ${owner.project}`));
+    await eventually(
+      async () => {
+        const { text } = await send(admin, 'GET', '/messaging/v2/queues/watched/messages?echo=true');
+        return text.includes('stack.create.completed') && text.includes(marker);
+      },
+      { within: 60_000, what: 'the events of the other project in the queue of the operator' },
+    );
+    const own = await send(owner.token, 'GET', '/api/v1/subscriptions');
+    expect([own.status, own.text.includes(subscription.id)]).toEqual([200, false]);
+    expect((await send(owner.token, 'GET', `/api/v1/subscriptions/${subscription.id}`)).status).toBe(404);
+    expect((await send(owner.token, 'GET', '/messaging/v2/queues/watched/messages')).text).not.toContain(marker);
+    await server.anneal('subscription', 'delete', subscription.id, '--yes');
+  });
+
+  it('cannot be deleted while they have stacks', async () => {
+    const path = `/identity/v3/projects/${owner.project}`;
+    const refused = await send(admin, 'DELETE', path);
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('it has stacks')]);
+    const own = `/orchestration/v1/${owner.project}/stacks/${marker}`;
+    expect((await send(owner.token, 'DELETE', `${own}/${stack}`)).status).toBe(204);
+    await eventually(async () => (await send(owner.token, 'GET', own)).status === 404, { within: 60_000 });
+    expect((await send(admin, 'DELETE', path)).status).toBe(204);
+    expect((await send(owner.token, 'GET', '/api/v1/queues')).status).toBe(401);
+  });
+
+  it('are made by the command line, with users and tokens for programs', async () => {
+    const json = async (...words: string[]): Promise<Record<string, string>> => {
+      const { status, stdout, stderr } = await server.anneal(...words, '-o', 'json');
+      expect([words[0], status, stderr]).toEqual([words[0], 0, '']);
+      return JSON.parse(stdout) as Record<string, string>;
+    };
+    await json('project', 'create', 'shop');
+    const { password: given = '' } = await json('user', 'create', 'ann', '--project', 'shop', '--role', 'reader');
+    const authUrl = `${server.url}/identity/v3`;
+    const ann = await connect({ authUrl, username: 'ann', password: given, project: 'shop' });
+    expect(await ann.stacks.list()).toEqual([]);
+    await expect(ann.nodes.list()).rejects.toMatchObject({ code: 'Forbidden' });
+    const token = await ann.identity.tokens.create({ name: 'ci' });
+    const program = await connect({ authUrl, applicationCredential: { id: token.id, secret: token.secret } });
+    expect(program.connection.projectId).toBe(ann.connection.projectId);
+    expect(await program.stacks.list()).toEqual([]);
+    expect((await server.anneal('user', 'disable', 'ann')).status).toBe(0);
+    await expect(program.stacks.list()).rejects.toMatchObject({ code: 'Unauthorized' });
+    const shown = await server.anneal('project', 'show', 'shop');
+    expect(shown.stdout).toMatch(/user ann\s+reader/);
+    const unknown = await server.anneal('user', 'grant', 'ann', 'captain', '--project', 'shop');
+    expect([unknown.status, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining('There is no role with the name or id captain'),
+    ]);
+    expect((await server.anneal('project', 'delete', 'shop')).status).toBe(0);
+  });
+});
+
+describe('a login from the command line', () => {
+  it('stores an application credential and no password, by which later commands work in the project', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'anneal-home-'));
+    const anneal = (...words: string[]) =>
+      promisify(execFile)(process.execPath, [join(repository, 'services/cli/main.ts'), ...words], {
+        cwd: home,
+        env: { ...ownEnvironment(), HOME: home, XDG_CONFIG_HOME: '', NO_COLOR: '1' },
+      });
+    await writeFile(join(home, 'password'), `${server.password}\n`);
+    const words = ['--name', 'here', '--password-file', 'password'];
+    await anneal('login', server.url, ...words);
+    const file = join(home, '.config', 'anneal', 'servers.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).not.toContain(server.password);
+    expect((await anneal('server', 'list', '-o', 'name')).stdout).toBe('here\n');
+    expect((await anneal('node', 'list', '-o', 'name')).stdout).toBe('machine-1\n');
+    const known = server.client.identity.tokens.list().then((tokens) => tokens.filter(({ name }) => /@/.test(name)));
+    expect(await known).toHaveLength(1);
+    await anneal('server', 'remove', 'here', '--password-file', 'password');
+    expect((await server.client.identity.tokens.list()).filter(({ name }) => /@/.test(name))).toEqual([]);
+    await expect(anneal('node', 'list')).rejects.toThrow('No server to connect to');
+    await rm(home, { recursive: true });
+  });
+});

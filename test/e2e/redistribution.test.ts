@@ -1,0 +1,121 @@
+/**
+ * The example `examples/redistribution` in the lab: the controller of a worker's machine dies. Nothing takes its share before the
+ * fencing program of the operator confirms that the machine is off.
+ */
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { settled, startServer, type TestServer } from './server.ts';
+
+const machines = Array.from({ length: 4 }, (_, index) => `machine-${index + 1}`);
+const withinMs = 120_000;
+let server: TestServer;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'anneal-fence-'));
+  // The plug is pulled when the file `off` exists.
+  const program = join(folder, 'fence');
+  await writeFile(program, `#!/bin/sh\necho "$@" >> ${folder}/asked\n[ -e ${folder}/off ]\n`);
+  await chmod(program, 0o755);
+  server = await startServer({
+    lab: machines.length,
+    env: {
+      ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '2',
+      ANNEAL_PROVISIONING_BMC_SECONDS: '120',
+      ANNEAL_PROVISIONING_FENCE_PROGRAM: program,
+    },
+  });
+}, 180_000);
+afterAll(async () => {
+  await server?.dispose();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The partitions by machine, as the workers wrote them. */
+async function shares(): Promise<Record<string, number[]>> {
+  const found = await Promise.all(
+    machines.map(async (machine): Promise<[string, number[]][]> => {
+      const file = join(server.data, 'lab', 'machines', machine, 'disk', 'root', 'share', 'partitions');
+      const text = await readFile(file, 'utf8').catch(() => undefined);
+      return text === undefined ? [] : [[machine, text.split('\n').filter(Boolean).map(Number)]];
+    }),
+  );
+  return Object.fromEntries(found.flat());
+}
+const all = Array.from({ length: 12 }, (_, index) => index);
+const divided = (of: Record<string, number[]>): number[] =>
+  Object.values(of)
+    .flat()
+    .toSorted((a, b) => a - b);
+
+it('moves the partitions of a dead machine to the others, and only after the proof that it is off', async () => {
+  const template = 'examples/redistribution/cluster.yaml';
+  const created = await server.anneal('stack', 'create', 'share', '-t', template, '-P', 'after=1');
+  expect(created.stderr).toBe('');
+  expect((await settled(server, 'share', withinMs)).stack_status).toBe('CREATE_COMPLETE');
+  const before = await shares();
+  expect(Object.keys(before)).toHaveLength(3);
+  expect(divided(before)).toEqual(all);
+
+  const [dead = ''] = Object.keys(before);
+  const login = JSON.parse(await readFile(join(server.data, 'lab', 'lab.json'), 'utf8')) as Record<string, string>;
+  const answered = await fetch(`${login['url']}/lab/v1/machines/${dead}/faults`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Basic ${Buffer.from(`${login['username']}:${login['password']}`).toString('base64')}`,
+    },
+    body: JSON.stringify({ dark: true }),
+  });
+  expect(answered.status).toBe(200);
+
+  const asked = (): Promise<string> => readFile(join(folder, 'asked'), 'utf8').catch(() => '');
+  await eventually(async () => (await asked()).split('\n').length > 2 || undefined, {
+    within: withinMs,
+    what: 'two questions to the fencing program',
+  });
+  expect(await asked()).toMatch(new RegExp(`^(?:off ${dead}\n)+$`));
+  // The old worker keeps its share while nothing proves that its machine is off.
+  const meanwhile = await shares();
+  for (const [machine, share] of Object.entries(before)) expect(meanwhile[machine], machine).toEqual(share);
+
+  await writeFile(join(folder, 'off'), '');
+  const others = Object.keys(before).filter((machine) => machine !== dead);
+  const spare = machines.find((machine) => !(machine in before)) ?? '';
+  let now: Record<string, number[]> = {};
+  await eventually(
+    async () => {
+      const { [dead]: _dead, ...alive } = await shares();
+      now = alive;
+      // Meanwhile two machines may have the same share: the one that takes it, and the one that is about to take another.
+      return isDeepStrictEqual(divided(alive), all) || undefined;
+    },
+    { within: withinMs, what: 'the partitions on the machines that are left', last: () => now },
+  );
+  expect(Object.keys(now).toSorted()).toEqual([...others, spare].toSorted());
+  await eventsOfReplacement();
+});
+
+/** The events of the group name the fault of the node as the reason, and the same member in each. */
+async function eventsOfReplacement(): Promise<void> {
+  const { client } = server;
+  const dataOf = async (type: string): Promise<Record<string, unknown>[]> =>
+    (await client.events.list({ group: 'share/workers', types: [type], limit: 100 })).map(
+      ({ data }) => data as Record<string, unknown>,
+    );
+  const done = await eventually(
+    async () => (await dataOf('group.scaling.completed')).find(({ reason }) => reason === 'replacement'),
+    { within: withinMs, what: 'the end of the replacement', last: () => server.output() },
+  );
+  const [gone] = done['leaving'] as string[];
+  const started = (await dataOf('group.scaling.started')).find(({ id }) => id === done['id']);
+  expect(started).toMatchObject({
+    leaving: [gone],
+    origin: { cause: { kind: 'replacement', reason: expect.stringContaining('the fault power failure since') } },
+  });
+  const left = (await dataOf('group.member.left')).filter(({ id }) => id === done['id']);
+  expect(left).toMatchObject([{ member: gone, reason: 'replacement' }]);
+}

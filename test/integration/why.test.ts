@@ -1,0 +1,111 @@
+/** `why` against a whole server: it names what waits, in nested stacks and on hosts, and only commands that exist. */
+import { describedCommands } from '@anneal/cli/completion/described.ts';
+import type { Why } from '@anneal/client/why.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { settled, startServer, type TestServer } from '../e2e/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ lab: 0 });
+}, 180_000);
+afterAll(() => server?.dispose());
+
+const commands = new Set(
+  describedCommands().flatMap(({ name, commands: below }) => [name, ...below.map((one) => `${name} ${one.name}`)]),
+);
+
+/** The explanation whose summary matches, with commands that exist. */
+async function whyMatching(pattern: RegExp, stack: string, resource?: string): Promise<Why> {
+  let last = '';
+  const found = await eventually(
+    async () => {
+      const why = await server.client.actions.why({ stack, resource });
+      last = why.summary;
+      return pattern.test(why.summary) ? why : undefined;
+    },
+    { within: 30_000, what: `why of ${stack} matching ${String(pattern)}` },
+  ).catch((error: unknown) => {
+    throw new Error(`the last summary was: ${last}`, { cause: error });
+  });
+  for (const [, line = ''] of found.exits.flatMap((exit) => [...exit.matchAll(/anneal ([^;]+)/g)])) {
+    const [noun = '', verb = ''] = line.split(' ');
+    expect(commands.has(noun) && (commands.has(`${noun} ${verb}`) || noun === 'why'), line).toBe(true);
+  }
+  return found;
+}
+
+it('names the host that never asked for work, its queue and the waiting message', async () => {
+  const template = `heat_template_version: rocky
+resources:
+  box: {type: OS::Heat::DeployedServer, properties: {name: box7, software_config_transport: ZAQAR_MESSAGE}}
+  c: {type: OS::Heat::OrderedConfig, properties: {hosted_on: {get_resource: box}, script: 'echo hi'}}
+`;
+  await server.client.stacks.create({ name: 'silent', bundle: { template, environmentFiles: [], files: {} } });
+  const why = await whyMatching(/waits for host/, 'silent');
+  expect(why.summary).toMatch(
+    /^c waits for host box7, which has never asked for work; 1 request waits in host\.[-\w]+\.requests\.$/,
+  );
+  expect(why.chain.slice(-2)).toMatchObject([
+    { object: 'host box7', state: 'expected', reason: 'has never asked for work' },
+    { object: expect.stringMatching(/^queue host\..*\.requests$/), state: '1 waiting', reason: 'message of c' },
+  ]);
+  expect(why.exits.join('; ')).toContain('anneal host token box7');
+  const { stdout } = await server.anneal('stack', 'show', 'silent');
+  expect(stdout).toContain('c waits for host box7, which has never asked for work');
+  expect((await server.anneal('stack', 'list')).stdout).toMatch(/silent .*c waits for host box7/);
+  await server.client.stacks.delete({ stack: 'silent' });
+});
+
+const group = (cooldown: number) => `heat_template_version: rocky
+resources:
+  workers:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 1
+      max_size: 3
+      desired_capacity: 2
+      cooldown: ${cooldown}
+      resource: {type: OS::Heat::TestResource, properties: {value: w}}
+  less:
+    type: OS::Heat::ScalingPolicy
+    properties:
+      adjustment_type: change_in_capacity
+      auto_scaling_group_id: {get_resource: workers}
+      scaling_adjustment: -1
+      cooldown: ${cooldown}
+`;
+const hooks = {
+  resource_registry: {
+    resources: {
+      workers: {
+        '*': { lifecycle_hooks: [{ transition: 'terminating', heartbeat_timeout: 3600, default_result: 'continue' }] },
+      },
+    },
+  },
+};
+
+it('names the hook that holds a member of a group in a complete stack', async () => {
+  const { client } = server;
+  const files = { 'env.json': JSON.stringify(hooks) };
+  await client.stacks.create({ name: 'grp', bundle: { template: group(0), environmentFiles: ['env.json'], files } });
+  expect((await settled(server, 'grp')).stack_status).toBe('CREATE_COMPLETE');
+  await client.actions.signal({ stack: 'grp', resource: 'less', signal: null });
+  const held = await whyMatching(/held at hook "terminating"/, 'grp');
+  expect(held.chain[0]).toMatchObject({ object: 'stack grp', state: 'CREATE_COMPLETE' });
+  expect(held.chain.at(-1)).toMatchObject({ object: 'hook terminating', state: 'waiting' });
+  expect((await whyMatching(/held at hook/, 'grp', 'workers')).summary).toBe(held.summary);
+  expect((await server.anneal('stack', 'show', 'grp')).stdout).toContain('is held at hook "terminating"');
+  expect((await server.anneal('stack', 'list')).stdout).toMatch(/grp .*is held at hook "terminating"/);
+  await client.stacks.delete({ stack: 'grp' });
+});
+
+it('names the end of the cooldown of a group', async () => {
+  const { client } = server;
+  await client.stacks.create({ name: 'cool', bundle: { template: group(3600), environmentFiles: [], files: {} } });
+  expect((await settled(server, 'cool')).stack_status).toBe('CREATE_COMPLETE');
+  // As in Heat, the cooldown begins with the first size.
+  const why = await whyMatching(/cools down until/, 'cool', 'workers');
+  expect(why.summary).toMatch(/^Group workers is idle and cools down until 20[-\d]*T[:.\d]*Z/);
+  await client.stacks.delete({ stack: 'cool' });
+});

@@ -1,0 +1,82 @@
+/** Tests the APIs of nodes and images with the OpenStack clients from PyPI. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { useOpenstackClients, type ClientRow } from './clients.ts';
+
+const clients = useOpenstackClients({ lab: 2 });
+const { openstack, ok, rows, row } = clients;
+
+it('list nodes, inspect them and make them available again', async () => {
+  const nodes = await rows('baremetal', 'node', 'list');
+  expect(nodes.map((each) => each['name'])).toEqual(['machine-1', 'machine-2']);
+  await ok('baremetal', 'node', 'manage', 'machine-2', '--wait', '30');
+  await ok('baremetal', 'node', 'inspect', 'machine-2', '--wait', '30');
+  await ok('baremetal', 'node', 'provide', 'machine-2', '--wait', '30');
+  const wrong = await openstack('baremetal', 'node', 'provide', 'machine-2');
+  expect(wrong.stderr).toContain('Cannot apply "provide"');
+  // A final refusal: the client must not retry for seconds.
+  expect(wrong.stderr).not.toContain('Attempt');
+});
+
+it('list, show and find images', async () => {
+  const sha256 = 'ab'.repeat(32);
+  const url = 'http://images.test/small.raw';
+  await clients.server.client.images.add({ name: 'small', url, sha256, size: 4096 });
+  expect(await rows('image', 'list')).toMatchObject([{ Name: 'small', Status: 'active' }]);
+  const shown = await row('image', 'show', 'small');
+  expect(shown).toMatchObject({ name: 'small', size: 4096, disk_format: 'raw', status: 'active' });
+  expect((await openstack('image', 'show', 'no-such-image')).stderr).toContain('No Image found');
+  const saved = await openstack('image', 'save', 'small', '--file', join(clients.directory, 'small.raw'));
+  // Anneal keeps no content. The client compares what it got with the checksum, and refuses it.
+  expect(saved.status).toBe(1);
+});
+
+it('describe, retire, adopt, protect and service nodes', async () => {
+  const node = (...words: string[]): Promise<string> => ok('baremetal', 'node', ...words);
+  const shown = async (): Promise<ClientRow> => await row('baremetal', 'node', 'show', 'machine-2');
+  await node('set', 'machine-2', '--description', 'spare', '--owner', 'lab', '--lessee', 'tests');
+  await node('manage', 'machine-2', '--wait', '30');
+  await node('set', 'machine-2', '--retired', '--retired-reason', 'old');
+  expect(await shown()).toMatchObject({ description: 'spare', owner: 'lab', lessee: 'tests', retired: true });
+  const retired = await openstack('baremetal', 'node', 'provide', 'machine-2');
+  expect(retired.stderr).toContain('retired (old)');
+  await node('unset', 'machine-2', '--retired', '--lessee', '--description');
+  expect(await shown()).toMatchObject({ description: null, lessee: null, retired: false });
+
+  await node('adopt', 'machine-2', '--wait', '30');
+  await node('set', 'machine-2', '--protected');
+  expect((await openstack('baremetal', 'node', 'undeploy', 'machine-2')).stderr).toContain('is protected');
+  await node('unset', 'machine-2', '--protected');
+  const steps = [{ interface: 'management', step: 'set_secure_boot', args: { enabled: true } }];
+  await node('service', 'machine-2', '--service-steps', JSON.stringify(steps), '--wait', '60');
+  expect((await openstack('baremetal', 'node', 'rebuild', 'machine-2')).stderr).toContain('has no server');
+  await node('undeploy', 'machine-2', '--wait', '60');
+});
+
+it('run runbooks, and read history, ports, drivers and checks of a node', async () => {
+  const node = (...words: string[]): Promise<string> => ok('baremetal', 'node', ...words);
+  const step = JSON.stringify([{ interface: 'power', step: 'wait', args: { seconds: 1 }, order: 1 }]);
+  await ok('baremetal', 'runbook', 'create', '--name', 'CUSTOM_WAIT', '--steps', step);
+  await node('add', 'trait', 'machine-2', 'CUSTOM_WAIT');
+  await node('manage', 'machine-2', '--wait', '30');
+  const clean = ['baremetal', 'node', 'clean', 'machine-2', '--runbook', 'CUSTOM_WAIT', '--wait', '60'];
+  expect((await openstack(...clean)).stderr).toContain('it fits no node');
+  await ok('baremetal', 'runbook', 'trait', 'add', 'CUSTOM_WAIT', 'CUSTOM_WAIT');
+  await ok(...clean);
+  expect(await rows('baremetal', 'runbook', 'list')).toMatchObject([{ name: 'CUSTOM_WAIT' }]);
+  await ok('baremetal', 'runbook', 'delete', 'CUSTOM_WAIT');
+  await node('provide', 'machine-2', '--wait', '30');
+
+  const history = await rows('baremetal', 'node', 'history', 'list', 'machine-2');
+  expect(history[0]).toMatchObject({ severity: 'INFO', event: expect.stringContaining('→ available') });
+  expect(await rows('baremetal', 'port', 'list', '--node', 'machine-2')).toHaveLength(2);
+  expect(await rows('baremetal', 'driver', 'list')).toMatchObject([{ name: 'redfish' }]);
+  const checks = await rows('baremetal', 'node', 'validate', 'machine-2');
+  expect(checks).toContainEqual(expect.objectContaining({ Interface: 'power', Result: true }));
+  for (const list of ['chassis', 'allocation', 'port group', 'volume target', 'conductor', 'deploy template'])
+    await rows('baremetal', ...list.split(' '), 'list');
+  const old = await openstack('--os-baremetal-api-version', '1.60', 'baremetal', 'runbook', 'list');
+  expect(old.stderr).toContain('exists since version 1.92');
+  const console = await openstack('baremetal', 'node', 'console', 'enable', 'machine-2');
+  expect(console.stderr).toContain('Open the console at the BMC');
+});

@@ -1,0 +1,206 @@
+/**
+ * Real machines in QEMU, through Redfish calls only: firmware, ramdisk, disk, agent. One boots the ramdisk by UEFI HTTP boot,
+ * the other by BIOS from virtual media.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLab, type Lab } from '@anneal/lab/lab.ts';
+import { diskOf, serialLogOf } from '@anneal/lab/qemu/qemu.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { missingForMachines, prepareMachines, type MachineFiles } from '../machines/prepare.ts';
+import { startServer, type TestServer } from '../e2e/server.ts';
+
+const guestsView = '10.0.2.2';
+/** Emulated processors: a boot takes half a minute on a quiet computer and minutes on a busy one. */
+const bootMs = 900_000;
+
+const template = `
+heat_template_version: 2021-04-16
+resources:
+  group:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def: { type: machine.yaml }
+outputs:
+  sums: { value: { get_attr: [group, sum] } }
+  kernels: { value: { get_attr: [group, kernel] } }
+`;
+const machine = `
+heat_template_version: 2021-04-16
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: { image: small-debian, flavor: baremetal, user_data_format: RAW, user_data: "#cloud-config" }
+  write:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: { get_resource: server }
+      outputs: [{ name: sum }]
+      script: |
+        #!/bin/sh
+        dd if=/dev/urandom of=/var/data bs=1M count=4 2>/dev/null && sync
+        sum=$(sha256sum /var/data)
+        printf %s "\${sum%% *}" > "$heat_outputs_path.sum"
+  check:
+    type: OS::Heat::OrderedConfig
+    depends_on: write
+    properties:
+      hosted_on: { get_resource: server }
+      inputs: [{ name: sum }]
+      input_values: { sum: { get_attr: [write, sum] } }
+      outputs: [{ name: kernel }]
+      script: |
+        #!/bin/sh
+        echo "$sum  /var/data" | sha256sum -c && grep -q ' / ext4' /proc/mounts && uname -r | tr -d '\\n' > "$heat_outputs_path.kernel"
+outputs:
+  sum: { value: { get_attr: [write, sum] } }
+  kernel: { value: { get_attr: [check, kernel] } }
+`;
+
+const missing = await missingForMachines();
+if (missing !== undefined && process.env['CI'] === 'true') throw new Error(`Tests with real machines: ${missing}.`);
+
+describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '' : ` (skipped: ${missing})`}`, () => {
+  let files: MachineFiles;
+  let server: TestServer;
+  let lab: Lab;
+  let web: Server;
+  let folder: string;
+  const names = ['machine-1', 'machine-4'];
+
+  beforeAll(async () => {
+    files = await prepareMachines();
+    folder = await mkdtemp(join(tmpdir(), 'anneal-machines-'));
+    web = createServer((_request, response) => createReadStream(files.image).pipe(response));
+    await new Promise<void>((resolve) => void web.listen(0, '127.0.0.1', resolve));
+    server = await startServer({
+      lab: 0,
+      gatewayHost: guestsView,
+      env: {
+        ANNEAL_GATEWAY_RAMDISK: files.ramdisk,
+        ANNEAL_PROVISIONING_CLEAN_ON_PROVIDE: 'true',
+        ANNEAL_PROVISIONING_IMAGES: 'any',
+      },
+    });
+    lab = await startLab({
+      machines: 4,
+      directory: join(folder, 'lab'),
+      host: '127.0.0.1',
+      port: 0,
+      bootSeconds: 0.1,
+      environment: process.env,
+      startAgent: () => Promise.reject(new Error('a real machine starts its own agent')),
+      log: pino({ level: 'silent' }),
+      isolation: 'qemu',
+    });
+  }, bootMs);
+  afterAll(async () => {
+    await lab?.stop();
+    web?.closeAllConnections();
+    web?.close();
+    await server?.dispose();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const directoryOf = (name: string): string => join(folder, 'lab', 'machines', name);
+  const serial = async (name: string): Promise<string> =>
+    (await readFile(serialLogOf(directoryOf(name)), 'latin1').catch(() => '')).slice(-1_500);
+  const node = (name: string) => server.client.nodes.show({ node: name });
+  const firstBytes = async (name: string): Promise<Buffer> => {
+    const disk = await open(diskOf(directoryOf(name)), 'r');
+    try {
+      return (await disk.read(Buffer.alloc(4096), 0, 4096, 0)).buffer;
+    } finally {
+      await disk.close();
+    }
+  };
+  async function allAre(state: string): Promise<void> {
+    for (const name of names) {
+      let last: unknown;
+      await eventually(
+        async () => {
+          const found = await node(name);
+          const { provision_state: now, last_error: error } = found;
+          last = { now, error };
+          if (/failed|error/.test(String(now)))
+            throw new Error(`${name} is ${now}: ${JSON.stringify(error)}\n${await serial(name)}`);
+          return now === state;
+        },
+        { within: bootMs, what: `${name} ${state}`, last: () => last },
+      ).catch(async (error: unknown) => {
+        throw new Error(`${String(error)}\n${await serial(name)}`);
+      });
+    }
+  }
+
+  it(
+    'are cleaned, deployed with a verified image, configured from their disks, released and cleaned again',
+    async () => {
+      const password = join(folder, 'password');
+      await writeFile(password, lab.password);
+      const user = randomBytes(4096);
+      for (const name of names) await writeFile(diskOf(directoryOf(name)), user);
+      for (const name of names) {
+        const words = ['--address', lab.url, '--system', `/redfish/v1/Systems/${name}`, '--username', lab.username];
+        const enrolled = await server.anneal('node', 'enrol', name, ...words, '--password-file', password);
+        expect(enrolled).toMatchObject({ status: 0 });
+      }
+      const url = `http://${guestsView}:${(web.address() as AddressInfo).port}/disk.img`;
+      const added = await server.anneal('image', 'add', 'small-debian', '--url', url, '--file', files.image);
+      expect(added.stdout).toContain(
+        createHash('sha256')
+          .update(await readFile(files.image))
+          .digest('hex'),
+      );
+      await allAre('available');
+      for (const name of names) expect((await firstBytes(name)).equals(Buffer.alloc(4096))).toBe(true);
+      expect((await node('machine-1'))['driver_info']).toBeDefined();
+
+      await server.client.stacks.create({
+        name: 'real',
+        bundle: { template, environmentFiles: [], files: { 'machine.yaml': machine } },
+      });
+      // The server dies while an image is written. The machine repeats its report, and the next server continues.
+      await eventually(async () => /anneal: writing small-debian/.test(await serial('machine-4')), {
+        within: bootMs,
+        what: 'machine-4 writing its image',
+        last: () => server.output(),
+      });
+      await server.kill();
+      await server.start();
+      await eventually(
+        async () => {
+          const { stack_status: status, stack_status_reason: reason } = await server.client.stacks.show({
+            stack: 'real',
+          });
+          if (status === 'CREATE_FAILED')
+            throw new Error(`${reason}\n${await serial('machine-1')}\n${await serial('machine-4')}`);
+          return status === 'CREATE_COMPLETE';
+        },
+        { within: bootMs, what: 'the stack' },
+      ).catch(async (error: unknown) => {
+        throw new Error(`${String(error)}\n${await serial('machine-1')}\n==\n${await serial('machine-4')}`);
+      });
+      const { outputs = [] } = await server.client.stacks.show({ stack: 'real' });
+      const value = (key: string): unknown => outputs.find(({ output_key: name }) => name === key)?.output_value;
+      expect(value('sums')).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+      expect(value('kernels')).toEqual([expect.stringMatching(/amd64$/), expect.stringMatching(/amd64$/)]);
+      // The partition table of the image.
+      for (const name of names) expect((await firstBytes(name)).toString('latin1', 512, 520)).toBe('EFI PART');
+
+      await server.client.stacks.delete({ stack: 'real' });
+      await allAre('available');
+      for (const name of names) expect((await firstBytes(name)).equals(Buffer.alloc(4096))).toBe(true);
+      expect((await stat(diskOf(directoryOf('machine-1')))).size).toBeGreaterThan(0);
+    },
+    2 * bootMs,
+  );
+});

@@ -1,0 +1,49 @@
+/** The sources of an earlier revision, in a folder of their own, with the packages that they need. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstat, mkdir, readdir, readFile, readlink, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { repository } from '../e2e/server.ts';
+
+const run = promisify(execFile);
+const git = async (...words: string[]): Promise<string> =>
+  (await run('git', ['-C', repository, ...words], { maxBuffer: 64 << 20 })).stdout.trim();
+
+/** The commit of a revision. @throws with the remedy, when this clone does not have it */
+export async function commitOf(revision: string): Promise<string> {
+  try {
+    return await git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`);
+  } catch {
+    const isShallow = (await git('rev-parse', '--is-shallow-repository').catch(() => 'no repository')) !== 'false';
+    throw new Error(
+      isShallow
+        ? `This folder has not the whole history, and so no revision ${revision}: run git fetch --unshallow, or choose another one with --from.`
+        : `This folder has no revision ${revision}: choose another one with --from.`,
+    );
+  }
+}
+
+/** Writes the revision into an empty folder. Installs its packages when its lock file differs from ours. */
+export async function writeEarlierTree(commit: string, folder: string): Promise<void> {
+  const archive = spawn('git', ['-C', repository, 'archive', commit], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const unpack = spawn('tar', ['-x', '-C', folder], { stdio: [archive.stdout, 'inherit', 'inherit'] });
+  const [status] = (await once(unpack, 'exit')) as [number | null];
+  if (status !== 0) throw new Error(`Could not unpack revision ${commit}: tar ended with ${status}.`);
+  const lockOf = (tree: string): Promise<string> => readFile(join(tree, 'package-lock.json'), 'utf8');
+  if ((await lockOf(folder)) === (await lockOf(repository))) return linkModules(folder);
+  await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, maxBuffer: 64 << 20 });
+}
+
+/** The packages of this tree, except our own, which must be those of the earlier revision. */
+async function linkModules(folder: string): Promise<void> {
+  const [ours, theirs] = [repository, folder].map((tree) => join(tree, 'node_modules')) as [string, string];
+  await mkdir(join(theirs, '@anneal'), { recursive: true });
+  for (const name of await readdir(ours)) if (name !== '@anneal') await symlink(join(ours, name), join(theirs, name));
+  for (const name of await readdir(join(ours, '@anneal'))) {
+    const link = join(ours, '@anneal', name);
+    if (!(await lstat(link)).isSymbolicLink()) throw new Error(`${link} is no link to the sources: run npm install.`);
+    // A relative link leads to the folder of the same name in the earlier tree.
+    await symlink(await readlink(link), join(theirs, '@anneal', name));
+  }
+}
