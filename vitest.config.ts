@@ -16,6 +16,9 @@ export default defineConfig({
   test: {
     // Most tests wait for brokers, databases and timers, so three of them share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    reporters: ['default', './test/unfinished.ts'],
+    // A broker that is gone fails every test of its file at the time limit of that test.
+    bail: process.env['CI'] ? 5 : 0,
     projects: [
       project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),
