@@ -17,6 +17,8 @@ import type { Certificates } from './certificates.ts';
 
 /** Erlang takes over a minute to start when all processors are busy. */
 const startMs = 240_000;
+/** The program has no limit of its own. */
+const controlMs = 120_000;
 /** Look here first, because the script in /usr/sbin changes the user and drops the environment. */
 const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '/opt/rabbitmq/sbin'];
 
@@ -138,9 +140,15 @@ async function startOwn(
   };
   const control = async (...words: string[]): Promise<void> => {
     const program = join(dirname(script), 'rabbitmqctl');
-    const run = spawn(program, words, { env, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-    const [code] = (await once(run, 'exit')) as [number | null];
-    if (code !== 0) throw new Error(`rabbitmqctl ${words.join(' ')} ended with ${code}.`);
+    const run = spawn(program, words, {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: controlMs,
+      killSignal: 'SIGKILL',
+    });
+    const [code, signal] = (await once(run, 'exit')) as [number | null, string | null];
+    if (code !== 0) throw new Error(`rabbitmqctl ${words.join(' ')} ended with ${code ?? signal}.`);
   };
   const stop = async (): Promise<void> => {
     await kill();

@@ -168,9 +168,27 @@ export const rabbitKind: BrokerKind = {
   },
 };
 
-async function makeVhost(server: RabbitmqServer): Promise<void> {
-  await server.control('add_vhost', hostsVhost);
-  await server.control('set_permissions', '-p', hostsVhost, 'guest', '.*', '.*', '.*');
+/** The virtual host, and the rights of the administrator in it. */
+async function makeVhost({ adminUrl = '' }: RabbitmqServer): Promise<void> {
+  const { origin, username, password } = new URL(adminUrl);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  const put = (path: string, body: JsonObject): Promise<true | undefined> =>
+    fetch(`${origin}/api/${path}`, {
+      method: 'PUT',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    }).then(
+      ({ ok }) => ok || undefined,
+      () => undefined,
+    );
+  const calls: Readonly<Record<string, JsonObject>> = {
+    [`vhosts/${hostsVhost}`]: {},
+    [`permissions/${hostsVhost}/${username}`]: { configure: '.*', write: '.*', read: '.*' },
+  };
+  for (const [path, body] of Object.entries(calls)) {
+    await eventually(() => put(path, body), { what: `PUT ${path} at RabbitMQ`, within: 60_000 });
+  }
 }
 
 export const natsKind: BrokerKind = {
