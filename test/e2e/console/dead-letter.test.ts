@@ -1,0 +1,102 @@
+/** The dead-letter editor of the web console: a message that no service can read is corrected and replayed. */
+import { join } from 'node:path';
+import { openEmbeddedBroker } from '@anneal/bus/embedded/open.ts';
+import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import type { Browser } from 'playwright-core';
+import { v7 } from 'uuid';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../server.ts';
+import { findBrowser, enterConsole, violationsIn } from './browser.ts';
+
+const found = await findBrowser();
+if (typeof found === 'string') process.stderr.write(`skipped: the dead-letter editor is not tested: ${found}\n`);
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const queue = requestsQueue('configuration');
+
+/** Puts bytes into the queue of a service. The server must be down, because one process has the file open. */
+async function sendRaw(data: string, message: object): Promise<void> {
+  const url = `sqlite:${join(data, 'bus.db')}`;
+  const broker = await openEmbeddedBroker({
+    url,
+    source: 'anneal/test',
+    newId: v7,
+    now: () => new Date(),
+    log: silent,
+  });
+  await broker.send({ queue, packets: [{ type: '', bytes: JSON.stringify(message) }] });
+  await broker.close();
+}
+
+describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
+  let server: TestServer;
+  const browser = found as Browser;
+
+  beforeAll(async () => {
+    // The embedded bus, also where other tests use a broker: the test writes to its file.
+    server = await startServer({ lab: 0, flags: [] });
+    const project = server.client.connection.projectId;
+    await server.kill();
+    await sendRaw(server.data, {
+      specversion: '1.0',
+      id: v7(),
+      type: queuePost.type,
+      source: 'anneal/test',
+      time: new Date().toISOString(),
+      correlationid: v7(),
+      project,
+      data: { project, queue: 'corrected', client_id: 'api', messages: 'a greeting' },
+    });
+    await server.start();
+  }, 240_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.dispose();
+  });
+
+  it('refuses what is no JSON, corrects a message that no service can read, and replays it', async () => {
+    const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
+    page.setDefaultTimeout(60_000);
+    const [letter] = await eventually(
+      async () => {
+        const letters = await server.client.deadLetters.list({ queue });
+        return letters.length > 0 ? letters : undefined;
+      },
+      { what: 'the message being dead', last: () => server.output() },
+    );
+    const id = letter?.id ?? '';
+    await enterConsole(page, server, '/dead-letters');
+    await page.getByRole('heading', { name: queue }).waitFor();
+    await page.getByText(id).click();
+    await page.getByRole('button', { name: 'Edit the message' }).click();
+    const editor = page.getByLabel('Data of the message');
+    const text = await editor.inputValue();
+    expect(text).toContain('"a greeting"');
+
+    await editor.fill(text.replace('"a greeting"', '[{'));
+    await page
+      .getByRole('alert')
+      .getByText(/The data is not JSON/)
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Replay unchanged' }).isDisabled()).toBe(true);
+    await editor.fill(text.replace('"a greeting"', '[7]'));
+    await page.getByRole('button', { name: 'Replay with the changes' }).click();
+    await page.getByText(/Cannot change the dead letter.*messages/).waitFor();
+    expect(await violationsIn(page)).toEqual([]);
+
+    await editor.fill(text.replace('"a greeting"', '[{"body": "corrected in the editor"}]'));
+    await page.getByText(/^anneal dead-letter replay .*corrected in the editor/).waitFor();
+    await page.getByRole('button', { name: 'Replay with the changes' }).click();
+    await page.getByText('Sent the changed message.').waitFor();
+    await page.getByText('No message has died.').waitFor();
+    expect(await server.client.deadLetters.list({ queue })).toEqual([]);
+    await page.goto(`${server.url}/queues/corrected`);
+    await page
+      .getByText(/corrected in the editor/)
+      .first()
+      .waitFor();
+    await page.context().close();
+  });
+});
