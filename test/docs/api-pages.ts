@@ -142,7 +142,7 @@ export function httpApiPage(document: OpenApiDocument, prefix: string): string {
   const groups = Map.groupBy(operations, ({ path }) => path.split('/')[1] ?? '');
   return page(
     'HTTP API',
-    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). The APIs of Heat, Zaqar, Ironic, Mistral and Keystone are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
+    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). A long answer is compressed by \`Accept-Encoding\`; a GET with an \`ETag\` may also be a HEAD, and answers 304 to \`If-None-Match\` without a change. The APIs of Heat, Zaqar, Ironic, Mistral and Keystone are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
     ...[...groups].map(([group, same]) =>
       [
         `## ${group}`,

@@ -16,6 +16,7 @@ export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => str
     endpoint({
       method: 'POST',
       path: '/credentials',
+      sensitive: true,
       summary:
         'Create a credential for a program: with few rights, in one stack and everything nested in it. The answer shows the token and the keys once.',
       body: z.strictObject({

@@ -25,6 +25,8 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly hosts?: boolean;
   /** Its own limit for the size of a body, and the setting of that limit. */
   readonly limit?: BodyLimit;
+  /** The answer contains a secret of the caller: it is neither compressed nor stored in a cache. */
+  readonly sensitive?: boolean;
   /** The answer may also be a stream of server-sent events. */
   readonly stream?: boolean;
   handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
@@ -52,15 +54,21 @@ export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoin
 /** The input of an endpoint without a query or a body. */
 const nothing = z.strictObject({}).nullish();
 
+/** Not a stream, which would stay open, and not a route without an answer, which does something. */
+const hasHead = ({ method, answer, stream }: Endpoint): boolean =>
+  method === 'GET' && answer !== undefined && stream !== true;
+
 export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const each of endpoints) {
     scope.route({
-      method: each.method,
+      // The same work and headers as for GET, so that a tag and a length are right; Node sends no body.
+      method: hasHead(each) ? ['GET', 'HEAD'] : each.method,
       url: each.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       ...(each.limit && { bodyLimit: each.limit.bytes }),
       config: {
         public: each.public === true,
         hosts: each.hosts === true,
+        sensitive: each.sensitive === true,
         ...(each.limit && { limitedBy: each.limit.setting }),
       },
       handler: async (request, reply) => {
@@ -84,13 +92,32 @@ interface ObjectSchema {
   required?: string[];
 }
 
+/** The answers of an endpoint in the OpenAPI document. */
+function responsesOf(each: Endpoint, schemaOf: (schema: Schema) => JsonObject): object {
+  const isTagged = hasHead(each) && each.sensitive !== true;
+  return {
+    [each.answer ? String(each.status ?? 200) : '204']: {
+      description: each.answer ? 'Success.' : 'Done.',
+      ...(isTagged && { headers: { ETag: { $ref: '#/components/headers/ETag' } } }),
+      ...(each.answer && {
+        content: {
+          'application/json': { schema: schemaOf(each.answer) },
+          // Without a schema, which OpenAPI 3.1 has for a whole answer only and not for each event.
+          ...(each.stream && { 'text/event-stream': {} }),
+        },
+      }),
+    },
+    ...(isTagged && { 304: { $ref: '#/components/responses/NotModified' } }),
+    default: { $ref: '#/components/responses/Error' },
+  };
+}
+
 export function describe(endpoints: readonly Endpoint[], { version }: { version: string }): object {
   const named = new NamedSchemas();
   const schemaOf = (schema: Schema, io: 'input' | 'output'): JsonObject => named.place(jsonSchemaOf(schema, io));
   const paths: Record<string, Record<string, object>> = {};
   for (const each of endpoints) {
     const query: ObjectSchema = each.query ? schemaOf(each.query, 'input') : {};
-    const success = each.answer ? String(each.status ?? 200) : '204';
     (paths[each.path] ??= {})[each.method.toLowerCase()] = {
       summary: each.summary,
       operationId: `${each.method.toLowerCase()}${each.path.replaceAll(/[{}]/g, '').replaceAll(/[/-](\w)/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -115,22 +142,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
           content: { 'application/json': { schema: schemaOf(each.body, 'input') } },
         },
       }),
-      responses: {
-        [success]: {
-          description: each.answer ? 'Success.' : 'Done.',
-          ...(each.answer && {
-            content: {
-              'application/json': { schema: schemaOf(each.answer, 'output') },
-              // Without a schema, which OpenAPI 3.1 has for a whole answer only and not for each event.
-              ...(each.stream && { 'text/event-stream': {} }),
-            },
-          }),
-        },
-        default: {
-          description: 'The error.',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
-      },
+      responses: responsesOf(each, (schema) => schemaOf(schema, 'output')),
     };
   }
   return {
@@ -138,17 +150,37 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
     info: {
       title: 'Anneal',
       version,
-      description: 'Functions of stacks, queues and nodes that the APIs of Heat, Zaqar and Ironic do not have.',
+      description,
     },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }],
     paths,
     components: {
       securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token' } },
+      headers: { ETag: entityTag },
+      responses: { NotModified: notModified, Error: refused },
       schemas: { ...named.parts, Error: errorBody },
     },
   };
 }
+
+const description =
+  'Functions of stacks, queues and nodes that the APIs of Heat, Zaqar and Ironic do not have. A GET with an `ETag` may also be a HEAD, and answers 304 to `If-None-Match` without a change. Long answers are compressed with zstd, br or gzip by `Accept-Encoding`.';
+
+const entityTag = {
+  description: 'A tag of these bytes, for `If-None-Match`.',
+  schema: { type: 'string' },
+};
+
+const notModified = {
+  description: 'The answer is still the one with the tag in `If-None-Match`.',
+  headers: { ETag: { $ref: '#/components/headers/ETag' } },
+};
+
+const refused = {
+  description: 'The error.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+};
 
 const errorBody = {
   type: 'object',

@@ -3,6 +3,7 @@ import { asyncApi } from '@anneal/contracts/asyncapi/document.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
+import { answerConditionally } from '../http/entity-tag.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { Tokens } from '../identity/tokens.ts';
@@ -79,6 +80,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   readJsonBodies(scope);
   wordErrors(scope, apiWording, options.report);
   requireToken(scope, options.authenticate, { skip: opensWithTicket });
+  answerConditionally(scope);
   const endpoints = apiEndpoints(options);
   serveEndpoint(scope, endpoints);
   const document = describe(endpoints, options);

@@ -61,6 +61,7 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
     endpoint({
       method: 'POST',
       path: '/hosts/{host}/token',
+      sensitive: true,
       summary: 'Issue a new token for a host; the old token stops working.',
       answer: z.object({ host: hostViewSchema, token: z.string() }),
       handle: ({ request, params }) => {
@@ -100,6 +101,7 @@ const joinEndpoints = ({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] => 
   endpoint({
     method: 'POST',
     path: '/hosts/{host}/join',
+    sensitive: true,
     summary: 'Issue an address with which a machine joins as this host, once. Creates the host unless it exists.',
     answer: joinAnswerSchema,
     handle: async ({ request, params }) => {

@@ -13,6 +13,7 @@ export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/session',
+      sensitive: true,
       summary: 'Start a session: exchange the token of a user for a cookie that scripts cannot read.',
       answer: sessionSchema,
       status: 201,
@@ -27,6 +28,7 @@ export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/session',
+      sensitive: true,
       summary: 'Show the session of this browser: its user and project, and the proof that changing requests need.',
       answer: sessionSchema,
       handle: ({ request }) => shown(userOf(request), withSession(request)),

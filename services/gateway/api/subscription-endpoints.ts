@@ -63,6 +63,7 @@ export function subscriptionEndpoints({
     endpoint({
       method: 'POST',
       path: '/subscriptions',
+      sensitive: true,
       summary:
         'Create a subscription: events are sent to a webhook (signed as Standard Webhooks define), a queue, an exchange of RabbitMQ, a subject of NATS, mail, or a config that runs on hosts. Only this answer contains the secret.',
       body: subscribeSchema,
@@ -178,6 +179,7 @@ export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secret
     endpoint({
       method: 'POST',
       path: '/subscriptions/{id}/rotate-secret',
+      sensitive: true,
       summary:
         'Replace the secret of a subscription. Requests have a signature with each secret until the previous one expires. Only this answer contains the new secret.',
       body: z.strictObject({

@@ -3,6 +3,13 @@ import { linesOfJson } from '@anneal/contracts/slices/json-slices.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { Readable } from 'node:stream';
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The bytes of a large answer. Null for any other. */
+    pieces: readonly Buffer[] | null;
+  }
+}
+
 export interface LargeAnswer {
   /** The length of the whole text. */
   readonly bytes: number;

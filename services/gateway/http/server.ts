@@ -41,6 +41,7 @@ import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
 import { auditLineOf } from './audit.ts';
 import { baseUrl } from './base-url.ts';
+import { compressAnswers } from './compression.ts';
 import { largeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
@@ -93,6 +94,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: true,
   });
   app.decorateRequest('caller', null);
+  app.decorateReply('pieces', null);
   app.decorate('wordings', new Map());
   upgrades.route(app);
   addHooks(app, context, settings);
@@ -106,6 +108,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.register(
       (scope, _options, done) => {
         build(scope);
+        if (compressedPrefixes.has(prefix)) compressAnswers(scope);
         done();
       },
       { prefix },
@@ -130,6 +133,9 @@ const outsideWording = (folder: string | undefined): FamilyWording => ({
 /** The APIs that users call. A refused call of a stranger to any other one is that of a host. */
 const userPrefixes = [identityPrefix, heatPrefix, ironicPrefix, glancePrefix, mistralPrefix, apiPrefix];
 
+/** Not the APIs of logins, of hosts and of booting machines: their answers contain secrets. */
+const compressedPrefixes: ReadonlySet<string> = new Set(userPrefixes.filter((prefix) => prefix !== identityPrefix));
+
 function addHooks(
   app: FastifyInstance,
   { log, metrics }: Pick<ServiceContext, 'log' | 'metrics'>,
@@ -143,7 +149,8 @@ function addHooks(
   // A list of 10,000 resources has 7 MB.
   app.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isLargeJson(payload)) return payload;
-    const { bytes, stream } = await largeAnswer(payload);
+    const { bytes, pieces, stream } = await largeAnswer(payload);
+    reply.pieces = pieces;
     // Fastify sends a stream that a serializer returns, but its types name only text.
     void reply.header('content-length', bytes).serializer(stream as unknown as () => string);
     return payload;

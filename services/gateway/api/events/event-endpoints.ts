@@ -180,6 +180,7 @@ const ticketEndpoint = ({ secrets, now, eventsProjects }: EventEndpointOptions, 
   endpoint({
     method: 'POST',
     path: '/events/ticket',
+    sensitive: true,
     summary:
       'Make a ticket for a browser, which opens the event stream with this filter, in its address and without a header. It expires soon and allows nothing else.',
     body: ticketBody,
