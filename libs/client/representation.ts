@@ -96,6 +96,17 @@ export const stackEventRowSchema = z.looseObject({
 /** An event of a stack in Heat's form. */
 export type StackEventRow = z.infer<typeof stackEventRowSchema>;
 
+const nodeConsoleSchema = z.object({
+  kind: z.enum(['serial', 'graphical', 'shell']),
+  protocol: z.string(),
+  url: z.string(),
+  command: z.array(z.string()).nullable(),
+  enter: z.string().nullable(),
+  leave: z.string().nullable(),
+});
+/** A console of a node, and how to reach it. */
+export type NodeConsole = z.infer<typeof nodeConsoleSchema>;
+
 /** A node. Absent fields are null. */
 export const nodeSchema = z.looseObject({
   uuid: z.string(),
@@ -110,6 +121,7 @@ export const nodeSchema = z.looseObject({
   maintenance_reason: z.string().nullable().default(null),
   fault: z.string().nullable().default(null),
   last_error: z.unknown(),
+  consoles: z.array(nodeConsoleSchema).nullable().default(null),
 });
 /** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;

@@ -14,6 +14,7 @@ import {
   drive,
   manager,
   managerPath,
+  networkProtocol,
   system,
   storageController,
   systemPath,
@@ -38,6 +39,9 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
   resetRoute(endpoint);
   componentRoutes(endpoint);
   app.get<ById>(`${root}/Managers/:id`, (request) => manager(machineAt(endpoint, request)));
+  app.get<ById>(`${root}/Managers/:id/NetworkProtocol`, (request) =>
+    networkProtocol(machineAt(endpoint, request).state.name),
+  );
   app.get<ById>(`${root}/Chassis/:id`, (request) => chassis(machineAt(endpoint, request)));
   mediaRoutes(endpoint, 'Systems');
   mediaRoutes(endpoint, 'Managers');

@@ -39,6 +39,42 @@ export function redfishResource(
 export const targetsOf = (state: MachineState): readonly string[] =>
   bootTargets.filter((target) => state.httpBoot || target !== 'UefiHttp');
 
+/** Ports at which no usual program of this computer answers. The lab describes consoles, but it serves none. */
+const consolePorts = { SSH: 2222, IPMI: 6230 } as const;
+const graphicalConsole = { ServiceEnabled: true, MaxConcurrentSessions: 4, ConnectTypesSupported: ['KVMIP'] };
+
+/** The consoles of a system; older firmware describes them at the manager. */
+const systemConsoles = {
+  SerialConsole: {
+    MaxConcurrentSessions: 1,
+    SSH: {
+      ServiceEnabled: true,
+      Port: consolePorts.SSH,
+      ConsoleEntryCommand: 'console',
+      HotKeySequenceDisplay: 'Enter ~ .',
+      SharedWithManagerCLI: true,
+    },
+    IPMI: { ServiceEnabled: true, Port: consolePorts.IPMI, HotKeySequenceDisplay: 'Enter ~ .' },
+    Telnet: { ServiceEnabled: false },
+  },
+  GraphicalConsole: graphicalConsole,
+};
+const managerConsoles = {
+  SerialConsole: { ServiceEnabled: true, MaxConcurrentSessions: 1, ConnectTypesSupported: ['SSH', 'IPMI'] },
+  GraphicalConsole: graphicalConsole,
+};
+
+/** The network services of a controller, with their ports. */
+export const networkProtocol = (name: string): object =>
+  redfishResource(`${managerPath(name)}/NetworkProtocol`, 'v1_10_0.ManagerNetworkProtocol', {
+    Id: 'NetworkProtocol',
+    Name: 'Network services',
+    SSH: { ProtocolEnabled: true, Port: consolePorts.SSH },
+    IPMI: { ProtocolEnabled: true, Port: consolePorts.IPMI },
+    Telnet: { ProtocolEnabled: false },
+    Status: ok,
+  });
+
 export function system(machine: LabMachine): object {
   const { state, power, progress } = machine;
   const path = systemPath(state.name);
@@ -82,7 +118,7 @@ export function system(machine: LabMachine): object {
     Storage: link(`${path}/Storage`),
     Bios: link(`${path}/Bios`),
     SecureBoot: link(`${path}/SecureBoot`),
-    ...(state.httpBoot && { VirtualMedia: link(`${path}/VirtualMedia`) }),
+    ...(state.httpBoot && { VirtualMedia: link(`${path}/VirtualMedia`), ...systemConsoles }),
     Links: { Chassis: [link(chassisPath(state.name))], ManagedBy: [link(managerPath(state.name))] },
     Actions: {
       '#ComputerSystem.Reset': {
@@ -94,7 +130,7 @@ export function system(machine: LabMachine): object {
 }
 
 export function manager(machine: LabMachine): object {
-  const { name, uuid, firmware } = machine.state;
+  const { name, uuid, firmware, httpBoot } = machine.state;
   const path = managerPath(name);
   return redfishResource(path, 'v1_19_0.Manager', {
     Id: name,
@@ -107,6 +143,9 @@ export function manager(machine: LabMachine): object {
     DateTime: new Date().toISOString(),
     DateTimeLocalOffset: '+00:00',
     Status: ok,
+    ...(!httpBoot && managerConsoles),
+    CommandShell: { ServiceEnabled: true, MaxConcurrentSessions: 4, ConnectTypesSupported: ['SSH'] },
+    NetworkProtocol: link(`${path}/NetworkProtocol`),
     VirtualMedia: link(`${path}/VirtualMedia`),
     Links: { ManagerForServers: [link(systemPath(name))], ManagerForChassis: [link(chassisPath(name))] },
   });

@@ -64,6 +64,7 @@ const schemas: readonly (readonly [name: string, namespaces: readonly string[]])
   ['ComputerSystem', ['ComputerSystem', 'ComputerSystem.v1_20_0']],
   ['ManagerCollection', ['ManagerCollection']],
   ['Manager', ['Manager', 'Manager.v1_19_0']],
+  ['ManagerNetworkProtocol', ['ManagerNetworkProtocol', 'ManagerNetworkProtocol.v1_10_0']],
   ['ChassisCollection', ['ChassisCollection']],
   ['Chassis', ['Chassis', 'Chassis.v1_25_0']],
   ['SessionService', ['SessionService', 'SessionService.v1_1_9']],

@@ -11,6 +11,7 @@ import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
+import { addNodeConsole } from './node-console.ts';
 import { addNodeDhcp } from './node-dhcp.ts';
 import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
@@ -53,6 +54,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addNodePower(node, context);
   addNodeProvide(node, context);
   addNodeMaintenance(node, context);
+  addNodeConsole(node, context);
   addNodeHistory(node, context);
   addNodeDhcp(node, context);
 }
@@ -378,6 +380,7 @@ function nodeFields(
     ['waiting', slotTextOf(node)],
     ['fault', node.fault],
     ['BMC', addressOf(node)],
+    ['consoles', node.consoles?.map(({ kind, protocol }) => `${kind} (${protocol})`).join(', ') ?? null],
     ['last error', errorText(node)],
     ['properties', JSON.stringify(node['properties'] ?? {})],
   ];

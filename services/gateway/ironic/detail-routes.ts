@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { queryValue } from '../http/body.ts';
+import { consolesOf } from './consoles.ts';
 import { ironicPrefix } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 
@@ -95,7 +96,9 @@ function validationOf(node: NodeView): object {
   const absent = { result: false, reason: 'Anneal has no such interface.' };
   return {
     ...Object.fromEntries(kinds.map((kind) => [kind, state])),
-    console: absent,
+    console: consolesOf(node)?.length
+      ? { result: true }
+      : { result: false, reason: 'The inspection found no console at the BMC.' },
     network: { result: true },
     storage: absent,
   };

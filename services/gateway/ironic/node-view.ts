@@ -1,5 +1,6 @@
 /** A node in Ironic's form. Pure. */
 import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { consolesOf } from './consoles.ts';
 
 export const ironicPrefix = '/baremetal';
 const part = encodeURIComponent;
@@ -60,7 +61,7 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   fault: node.fault,
   reservation: node.reservation,
   last_error: node.last_error === null ? null : node.last_error.message,
-  console_enabled: false,
+  console_enabled: (consolesOf(node) ?? []).length > 0,
   retired: node.retired,
   retired_reason: node.retired_reason,
   protected: node.protected,
@@ -75,7 +76,8 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),
   provision_updated_at: seconds(node.provision_updated_at),
-  // Beyond Ironic: the complete last error, and why the node makes no progress.
+  // Beyond Ironic: all consoles, the complete last error, and why the node makes no progress.
+  consoles: consolesOf(node),
   failure: node.last_error,
   conditions: node.conditions,
 });

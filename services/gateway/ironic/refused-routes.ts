@@ -12,26 +12,27 @@ const collections: Readonly<Record<string, string>> = {
   inspection_rules: 'Set traits and properties of the node: PATCH of the node.',
 };
 
-/** Addresses below a node, with the key of its list where it has one. */
-const belowNode: Readonly<Record<string, { readonly list?: string; readonly instead: string }>> = {
-  portgroups: { list: 'portgroups', instead: 'Configure bonds on the host, with a config.' },
-  vifs: { list: 'vifs', instead: 'Networks of machines are configured at the switch.' },
-  children: { list: 'children', instead: 'A node has no children.' },
-  bios: { list: 'bios', instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
-  firmware: { list: 'firmware', instead: 'Update firmware with the step firmware.update of clean or service.' },
-  vmedia: { instead: 'Anneal inserts its own boot media.' },
-  allocation: { instead: 'The field instance_uuid of the node names its server.' },
-  'states/console': { instead: 'Open the console at the BMC.' },
-  'states/raid': { instead: 'Use the step raid.create_configuration of clean.' },
-  'states/boot_mode': { instead: 'Use the step management.set_boot_mode of clean or service.' },
-  'states/secure_boot': { instead: 'Use the step management.set_secure_boot of clean or service.' },
-  'management/boot_device': { instead: 'Anneal sets the boot device of each boot itself.' },
-  'management/boot_device/supported': { instead: 'Anneal sets the boot device of each boot itself.' },
-  'management/inject_nmi': { instead: 'Send the NMI at the BMC.' },
-  'management/indicators': { instead: 'Switch the light at the BMC.' },
-  'vendor_passthru/methods': { instead: 'Anneal calls no commands of vendors.' },
-  vendor_passthru: { instead: 'Anneal calls no commands of vendors.' },
-};
+/** Addresses below a node, with the key of its list where it has one. `read`: another file serves its GET. */
+const belowNode: Readonly<Record<string, { readonly list?: string; readonly read?: true; readonly instead: string }>> =
+  {
+    portgroups: { list: 'portgroups', instead: 'Configure bonds on the host, with a config.' },
+    vifs: { list: 'vifs', instead: 'Networks of machines are configured at the switch.' },
+    children: { list: 'children', instead: 'A node has no children.' },
+    bios: { list: 'bios', instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
+    firmware: { list: 'firmware', instead: 'Update firmware with the step firmware.update of clean or service.' },
+    vmedia: { instead: 'Anneal inserts its own boot media.' },
+    allocation: { instead: 'The field instance_uuid of the node names its server.' },
+    'states/console': { read: true, instead: 'The BMC serves its consoles itself: anneal node console NODE.' },
+    'states/raid': { instead: 'Use the step raid.create_configuration of clean.' },
+    'states/boot_mode': { instead: 'Use the step management.set_boot_mode of clean or service.' },
+    'states/secure_boot': { instead: 'Use the step management.set_secure_boot of clean or service.' },
+    'management/boot_device': { instead: 'Anneal sets the boot device of each boot itself.' },
+    'management/boot_device/supported': { instead: 'Anneal sets the boot device of each boot itself.' },
+    'management/inject_nmi': { instead: 'Send the NMI at the BMC.' },
+    'management/indicators': { instead: 'Switch the light at the BMC.' },
+    'vendor_passthru/methods': { instead: 'Anneal calls no commands of vendors.' },
+    vendor_passthru: { instead: 'Anneal calls no commands of vendors.' },
+  };
 
 const refused = (what: string, instead: string): AnnealError =>
   new AnnealError('NotSupported', `Anneal does not offer ${what}. ${instead}`);
@@ -52,10 +53,11 @@ export function refusedRoutes(scope: FastifyInstance): void {
       },
     });
   }
-  for (const [path, { list, instead }] of Object.entries(belowNode)) {
+  for (const [path, { list, read, instead }] of Object.entries(belowNode)) {
     const what = path.replaceAll(/[_/]/g, ' ');
+    const isRead = list !== undefined || read === true;
     scope.route({
-      method: list === undefined ? ['GET', 'PUT', 'POST', 'DELETE'] : ['PUT', 'POST', 'DELETE'],
+      method: isRead ? ['PUT', 'POST', 'DELETE'] : ['GET', 'PUT', 'POST', 'DELETE'],
       url: `/v1/nodes/:node/${path}`,
       handler: () => {
         throw refused(what, instead);

@@ -17,6 +17,7 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
 import { occasionOf } from '../identity/occasion.ts';
+import { consoleStateOf } from './consoles.ts';
 import { nodeBody, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 
@@ -67,6 +68,9 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
     const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
     return pick(nodeBody(baseUrl(request), node), [...fields, 'provision_updated_at', 'console_enabled']);
   });
+  scope.get<NodePath>('/v1/nodes/:node/states/console', async (request) =>
+    consoleStateOf(await showNode(ask, request)),
+  );
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
   scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
     const { target } = parseField(powerSchema, request.body, 'The power request');

@@ -102,6 +102,7 @@ describe('the inventory of a machine', () => {
       memory_mb: 15_872,
       boot_mode: 'UEFI',
       bmc_firmware: '7.2',
+      consoles: [],
       disks: [
         {
           name: 'Disk 1',

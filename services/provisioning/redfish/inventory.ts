@@ -1,5 +1,6 @@
 /** The hardware inventory of a machine, read from its controller while it may be off, in Ironic's terms. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { consolesIn } from './consoles.ts';
 import { linkIn, type Answer } from './http.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -18,6 +19,7 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
   const summed = dimms.reduce((sum, dimm) => sum + (number(dimm['CapacityMiB']) ?? 0), 0);
   const { disks, controllers } = await readStorage(client, system);
   const bmc = await readManager(client, system);
+  const [network = {}] = await linkedBodies(client, [bmc['NetworkProtocol']]);
   const nics = await members(client, linkIn(system, 'EthernetInterfaces'));
   const cpus = await members(client, linkIn(system, 'Processors'));
   return {
@@ -32,6 +34,7 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
     memory_mb: memory !== null ? Math.round(memory * 1024) : summed > 0 ? summed : null,
     boot_mode: text(within(system, 'Boot')['BootSourceOverrideMode']),
     bmc_firmware: text(bmc['FirmwareVersion']),
+    consoles: consolesIn(system, { manager: bmc, network }),
     disks,
     storage_controllers: controllers,
     accelerators: cpus.filter(isAccelerator).map((each) => ({

@@ -78,5 +78,6 @@ it('run runbooks, and read history, ports, drivers and checks of a node', async 
   const old = await openstack('--os-baremetal-api-version', '1.60', 'baremetal', 'runbook', 'list');
   expect(old.stderr).toContain('exists since version 1.92');
   const console = await openstack('baremetal', 'node', 'console', 'enable', 'machine-2');
-  expect(console.stderr).toContain('Open the console at the BMC');
+  expect(console.stderr).toContain('The BMC serves its consoles itself');
+  expect((await openstack('baremetal', 'node', 'console', 'show', 'machine-2')).stdout).toContain('ssh://admin@');
 });
