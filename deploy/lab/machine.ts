@@ -94,6 +94,7 @@ export class LabMachine {
   #run: Run | undefined;
   #changes: Promise<void> = Promise.resolve();
   #unplugged = false;
+  #onPower: (power: 'On' | 'Off') => void = () => undefined;
 
   constructor(options: LabMachineOptions) {
     this.#options = options;
@@ -111,6 +112,11 @@ export class LabMachine {
   }
   get progress(): { state: LabBootProgress; detail: string } {
     return { state: this.#progress, detail: this.#detail };
+  }
+
+  /** Calls `notify` after each change of power that the controller of the machine notices. */
+  onPower(notify: (power: 'On' | 'Off') => void): void {
+    this.#onPower = notify;
   }
 
   /** Restores the power supply: a machine that was on boots. */
@@ -210,6 +216,7 @@ export class LabMachine {
       pendingFirmware: {},
     });
     this.#power = 'On';
+    this.#onPower('On');
     const run: Run = { ended: new AbortController(), agent: undefined };
     this.#run = run;
     this.#show('None', 'Power-on self-test');
@@ -230,6 +237,7 @@ export class LabMachine {
     await this.#endRun();
     this.#remember({ power: 'Off' });
     this.#power = 'Off';
+    this.#onPower('Off');
     this.#show('None', '');
   }
 

@@ -86,21 +86,16 @@ export const provisioningService = defineService({
     const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit });
     const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
-    const poll = new PowerPoll({ context, records, bmcs, everyMs: values.pollSeconds * 1000, onHealed: wakeWaiting });
+    const { pollSeconds, bmcEvents: events } = values;
+    const poll = new PowerPoll({ context, records, bmcs, everyMs: pollSeconds * 1000, events, onHealed: wakeWaiting });
 
     setTimers(await openTimers(context, { driver, servers }));
 
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
     const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
-    const requests = await bus.consume(
-      queue,
-      provisioningHandler(context, { servers, nodes, boots, runbooks, images }),
-      {
-        concurrency: 64,
-        onDeath,
-      },
-    );
+    const handler = provisioningHandler(context, { servers, nodes, boots, runbooks, images });
+    const requests = await bus.consume(queue, handler, { concurrency: 64, onDeath });
     await images.announce();
     const publishing = await records.keepPublishing();
     await driver.resumeAll();

@@ -166,6 +166,13 @@ export const settings = defineSettings({
     meaning: 'Interval between readings of the power state of each machine.',
     cost: 'A lower value loads the controllers (one request per machine); a higher value detects an unreachable one later, after three failed readings.',
   },
+  bmcEvents: {
+    env: 'ANNEAL_PROVISIONING_BMC_EVENTS',
+    schema: z.stringbool().default(true),
+    meaning:
+      'Follow the events of management controllers that send them as a stream (ServerSentEventUri of Redfish), so that a change of power is noticed at once and not at the next reading.',
+    cost: 'True holds one connection to each such controller open.',
+  },
   images: {
     env: 'ANNEAL_PROVISIONING_IMAGES',
     schema: names.default([

@@ -8,6 +8,7 @@ import { labRoutes } from '../lab-routes.ts';
 import type { LabMachine } from '../machine.ts';
 import { accountRoutes } from './account-routes.ts';
 import { bmcPath, root } from './endpoint.ts';
+import { eventServiceRoutes } from './event-routes.ts';
 import { errorBody, RedfishError } from './errors.ts';
 import { machineRoutes } from './machine-routes.ts';
 import { misbehave } from './misbehaviour.ts';
@@ -92,6 +93,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   accountRoutes(endpoint);
   machineRoutes(endpoint);
   settingsRoutes(endpoint);
+  eventServiceRoutes(endpoint);
   labRoutes(endpoint);
   return app;
 }

@@ -11,7 +11,15 @@
 import { redactText } from '@anneal/runtime/secrets/redact.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BmcError, Transport, type Access, type RedfishAnswer, type Method, type Repeat } from './transport.ts';
+import {
+  BmcError,
+  Transport,
+  type Access,
+  type EventReader,
+  type RedfishAnswer,
+  type Method,
+  type Repeat,
+} from './transport.ts';
 
 export type { RedfishAnswer as Answer } from './transport.ts';
 
@@ -82,6 +90,30 @@ export class RedfishHttp {
         });
       }
     }
+  }
+
+  /**
+   * Follows the events that a controller sends as a stream. Resolves to false when it has no such stream, to true when a
+   * stream has ended.
+   * @throws BmcError or Error when the stream cannot be opened or breaks
+   */
+  async followEvents(access: Access, { signal, ...listener }: { signal: AbortSignal } & EventReader): Promise<boolean> {
+    const get = (path: string): Promise<RedfishAnswer> => this.send(access, { method: 'GET', path, signal, tries: 1 });
+    const service = linkIn((await get('/redfish/v1/')).body, 'EventService');
+    const { ServerSentEventUri: uri, ServiceEnabled: isEnabled } =
+      service === undefined ? {} : (await get(service)).body;
+    const url = typeof uri === 'string' && URL.canParse(uri, access.address) ? new URL(uri, access.address) : undefined;
+    // The credentials go to no other computer.
+    if (isEnabled === false || url?.origin !== new URL(access.address).origin) return false;
+    const { token } = (await this.#session(access, signal)) ?? {};
+    const headers = {
+      accept: 'text/event-stream',
+      'odata-version': '4.0',
+      ...(token !== undefined ? { 'x-auth-token': token } : basic(access)),
+    };
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    await this.#transport.listen(access, { url, headers, signal: ended, ...listener });
+    return true;
   }
 
   async #once(access: Access, sending: Sending): Promise<RedfishAnswer> {

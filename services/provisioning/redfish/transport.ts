@@ -4,6 +4,7 @@
  */
 import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { createParser } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { Pools, tlsRefusal, type Trust } from './trust.ts';
 
@@ -38,6 +39,12 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
+/** The calls of a reader of a stream of events. */
+export interface EventReader {
+  readonly onOpen: () => void;
+  readonly onData: (data: string) => void;
+}
+
 /** When a request may be retried. `idempotent`: only if it is idempotent, because it may have been carried out. */
 export type Repeat = 'always' | 'idempotent' | 'never';
 
@@ -57,6 +64,7 @@ export class BmcError extends AnnealError {
 }
 
 const largestAnswer = 8_000_000;
+const largestEvent = 1_000_000;
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 export class Transport {
@@ -89,6 +97,43 @@ export class Transport {
     } finally {
       clearTimeout(timer);
       exchange.signal.removeEventListener('abort', end);
+    }
+  }
+
+  /**
+   * Reads a stream of server-sent events until it ends, and gives the data of each. It follows no redirect.
+   * @throws Error when the controller refuses the stream, or it breaks
+   */
+  async listen(
+    access: Access,
+    { url, headers, signal, onOpen, onData }: Pick<Exchange, 'url' | 'headers' | 'signal'> & EventReader,
+  ): Promise<void> {
+    const dispatcher = this.#pools.for(access.trust, access.node);
+    const late = AbortSignal.timeout(this.#answerMs);
+    const opening = new AbortController();
+    const end = (): void => opening.abort(late.aborted ? late.reason : signal.reason);
+    signal.addEventListener('abort', end, { once: true });
+    late.addEventListener('abort', end, { once: true });
+    try {
+      if (signal.aborted) end();
+      const { statusCode, body } = await request(url, { headers, dispatcher, signal: opening.signal });
+      late.removeEventListener('abort', end);
+      if (statusCode !== 200) {
+        body.destroy();
+        throw new Error(`it answered ${statusCode} to GET ${url.href}`);
+      }
+      onOpen();
+      const broken = (error: Error): void => void body.destroy(error);
+      const parser = createParser({
+        onEvent: ({ data }) => onData(data),
+        onError: (error) => error.type === 'max-buffer-size-exceeded' && broken(error),
+        maxBufferSize: largestEvent,
+      });
+      const decoder = new TextDecoder();
+      for await (const chunk of body as AsyncIterable<Buffer>) parser.feed(decoder.decode(chunk, { stream: true }));
+    } finally {
+      signal.removeEventListener('abort', end);
+      late.removeEventListener('abort', end);
     }
   }
 

@@ -8,7 +8,7 @@ import {
   nodeUpdate,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with faulty management controllers', () => {
@@ -79,6 +79,24 @@ describe('provisioning with faulty management controllers', () => {
     for (const name of ['machine-1', 'machine-2'])
       await w.fault(name, { uuid: '03000200-0400-0500-0006-000700080009', system: { SerialNumber: 'Default string' } });
     await w.enrolAll();
+  });
+
+  it('notices a change of power by the event of its controller, long before the next reading', async () => {
+    const w = await open({ machines: 2, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3600' } });
+    await w.enrolAll();
+    const [machine] = w.lab.machines;
+    // The stream opens while the node is enrolled. An event before that is lost, so the power changes again.
+    await eventually(
+      async () => {
+        const isOn = machine?.power === 'On';
+        await machine?.reset(isOn ? 'ForceOff' : 'On');
+        const wanted = isOn ? 'power off' : 'power on';
+        const shown = async (): Promise<boolean> => (await w.node('machine-1')).power_state === wanted;
+        return vi.waitUntil(shown, { timeout: 5_000, interval: 20 }).catch(() => undefined);
+      },
+      { what: 'the power after an event', within: 60_000 },
+    );
+    expect((await w.node('machine-2')).power_state).toBe('power off');
   });
 
   it('does not power, erase or deploy an exchanged machine until the operator accepts it', async () => {

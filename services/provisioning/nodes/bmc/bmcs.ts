@@ -12,7 +12,7 @@ import { RedfishHttp, type HttpOptions } from '../../redfish/http.ts';
 import { RedfishMachine } from '../../redfish/machine.ts';
 import { SerialQueues } from '../../redfish/serial.ts';
 import type { Change } from '../../redfish/system.ts';
-import { BmcError } from '../../redfish/transport.ts';
+import { BmcError, type Access, type EventReader } from '../../redfish/transport.ts';
 import type { Trust } from '../../redfish/trust.ts';
 import { identityFault } from './identity.ts';
 
@@ -37,10 +37,16 @@ export class Bmcs {
   readonly #running = new Map<string, Set<AbortController>>();
   readonly #paths = new Map<string, string>();
   readonly #pushed = new Map<string, number>();
+  #onAnswer: (node: NodeDocument) => void = () => undefined;
 
   constructor(options: BmcOptions) {
     this.#options = options;
     this.#http = new RedfishHttp(options.http);
+  }
+
+  /** Calls `notify` after each turn in which the controller has answered. */
+  onAnswer(notify: (node: NodeDocument) => void): void {
+    this.#onAnswer = notify;
   }
 
   close(): Promise<void> {
@@ -65,7 +71,9 @@ export class Bmcs {
     this.#running.set(node.id, running.add(end));
     try {
       const turn = (): Promise<T> => this.#onMachine(node, { signal: end.signal, tries, work });
-      return await this.#queues.run(keyOf(node), turn, end.signal);
+      const result = await this.#queues.run(keyOf(node), turn, end.signal);
+      this.#onAnswer(node);
+      return result;
     } catch (error) {
       // A pause that an abort ends reports only the abort; its reason says who ended the turn.
       throw error instanceof Error && error.name === 'AbortError' && end.signal.aborted ? end.signal.reason : error;
@@ -79,6 +87,14 @@ export class Bmcs {
   /** B2 */
   cut(nodeId: string, reason: Error): void {
     for (const end of this.#running.get(nodeId) ?? []) end.abort(reason);
+  }
+
+  /**
+   * Follows the events of the controller of a node, beside its queue. Resolves to false when the controller sends none, to
+   * true when the stream has ended. @throws Error when the stream cannot be opened or breaks
+   */
+  followEvents(node: NodeDocument, options: { signal: AbortSignal } & EventReader): Promise<boolean> {
+    return this.#http.followEvents(this.#accessTo(node), options);
   }
 
   isBusy(node: NodeDocument): boolean {
@@ -142,22 +158,14 @@ export class Bmcs {
       work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>;
     },
   ): Promise<T> {
-    const { secrets, trust, placeholders } = this.#options;
-    const password = secrets.open(node.password);
     const key = keyOf(node);
     const machine = new RedfishMachine(this.#http, {
-      access: {
-        node: node.name,
-        address: node.address,
-        username: node.username,
-        password: typeof password === 'string' ? password : null,
-        trust: node.verify_ca ?? trust,
-      },
+      access: this.#accessTo(node),
       systemId: node.system_id,
       signal,
       path: this.#paths.get(key) ?? node.identity?.path ?? undefined,
       expected: node.identity ?? null,
-      placeholders,
+      placeholders: this.#options.placeholders,
       ...(tries !== undefined && { tries }),
     });
     try {
@@ -165,6 +173,18 @@ export class Bmcs {
     } finally {
       if (machine.path !== undefined) this.#paths.set(key, machine.path);
     }
+  }
+
+  #accessTo(node: NodeDocument): Access {
+    const { secrets, trust } = this.#options;
+    const password = secrets.open(node.password);
+    return {
+      node: node.name,
+      address: node.address,
+      username: node.username,
+      password: typeof password === 'string' ? password : null,
+      trust: node.verify_ca ?? trust,
+    };
   }
 
   #late(node: NodeDocument, ms: number): BmcError {

@@ -9,6 +9,8 @@
  *    controllers never take the places of those that answer. No reading waits for all others.
  * L4 A controller that shows another machine causes a fault at once, until the right machine is back or an operator
  *    acts.
+ * L5 An event of a controller makes its nodes read at once. A reading that runs meanwhile is repeated, because it may have
+ *    been too early.
  */
 import { createHash } from 'node:crypto';
 import type { Consumer } from '@anneal/bus/port.ts';
@@ -19,6 +21,7 @@ import { TaskLane } from '../states/lane.ts';
 import type { NodeDocument, Power, NodeChange } from '../document.ts';
 import { identityChange } from './faults.ts';
 import { identityFault } from './identity.ts';
+import { EventStreams, nodesAbout } from './event-streams.ts';
 import type { NodeRecords } from '../records.ts';
 
 export const strikes = 3;
@@ -30,6 +33,8 @@ const shortestTryMs = 2_000;
 const longestTryMs = 10_000;
 const longestConfirmMs = 1_000;
 const longestBeatMs = 1_000;
+/** The least time from one reading to another that an event causes, so that a flood of events costs little. */
+const leastGapMs = 250;
 
 const unlisted = 'nodes to poll not listed; retrying at the next interval';
 /**
@@ -78,13 +83,20 @@ export interface PowerPollOptions {
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
   readonly everyMs: number;
+  /** Whether to follow the events of controllers. */
+  readonly events: boolean;
   readonly onHealed: () => void;
 }
 
 interface Watched {
   /** The node at the last sweep, reading or change of state. */
   node: NodeDocument;
+  /** Undefined during a reading. */
   timer: NodeJS.Timeout | undefined;
+  /** An event came during a reading. */
+  again: boolean;
+  /** The start of the last reading, of a clock that never goes back. */
+  begun: number;
 }
 
 export class PowerPoll {
@@ -94,6 +106,7 @@ export class PowerPoll {
   readonly #inHand = new Set<Promise<void>>();
   /** The slots that this replica holds. */
   readonly #slots = new Set<number>();
+  readonly #streams: EventStreams;
   #holds: readonly Consumer[] = [];
   #sweeping: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -101,11 +114,20 @@ export class PowerPoll {
 
   constructor(options: PowerPollOptions) {
     this.#options = options;
+    this.#streams = new EventStreams({
+      bmcs: options.bmcs,
+      log: options.context.log,
+      now: () => performance.now(),
+      onEvents: (address, origins) => this.#readSoon(address, origins),
+    });
   }
 
   async start(): Promise<void> {
-    const { context, records } = this.#options;
+    const { context, records, bmcs, events } = this.#options;
     records.onStateChange((after) => this.#see(after));
+    bmcs.onAnswer((node) => {
+      if (events && this.#watched.has(node.id)) this.#streams.keep(node);
+    });
     this.#sweepIn();
     const held = Array.from({ length: slots }, (_, slot) =>
       context.bus.hold(`provisioning.power-poll.${slot}`, (on) => (on ? this.#gain(slot) : this.#lose(slot))),
@@ -118,7 +140,7 @@ export class PowerPoll {
     clearTimeout(this.#sweeping);
     clearTimeout(this.#soon);
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
-    await Promise.all([...this.#inHand, ...this.#holds.map((hold) => hold.stop())]);
+    await Promise.all([this.#streams.stop(), ...this.#inHand, ...this.#holds.map((hold) => hold.stop())]);
   }
 
   #gain(slot: number): void {
@@ -161,6 +183,31 @@ export class PowerPoll {
       this.#watched.delete(id);
     }
     for (const node of all) this.#see(node);
+    this.#streams.retain(new Set([...this.#watched.values()].map(({ node }) => node.address)));
+  }
+
+  /** L5 */
+  #readSoon(address: string, origins: readonly string[]): void {
+    const there = [...this.#watched.values()].filter(({ node }) => node.address === address);
+    const about = new Set(
+      nodesAbout(
+        there.map(({ node }) => node),
+        origins,
+      ),
+    );
+    for (const watched of there) {
+      if (!about.has(watched.node)) continue;
+      if (watched.timer === undefined) {
+        watched.again = true;
+        continue;
+      }
+      clearTimeout(watched.timer);
+      this.#readAgain(watched);
+    }
+  }
+
+  #readAgain(watched: Watched): void {
+    this.#readIn(watched, Math.max(0, watched.begun + leastGapMs - performance.now()));
   }
 
   #see(node: NodeDocument): void {
@@ -170,7 +217,7 @@ export class PowerPoll {
       return;
     }
     if (!this.#slots.has(slotOf(node.id))) return;
-    const watched: Watched = { node, timer: undefined };
+    const watched: Watched = { node, timer: undefined, again: false, begun: -Infinity };
     this.#watched.set(node.id, watched);
     // Spread the readings of nodes that were found together.
     this.#readAtBeat(watched, Math.random() * this.#options.everyMs);
@@ -184,6 +231,7 @@ export class PowerPoll {
   #readIn(watched: Watched, ms: number): void {
     if (this.#stopped || this.#watched.get(watched.node.id) !== watched) return;
     watched.timer = setTimeout(() => {
+      watched.timer = undefined;
       this.#run(this.#turn(watched), 'power reading not recorded; retrying at the next interval');
     }, ms);
     watched.timer.unref();
@@ -201,13 +249,15 @@ export class PowerPoll {
     // At most the interval, so that a change is noticed within it. The spread keeps nodes from one common round.
     const pause = everyMs * (0.92 + Math.random() * 0.08);
     const begun = performance.now();
+    Object.assign(watched, { begun, again: false });
     let confirm = false;
     try {
       const { node } = watched;
       const lane = isSuspect(node) ? this.#lanes.suspect : this.#lanes.well;
       if (isAtRest(node)) confirm = await lane.run(() => this.#read(watched));
     } finally {
-      if (confirm) this.#readIn(watched, Math.min(longestConfirmMs, everyMs / 4));
+      if (watched.again) this.#readAgain(watched);
+      else if (confirm) this.#readIn(watched, Math.min(longestConfirmMs, everyMs / 4));
       else this.#readAtBeat(watched, Math.max(pause - (performance.now() - begun), everyMs / 10));
     }
   }
