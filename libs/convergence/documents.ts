@@ -247,6 +247,8 @@ export interface ResourceDocument {
   readonly updated_at: string;
   readonly started_at: string | null;
   readonly finished_at: string | null;
+  /** Null: held in the warm pool of its group. A time: when it left the pool. Absent: never held. */
+  readonly entered_at?: string | null;
 }
 
 /** The document of a new stack, before its first step. */
@@ -316,6 +318,9 @@ export const servedType = ({ type, nested }: Typed): string | undefined => (nest
 /** The type that readers see: as the template names it. */
 export const shownType = ({ type, written_type: written }: Pick<ResourceDocument, 'type' | 'written_type'>): string =>
   written ?? type;
+
+/** Whether the resource is complete, but not in service: its lifecycle hooks and the events of members wait. */
+export const isWarm = ({ entered_at: entered }: ResourceDocument): boolean => entered === null;
 
 /** True when a stack of its own serves the resource. */
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;

@@ -58,6 +58,8 @@ type EngineInput =
       readonly group?: JsonObject | null | undefined;
       /** Set when the members of a group change: the events at the start and the end of the update report it. */
       readonly scaling?: Scaling | undefined;
+      /** The scaling overtakes a running update. Absent: a second change is dropped. */
+      readonly overtakes?: boolean | undefined;
     } & FromParent)
   /** Notes a decision about a group. Begins no traversal. */
   | {
@@ -157,6 +159,8 @@ interface EventFacts extends Pick<
   readonly group?: Pick<GroupReport, 'stage' | 'data'>;
   /** Facts about the member of a group, if the event is about one: see `Tools.memberOf`. */
   readonly member?: JsonObject;
+  /** Set when the member of a group leaves the warm pool and enters service. */
+  readonly enters?: true;
   /** Set when a resource begins or ends a wait at a hook: the event reports this. */
   readonly hook?: {
     readonly state: 'waiting' | 'cleared';
@@ -253,8 +257,10 @@ export interface Tools {
   readonly memberOf?: (
     stack: StackDocument,
     resource: ResourceDocument,
-    event: Pick<EventFacts, 'action' | 'status' | 'hook'>,
+    event: Pick<EventFacts, 'action' | 'status' | 'hook' | 'enters'>,
   ) => JsonObject | undefined;
+  /** Whether the group holds this member in its warm pool; absent: no group has a pool. */
+  readonly isHeld?: (stack: StackDocument, name: string) => boolean;
   /** Size limits of values, resources and the stack; absent: no limits. */
   readonly sizes?: SizeLimits;
   /** Maximum number of requests of a stack in flight. */

@@ -193,7 +193,7 @@ export function announceStack(
 export function announceResource(
   transaction: Transaction,
   resource: ResourceDocument,
-  more: Partial<Pick<EventRecord, 'action' | 'status' | 'reason' | 'failure' | 'hook'>> = {},
+  more: Partial<Pick<EventRecord, 'action' | 'status' | 'reason' | 'failure' | 'hook' | 'enters'>> = {},
 ): void {
   changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null && more.action === undefined;

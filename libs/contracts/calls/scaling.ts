@@ -145,6 +145,17 @@ export const groupActSchema = z.discriminatedUnion('kind', [
 ]);
 export type GroupAct = z.infer<typeof groupActSchema>;
 
+const memberSchema = z.object({
+  name: z.string(),
+  resource_id: z.string().nullable(),
+  status: z.string(),
+  protected: z.boolean(),
+  lost_since: z.iso.datetime().nullable(),
+  lost_reason: z.string().nullable().optional().meta({ description: 'Its host is silent, or its node has a fault.' }),
+  created_at: z.iso.datetime().nullable(),
+  servers: z.array(jsonObject),
+});
+
 /** A wait of the group for a listener that decides. */
 const decidingSchema = z.object({
   id: z.string(),
@@ -180,22 +191,11 @@ export const groupViewSchema = z.object({
   cooldown_until: z.iso.datetime().nullable(),
   deciding: decidingSchema.nullable(),
   refresh: refreshSchema.nullable(),
-  members: z.array(
-    z.object({
-      name: z.string(),
-      resource_id: z.string().nullable(),
-      status: z.string(),
-      protected: z.boolean(),
-      lost_since: z.iso.datetime().nullable(),
-      lost_reason: z
-        .string()
-        .nullable()
-        .optional()
-        .meta({ description: 'Its host is silent, or its node has a fault.' }),
-      created_at: z.iso.datetime().nullable(),
-      servers: z.array(jsonObject),
-    }),
-  ),
+  members: z.array(memberSchema),
+  warm_pool: z
+    .object({ size: z.number().int().meta({ description: 'As the template says.' }), members: z.array(memberSchema) })
+    .optional()
+    .meta({ description: 'The members that are complete and wait out of service; absent without a pool.' }),
   outcomes: z.array(scalingOutcomeSchema).meta({ description: 'The latest requests, the newest first; at most 20.' }),
 });
 export type GroupView = z.infer<typeof groupViewSchema>;

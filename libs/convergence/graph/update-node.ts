@@ -17,6 +17,7 @@
  * | - ... and the plan says `delete_first`               | all of that name is deleted first, then it is made     |
  * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
  * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
+ * | equal, and no longer held in the warm pool           | enters service: waits at its hook `launching`, if any  |
  * In a rolling group, each of these waits for its batch. An action in `restricted_actions` fails and changes nothing.
  */
 import { sameJson } from '@anneal/contracts/json.ts';
@@ -32,7 +33,7 @@ import type { Comparison } from '../protocol.ts';
 import { resolvePlanned } from './resolve-planned.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
 import { cancelReplaced, isBeingMade, isDisposable, noteOvertaken, yieldsToUpdate } from '../resources/overtake.ts';
-import { isNested, type ResourceDocument } from '../documents.ts';
+import { isNested, isWarm, type ResourceDocument } from '../documents.ts';
 import type { Graph } from '../state.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 
@@ -185,7 +186,7 @@ function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): 
  * Returns the only incarnation, if it was applied from the same plan entry and none of its inputs has changed since
  * then: it needs no evaluation.
  */
-function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDocument | undefined {
+function untouchedOf({ state, tools }: Transaction, planned: PlanResource): ResourceDocument | undefined {
   const ids = state.byName.get(planned.name);
   if (planned.digest === undefined || ids?.size !== 1 || state.stack.observe) return undefined;
   const [id = ''] = ids;
@@ -194,6 +195,7 @@ function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDoc
   if (resource.action === 'DELETE' || resource.action === 'INIT' || resource.request || resource.hook) return undefined;
   if (resource.must_replace || resource.attempted !== null || resource.skipped !== null) return undefined;
   if (resource.replaced_by !== null || planned.hooks || planned.external_id) return undefined;
+  if (entersNow({ state, tools }, resource)) return undefined;
   if (isDue(state, resource, planned)) return undefined;
   if ((planned.nested?.digest ?? null) !== resource.source) return undefined;
   const current = (state.graph as Graph).current;
@@ -244,8 +246,25 @@ function settle(
   }
   const settled = Object.keys(patch).length > 0 ? changeResource(transaction, resource.id, patch) : resource;
   if (settled.status !== resource.status) announceResource(transaction, settled);
+  if (entersNow(transaction, settled) && holdsEntering(transaction, settled)) return;
 
   markDone(transaction, planned.name, resource.id);
   const others = state.byName.get(planned.name);
   if (others && others.size > 1) for (const id of others) if (id !== resource.id) markForDeletion(state, id);
+}
+
+/** Whether the group no longer holds this member in its warm pool. */
+const entersNow = ({ state, tools }: Pick<Transaction, 'state' | 'tools'>, resource: ResourceDocument): boolean =>
+  isWarm(resource) && tools.isHeld?.(state.stack, resource.name) !== true;
+
+/** Takes a member from the warm pool into service. True when it waits at its hook `launching` first. */
+function holdsEntering(transaction: Transaction, resource: ResourceDocument): boolean {
+  const entered = changeResource(transaction, resource.id, { entered_at: transaction.now });
+  const announced = { ...entered, started_at: null };
+  const more = { action: 'UPDATE', enters: true } as const;
+  const reason = 'enters service from the warm pool';
+  announceResource(transaction, announced, { ...more, status: 'IN_PROGRESS', reason });
+  if (holdAt(transaction, entered, 'launching')) return true;
+  announceResource(transaction, announced, { ...more, status: 'COMPLETE', reason: 'in service' });
+  return false;
 }

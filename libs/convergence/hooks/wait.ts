@@ -14,9 +14,10 @@
  * | terminating (lifecycle)   | before it is deleted, in any action                                | deleted         |
  * A lifecycle hook has a deadline. Heartbeats move it, up to a last one; after the deadline, the default result
  * applies. A wait belongs to its traversal and ends with it, except for `launching`, which belongs to the incarnation.
+ * A member in a warm pool is not in service: it waits at `launching` when it enters, and never at `terminating`.
  */
 import type { LifecycleHook } from '@anneal/contracts/plan.ts';
-import type { ResourceDocument, StackDocument, ExternalWait } from '../documents.ts';
+import { isWarm, type ResourceDocument, type StackDocument, type ExternalWait } from '../documents.ts';
 import { addEffect, announceResource, changeResource, newId, type Transaction } from '../transaction.ts';
 
 const plainHooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'] as const;
@@ -55,7 +56,7 @@ export function holdAt(
     return true;
   }
   const declared = declares.lifecycle_hooks?.find(({ transition }) => transition === name);
-  if (!declared) return false;
+  if (!declared || (isWarm(resource) && name !== 'updating')) return false;
   const now = transaction.tools.now;
   const until = (seconds: number): string => new Date(now + seconds * 1000).toISOString();
   const last = declared.global_timeout ?? Math.min(declared.heartbeat_timeout * heartbeats, lastSeconds);

@@ -78,8 +78,9 @@ export function createIncarnation(
     started_at: null,
     finished_at: null,
   };
-  insertResource(transaction, resource);
-  return resource;
+  const created = transaction.tools.isHeld?.(state.stack, planned.name) ? { ...resource, entered_at: null } : resource;
+  insertResource(transaction, created);
+  return created;
 }
 
 /** Current incarnations of the resources that a plan entry requires, and those in flight that it is sent ahead of. */

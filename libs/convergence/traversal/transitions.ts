@@ -175,8 +175,8 @@ const visits = { CHECK: 'check', SUSPEND: 'suspend', RESUME: 'resume', SNAPSHOT:
 export function stackInputOf(input: StackAct): TransitionInput {
   switch (input.kind) {
     case 'update':
-      // The parent stack overtakes; a policy does not.
-      if (input.scaling && !input.parent) return 'scale';
+      // The parent stack overtakes; a policy does not, unless the running update only fills a warm pool.
+      if (input.scaling && !input.parent && !input.overtakes) return 'scale';
       return input.as === 'RESTORE' ? 'restore' : 'update';
     case 'delete':
       return input.abandon === true ? 'abandon' : 'delete';

@@ -24,17 +24,20 @@ const version = '2015-04-30';
 export function memberTemplate({
   type,
   members,
+  warm = [],
   reads = [],
 }: {
   /** Type of the group. */
   type: string;
   members: readonly GroupMember[];
+  /** Members that no output contains. */
+  warm?: readonly GroupMember[];
   reads?: readonly PropertyReader[];
 }): JsonObject {
   const outputs = groupOutputs({ type, names: members.map(({ name }) => name), reads });
   return {
     heat_template_version: version,
-    resources: toRecord(members.map(({ name, definition }) => [name, definition])),
+    resources: toRecord([...members, ...warm].map(({ name, definition }) => [name, definition])),
     ...(Object.keys(outputs).length > 0 && { outputs }),
   };
 }

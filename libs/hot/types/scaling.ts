@@ -73,6 +73,16 @@ const group = resourceType(
       },
       { update_allowed: true, description: 'Replaces a member whose host is silent, or whose node has a fault.' },
     ),
+    warm_pool: mapOf(
+      {
+        size: integer({ required: true, constraints: atLeast(0), description: 'The members that wait in the pool.' }),
+      },
+      {
+        update_allowed: true,
+        description:
+          'Members that are complete and wait out of service, with their servers on. A group that grows, or replaces a member, takes them first.',
+      },
+    ),
   },
   scalingAttributes,
   {

@@ -29,7 +29,7 @@ function addGroupShow(noun: Command, context: CliContext): void {
 }
 
 function fieldsOf(group: GroupView, now: number): (readonly [string, string | number | null])[] {
-  const { deciding, refresh } = group;
+  const { deciding, refresh, warm_pool: pool } = group;
   return [
     ['name', group.name],
     ['stack', group.stack_name],
@@ -46,7 +46,9 @@ function fieldsOf(group: GroupView, now: number): (readonly [string, string | nu
         ]
       : []),
     ...(refresh ? [['refresh', `${refresh.state}: ${refresh.done} of ${refresh.total}`] as const] : []),
+    ...(pool ? [['warm pool', `${pool.members.length} of ${pool.size}`] as const] : []),
     ...group.members.map((member) => ['member', memberLine(member, now)] as const),
+    ...(pool?.members ?? []).map((member) => ['warm', memberLine(member, now)] as const),
     ...group.outcomes.map(
       (outcome) => ['request', `${outcome.at}  ${outcome.policy ?? outcome.reason}  ${outcomeLine(outcome)}`] as const,
     ),

@@ -14,6 +14,7 @@ import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { isHeld } from '../groups/facts.ts';
 import { memberOf } from '../groups/member-events.ts';
 import { findRead } from '../nested/reads.ts';
 import { answerAtOnce, type AnsweredAtOnce } from '../provider/at-once.ts';
@@ -87,6 +88,7 @@ export function createEvaluation(parameters: {
       sizes,
       wrongSignal,
       memberOf,
+      isHeld,
       serves: (resource, action) => types.servedBy(resource)?.actions?.includes(action) ?? false,
       follows: (resource) => types.servedBy(resource)?.follows ?? [],
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,

@@ -31,7 +31,7 @@ import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler, type Compiled } from '../nested/compile.ts';
 import { toKept } from '../nested/kept.ts';
 import { keptCooldown } from './cooldown.ts';
-import { amended, decideOn, type Refused, type Wish } from './decision.ts';
+import { amended, decideOn, isHeldBack, type Refused, type Wish } from './decision.ts';
 import { decidingHook, hold, moved } from './deciding.ts';
 import { groupOf, scalingGroup } from './facts.ts';
 import { lossText, lostNote, replacementDue, retryMs } from './lost.ts';
@@ -39,9 +39,13 @@ import { heldRefresh, nextBatch, refreshChange } from './refresh.ts';
 import { keptScaling, withOutcome, type Proposal, type ScalingState } from './scaling-state.ts';
 import type { Adjustment } from './size.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
+import { isShort } from './warm.ts';
 
 const groupTimer = 'group:';
 const dueTimer = 'group:due:';
+const fillTimer = 'group:fill';
+/** How long a fill of the warm pool waits after a quota refused it. */
+const refusedMs = 60_000;
 /** The refusals that end by themselves, when the change that runs is over. */
 const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
 const isGroupTimer = (message: Envelope): boolean =>
@@ -166,12 +170,14 @@ class GroupRequests {
     const names = next.members?.names ?? [];
     const before = kept.members?.names ?? [];
     const { id, reason, policy, message, cooldown } = proposal;
+    const warm = next.members?.warm ?? [];
     const members = next.members && {
       ...next.members,
       cooldown: cooldown ? { until: null, ...cooldown } : keptCooldown(turn.group.cooldown, state.stack),
-      scaling: keptScaling(withOutcome(scaling, outcomeOf(turn, proposal)), names) ?? {},
+      scaling: keptScaling(withOutcome(scaling, outcomeOf(turn, proposal)), [...names, ...warm]) ?? {},
     };
-    const follows = scaling.refresh?.state === 'running' || scaling.lost !== undefined;
+    const isBehind = scaling.refresh?.state === 'running' || scaling.lost !== undefined;
+    const follows = isBehind || isShort(turn.properties, warm);
     return {
       kind: 'update',
       id: turn.id,
@@ -179,6 +185,7 @@ class GroupRequests {
       target,
       occasion: turn.occasion,
       group: toKept({ ...next, members }),
+      ...(turn.group.filling && { overtakes: true }),
       scaling: {
         id,
         reason,
@@ -193,7 +200,8 @@ class GroupRequests {
     };
   }
 
-  #compile({ state: { stack, resources }, kept, cause }: GroupTurn, { after, leaving }: Proposal): Promise<Compiled> {
+  /** Without a proposal, the members in service stay and the group fills its warm pool. */
+  #compile({ state: { stack, resources }, kept, cause }: GroupTurn, proposal?: Proposal): Promise<Compiled> {
     const { parent } = stack;
     if (!parent) throw new AnnealError('Defect', `The group ${stack.name} has no stack around it.`);
     const now = this.#tools.context.now().getTime();
@@ -207,8 +215,7 @@ class GroupRequests {
       revision: stack.target.revision,
       existing: [...resources.values()],
       previousPlan: stack.target.plan,
-      size: after,
-      leaving,
+      ...(proposal && { size: proposal.after, leaving: proposal.leaving, fresh: proposal.reason === 'refresh' }),
       deadline: new Date(now + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
       cause,
     });
@@ -229,7 +236,7 @@ class GroupRequests {
       return this.#refuse(free, proposal, { refusal: 'vetoed', message, retry_after: null, after });
     }
     const { status, action } = turn.state.stack;
-    if (status !== 'COMPLETE') {
+    if (status !== 'COMPLETE' && !free.group.filling) {
       const message = `The group is ${action}_${status}; answer again when it is COMPLETE.`;
       throw new AnnealError('Conflict', message);
     }
@@ -270,14 +277,40 @@ class GroupRequests {
     const now = this.#tools.context.now().getTime();
     if (kind === 'decide') return this.#endOfDeciding(turn, name);
     if (kind === 'due') return this.#due(turn, name);
+    if (kind === 'fill') return this.#fill(turn);
     const due = kind === 'lost' ? replacementDue(turn, { member: tail, now }) : nextBatch(turn, now);
-    if (!due) return undefined;
-    if ('scaling' in due) return note(turn, due);
+    const fills = kind === 'next' && isShort(turn.properties, turn.group.warm) ? [later(fillTimer, now)] : [];
+    if (!due) return fills.length > 0 ? note(turn, { scaling: turn.scaling, timers: fills }) : undefined;
+    if ('scaling' in due) return note(turn, { ...due, timers: [...(due.timers ?? []), ...fills] });
     const named = { id: turn.id, reason: due.reason, policy: null, message: due.message };
     const proposal = decideOn({ kind: 'remove', members: due.members, replace: true }, named, turn.group);
     if (!('refusal' in proposal)) return this.#propose(turn, proposal);
     // It is still due: try again, and report nothing, because no client asked.
     return note(turn, { scaling: turn.scaling, timers: [later(name, now + retryMs)] });
+  }
+
+  /** Fills the warm pool in an update of its own, which a scaling may overtake. A group that failed waits for its repair. */
+  async #fill(turn: GroupTurn): Promise<Input | undefined> {
+    const { plans, contents, quotas, context } = this.#tools;
+    const { state, scaling, group } = turn;
+    if (!isShort(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
+    const again = (ms: number): Input =>
+      note(turn, { scaling, timers: [later(fillTimer, context.now().getTime() + ms)] });
+    if (state.stack.status !== 'COMPLETE' || isHeldBack(group)) return again(retryMs);
+    const { target, kept: next } = await this.#compile(turn);
+    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
+    if (refusal) {
+      context.log.info({ stack: state.stack.id, reason: refusal.message }, 'warm pool not filled; retrying in 60 s');
+      return again(refusedMs);
+    }
+    const members = next.members && {
+      ...next.members,
+      cooldown: keptCooldown(group.cooldown, state.stack),
+      scaling,
+      filling: true,
+    };
+    const plan = await plans.get(target.plan);
+    return { kind: 'update', id: turn.id, plan, target, occasion: turn.occasion, group: toKept({ ...next, members }) };
   }
 
   async #endOfDeciding(turn: GroupTurn, name: string): Promise<Input | undefined> {
@@ -328,6 +361,7 @@ function occasionOf({ type, data, correlationid }: Envelope, { state }: { state:
   if (timer.startsWith('group:lost:') && lost) {
     return systemOccasion('replacement', { id: lost.event, reason: lossText(lost) });
   }
+  if (timer === fillTimer) return systemOccasion('replacement', { reason: 'the warm pool of the group has room' });
   if (timer === 'group:next') return systemOccasion('replacement', { reason: 'refresh of the group' });
   return systemOccasion('timer', { reason: 'the deadline of the decision passed' });
 }

@@ -1,7 +1,8 @@
 /**
  * Decides whether a group changes its members, and which. Pure.
  *
- * D1 One change at a time: while the group is busy, has failed or waits for a decision, nothing changes.
+ * D1 One change at a time: while the group is busy, has failed or waits for a decision, nothing changes. A group that
+ *    only fills its warm pool is not busy.
  * D2 A policy respects the bounds, the cooldown, a pause and the warm-up. An operator only respects the bounds.
  * D3 A protected member never leaves because the group shrinks.
  */
@@ -32,6 +33,10 @@ export interface Member extends Candidate {
 export interface Group {
   readonly stack: Pick<StackDocument, 'action' | 'status' | 'suspended' | 'completed_at'>;
   readonly members: readonly Member[];
+  /** The names of the members in the warm pool. They count for nothing, and may be removed by name. */
+  readonly warm: readonly string[];
+  /** The running update only fills the warm pool, so that a scaling may overtake it. */
+  readonly filling: boolean;
   readonly state: ScalingState;
   readonly cooldown: Cooldown;
   /** The cooldown in the properties of the group, in seconds. */
@@ -40,6 +45,12 @@ export interface Group {
   readonly order: VictimOrder;
   readonly now: number;
 }
+
+/** The names of all members, also of those in the warm pool. */
+export const namesIn = ({ members, warm }: Pick<Group, 'members' | 'warm'>): string[] => [
+  ...members.map(({ name }) => name),
+  ...warm,
+];
 
 export interface Refused {
   readonly refusal: ScalingRefusal;
@@ -108,11 +119,15 @@ const membersOf = ({ members, state }: Group) => ({ members, safe: new Set(state
 
 type Refuse = (refusal: ScalingRefusal, message: string, more?: Partial<Refused>) => Refused;
 
+/** Whether the stack is suspended, or a listener decides. */
+export const isHeldBack = ({ stack, state }: Group): boolean =>
+  stack.suspended || stack.action === 'SUSPEND' || state.deciding !== undefined;
+
 /** D1 */
-function notAtRest({ stack, state, now }: Group, refuse: Refuse): Refused | undefined {
+function notAtRest({ stack, state, filling, now }: Group, refuse: Refuse): Refused | undefined {
   const { action, status, suspended } = stack;
   if (suspended || action === 'SUSPEND') return refuse('suspended', 'The stack of the group is suspended.');
-  if (status === 'IN_PROGRESS') return refuse('busy', `The group is busy: its ${action} is in progress.`);
+  if (status === 'IN_PROGRESS' && !filling) return refuse('busy', `The group is busy: its ${action} is in progress.`);
   if (status === 'FAILED') {
     return refuse('failed', `The last action of the group, ${action}, failed. Update its stack to repair it.`);
   }
@@ -177,11 +192,11 @@ function removal(
   { group, refuse }: { group: Group; refuse: Refuse },
 ): Proposal | Refused {
   const names = group.members.map(({ name }) => name);
-  const unknown = members.filter((name) => !names.includes(name));
+  const unknown = members.filter((name) => !namesIn(group).includes(name));
   if (unknown.length > 0) return refuse('invalid', `The group has no member ${unknown.join(', ')}.`);
   const leaving = [...new Set(members)];
   const before = names.length;
-  const after = replace ? before : before - leaving.length;
+  const after = replace ? before : before - leaving.filter((name) => names.includes(name)).length;
   if (after < group.bounds.least) {
     const message = `Without ${leaving.join(', ')} the group has ${after} members; its least is ${group.bounds.least}.`;
     return refuse('limit', message, { after });
@@ -201,6 +216,7 @@ export function amended(
   const unknown = victims?.filter((name) => !names.includes(name)) ?? [];
   if (unknown.length > 0) return `The group has no member ${unknown.join(', ')}.`;
   const left = proposal.leaving.filter((name) => names.includes(name));
+  const warm = proposal.leaving.filter((name) => group.warm.includes(name));
   const replaces = proposal.after === proposal.before;
   const chosen = [...new Set(victims ?? left)];
   const after = size ?? (replaces ? before : victims ? before - chosen.length : clamp(proposal.after, group.bounds));
@@ -215,5 +231,5 @@ export function amended(
   }
   // A larger size than proposed spares the last victims; a listener that names victims means all of them.
   const spared = victims || replaces ? chosen : chosen.slice(0, Math.max(0, before - after));
-  return { ...proposal, before, after: Math.max(after, before - spared.length), leaving: spared };
+  return { ...proposal, before, after: Math.max(after, before - spared.length), leaving: [...spared, ...warm] };
 }

@@ -27,12 +27,17 @@ function storedGroup(stack: State['stack'], isWanted: (type: string) => boolean)
   return kept?.members && stack.parent && isWanted(kept.type) ? { ...kept, members: kept.members } : undefined;
 }
 
+/** Whether the group holds this member in its warm pool. */
+export const isHeld = (stack: State['stack'], name: string): boolean =>
+  fromKept(stack.group)?.members?.warm?.includes(name) === true;
+
 /** Whether nested stacks of this one list their servers, because events of a group report them. */
 export const showsServers = (stack: State['stack']): boolean =>
   memberGroup(stack) !== undefined || fromKept(stack.group)?.shows_servers === true;
 
-/** When the resource was complete for the first time, as far as its document shows it; null: not yet. */
-export const sinceOf = ({ action, status, created_at, finished_at }: ResourceDocument): string | null => {
+/** When the resource entered service from a warm pool, or else was complete for the first time, as far as its document shows it; null: not yet. */
+export const sinceOf = ({ action, status, created_at, finished_at, entered_at }: ResourceDocument): string | null => {
+  if (entered_at) return entered_at;
   if (action === 'INIT' || (action === 'CREATE' && status !== 'COMPLETE')) return null;
   return action === 'CREATE' ? (finished_at ?? created_at) : created_at;
 };
@@ -44,7 +49,7 @@ export function groupOf(
 ): Group {
   const { members: stored } = kept;
   const state = stored?.scaling ?? {};
-  const members = (stored?.names ?? []).map((name): Member => {
+  const read = (name: string): Member => {
     const found = representative([...(byName.get(name) ?? [])].flatMap((id) => resources.get(id) ?? []));
     return {
       name,
@@ -53,10 +58,12 @@ export function groupOf(
       unhealthy: state.lost?.[name] !== undefined,
       since: found ? sinceOf(found) : null,
     };
-  });
+  };
   return {
     stack,
-    members,
+    members: (stored?.names ?? []).map(read),
+    warm: stored?.warm ?? [],
+    filling: stored?.filling === true && stack.action === 'UPDATE' && stack.status === 'IN_PROGRESS',
     state,
     cooldown: stored?.cooldown ?? { until: null, seconds: 0 },
     seconds: Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0),

@@ -5,6 +5,7 @@
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
+import { namesIn } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import type { LostMember, ScalingState } from './scaling-state.ts';
 
@@ -56,7 +57,7 @@ export function lossText(lost: LostMember): string {
 export function lostNote({ scaling, group, properties }: GroupTurn, report: Reported): Noted | undefined {
   const { member, host_id, lost, since, event, sign = 'silence', reason } = report;
   const known = scaling.lost?.[member];
-  if (!group.members.some(({ name }) => name === member)) return undefined;
+  if (!namesIn(group).includes(member)) return undefined;
   // The first lost server of a member counts.
   if (known && known.host_id !== host_id) return undefined;
   const signs = known ? signsOf(known) : {};
@@ -98,7 +99,7 @@ function countedSince(lost: LostMember, { node_faults: faults }: ReplaceLost): s
 
 /**
  * The lost members that are replaced now: as many as are due, and never so many that fewer than `min_in_service` members
- * are left that are not lost or being replaced. Undefined when the host came back, or the member is gone.
+ * are left that are not lost or being replaced. Members of the warm pool do not count for that. Undefined when the host came back, or the member is gone.
  */
 export function replacementDue(
   { scaling, group, properties }: GroupTurn,
@@ -111,11 +112,12 @@ export function replacementDue(
     const since = lost[name] && countedSince(lost[name], policy);
     return since !== undefined && Date.parse(since) + policy.after * 1000 <= now;
   });
-  const most = group.members.length - policy.min_in_service;
-  if (due.length === 0 || most <= 0) {
+  const most = Math.max(0, group.members.length - policy.min_in_service);
+  const warm = due.filter((name) => group.warm.includes(name));
+  const members = [...due.filter((name) => !group.warm.includes(name)).slice(0, most), ...warm];
+  if (members.length === 0) {
     return { scaling, timers: [later(`group:lost:${member}`, now + retryMs)] };
   }
-  const members = due.slice(0, most);
   const texts = members.map((name) => `${name}: ${lost[name] ? lossText(lost[name]) : ''}`).join(', ');
   return { reason: 'replacement', message: `Lost members: ${texts}.`, members };
 }

@@ -1,7 +1,7 @@
 /** The members of groups, in the events of their resources. Pure. */
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { MemberServer } from '@anneal/contracts/group-events.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import { isWarm, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import { memberGroup } from './facts.ts';
 
@@ -17,8 +17,10 @@ type Stage = 'entering' | 'entered' | 'leaving' | 'left';
 export function memberOf(
   stack: StackDocument,
   resource: ResourceDocument,
-  event: Pick<EventRecord, 'action' | 'status' | 'hook'>,
+  event: Pick<EventRecord, 'action' | 'status' | 'hook' | 'enters'>,
 ): JsonObject | undefined {
+  // A member enters when it leaves the warm pool, and so neither before that nor when it is deleted there.
+  if (isWarm(resource)) return undefined;
   const stage = stageOf(stack, resource, event);
   const kept = stage && memberGroup(stack);
   if (!kept) return undefined;
@@ -38,7 +40,7 @@ export function memberOf(
 function stageOf(
   { traversal }: StackDocument,
   { lifecycle_hooks: hooks, passed }: ResourceDocument,
-  { action, status, hook }: Pick<EventRecord, 'action' | 'status' | 'hook'>,
+  { action, status, hook, enters }: Pick<EventRecord, 'action' | 'status' | 'hook' | 'enters'>,
 ): Stage | undefined {
   const declares = (name: string): boolean => hooks.some(({ transition }) => transition === name);
   const hasPassed = (name: string): boolean => passed?.traversal === traversal && passed.hooks.includes(name);
@@ -47,7 +49,7 @@ function stageOf(
     const launched = hook.name === 'launching' && hook.state === 'cleared' && hook.result === 'continue';
     return launched ? 'entered' : undefined;
   }
-  if (action === 'CREATE' || action === 'ADOPT') {
+  if (action === 'CREATE' || action === 'ADOPT' || enters) {
     if (status === 'IN_PROGRESS') return 'entering';
     return status === 'COMPLETE' && !declares('launching') ? 'entered' : undefined;
   }
@@ -79,7 +81,7 @@ export function serversOf({ type, nested, physical_id: id, attributes }: Resourc
 export function serversInside(resources: Iterable<ResourceDocument>): MemberServer[] {
   const all: MemberServer[] = [];
   for (const resource of resources) {
-    if (resource.action !== 'DELETE') all.push(...serversOf(resource));
+    if (resource.action !== 'DELETE' && !isWarm(resource)) all.push(...serversOf(resource));
     if (all.length >= mostServers) break;
   }
   return all.slice(0, mostServers);

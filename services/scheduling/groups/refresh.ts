@@ -2,6 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { GroupAct } from '@anneal/contracts/calls/scaling.ts';
 import type { GroupReport } from '@anneal/convergence/protocol.ts';
+import { namesIn } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import { replaceLost, type Due } from './lost.ts';
 import { refreshed, type Refresh } from './scaling-state.ts';
@@ -24,11 +25,12 @@ function report(
 /** Begins, continues or cancels a refresh. @throws AnnealError Conflict when its state does not allow it */
 export function refreshChange({ id, scaling, group }: GroupTurn, action: RefreshAct, now: number): Noted {
   const { refresh } = scaling;
-  const names = group.members.map(({ name }) => name);
+  const names = namesIn(group);
   const isOpen = refresh?.state === 'running' || refresh?.state === 'waiting';
   if (action.kind === 'refresh') {
     if (isOpen) throw new AnnealError('Conflict', 'A refresh of the group is running. Cancel it first.');
-    const members = victimsIn(group.order, { members: group.members, safe: new Set() });
+    // The pool goes first: when its members cannot be replaced, no member in service is touched.
+    const members = [...group.warm, ...victimsIn(group.order, { members: group.members, safe: new Set() })];
     const { batch, checkpoints } = action;
     const since = new Date(now).toISOString();
     const begun: Refresh = { id, state: 'running', members, batch, checkpoints, passed: [], since };
@@ -61,7 +63,7 @@ export function heldRefresh({ scaling, group }: GroupTurn, why: string): Noted |
   const { refresh } = scaling;
   if (refresh?.state !== 'running') return undefined;
   const waiting: Refresh = { ...refresh, state: 'waiting' };
-  const names = group.members.map(({ name }) => name);
+  const names = namesIn(group);
   const reason = `The refresh waits, because a batch was refused: ${why}`;
   return { scaling: { ...scaling, refresh: waiting }, reports: [report('waiting', waiting, { names, reason })] };
 }
@@ -74,7 +76,7 @@ export function nextBatch({ scaling, group, state, properties }: GroupTurn, now:
     const more = replaceLost(properties) && Object.keys(lost)[0];
     return more === undefined ? undefined : { scaling, timers: [later(`group:lost:${more}`, now)] };
   }
-  const names = group.members.map(({ name }) => name);
+  const names = namesIn(group);
   const left = refresh.members.filter((name) => names.includes(name));
   const done = refresh.members.length - left.length;
   const change = (next: Refresh, stage: string, reason: string): Noted => ({

@@ -10,6 +10,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
+import { sinceOf } from '../groups/facts.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
 import type { GroupState, StoredNestedRequest } from './kept.ts';
@@ -38,6 +39,8 @@ export interface CompileChild {
   readonly size?: number | undefined;
   /** The members that leave, when they were chosen. */
   readonly leaving?: readonly string[];
+  /** None of the new members comes from the warm pool. */
+  readonly fresh?: boolean;
   /** Only in a preview: parameters without a known value, and the launch configuration of an instance group. */
   readonly unknown?: readonly string[];
   readonly configuration?: GroupState['configuration'];
@@ -127,9 +130,11 @@ async function groupParts(
         reference: secrets.open(evaluation.referenceTo(resource, stack.project)),
         created_at: resource.created_at,
         failed: resource.status === 'FAILED',
+        ready: sinceOf(resource) !== null,
       })),
     size,
     ...(parameters.leaving && { leaving: parameters.leaving }),
+    ...(parameters.fresh && { fresh: true }),
     configuration:
       groupKind(type) === 'instances'
         ? await configurations.find({

@@ -102,9 +102,12 @@ export class NestedIntake {
     const data = message.data as ResourceRequest;
     const project = message.project ?? '';
     const wanted = keptOf(data, nested);
+    const adopted = adoptedGroup(wanted, adoptedOf(data));
     const { target, kept } = await compile({
       wanted,
-      before: adoptedGroup(wanted, adoptedOf(data)),
+      before: adopted,
+      // All that exist are in service. No warm pool is filled, because an adoption creates nothing.
+      size: adopted?.members?.names.length,
       stack: {
         id: data.resource.id,
         name: data.resource.physical_name,

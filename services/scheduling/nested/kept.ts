@@ -8,6 +8,10 @@ import { type Cooldown, keptCooldown } from '../groups/cooldown.ts';
 export interface GroupState {
   /** The member names in the order of the group: by number, by age, or in the order of the servers property. */
   readonly names: readonly string[];
+  /** The members in the warm pool, which are not in service; absent: none. */
+  readonly warm?: readonly string[];
+  /** The latest update of the group only filled its warm pool. */
+  readonly filling?: boolean;
   /** Names that are never used again. */
   readonly skipped: readonly string[];
   readonly cooldown: Cooldown;

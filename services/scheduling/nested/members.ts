@@ -5,6 +5,7 @@
  * M2 A scaling group keeps the size that a policy gave it, until its own properties request another.
  * M3 When a group shrinks, the highest number is removed first. Where names have no numbers, failed members are removed
  *    first, then the oldest, or those that the group's own order names. Protected members stay.
+ * M4 Members of the warm pool are in the template, and in no output of it. The rules of the pool: `groups/warm.ts`.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
@@ -20,6 +21,7 @@ import { noCooldown } from '../groups/cooldown.ts';
 import { orderOf } from '../groups/facts.ts';
 import { keptScaling } from '../groups/scaling-state.ts';
 import { victimsIn } from '../groups/victims.ts';
+import { filledPool, poolSize, takenFrom, type Held } from '../groups/warm.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -32,6 +34,8 @@ export interface ExistingMember {
   readonly reference: Json;
   readonly created_at: string;
   readonly failed: boolean;
+  /** It was created with success. */
+  readonly ready: boolean;
 }
 
 export interface MembersQuestion {
@@ -48,6 +52,8 @@ export interface MembersQuestion {
   readonly size?: number | undefined;
   /** The members that leave, when they were chosen; other members stay. */
   readonly leaving?: readonly string[];
+  /** New members are created, and none comes from the warm pool. */
+  readonly fresh?: boolean;
   readonly configuration: GroupState['configuration'];
   /** The reference of the group. */
   readonly reference: string;
@@ -71,7 +77,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
   const wrong = wrongSizes(properties);
   if (wrong !== undefined) throw new AnnealError('InvalidRequest', wrong);
   refuseTooLarge(kind, question);
-  const { names, skipped } = namesOf(kind, question);
+  const { names, skipped, warm = [] } = namesOf(kind, question);
   const rolling = rollingOf({ type, kind, properties, updatePolicy: question.updatePolicy, creates: !before });
   const changes = before !== undefined && definitionChanged(kind, question, before);
   const temporary =
@@ -79,20 +85,19 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       ? temporaryNames(kind, question, { names, skipped, rolling, current: before.state.names.length })
       : [];
   const all = [...names, ...temporary];
-  const scaling = keptScaling(before?.state.scaling, names);
+  const scaling = keptScaling(before?.state.scaling, [...names, ...warm]);
   if (rolling && (changes || !before)) refuseTooLong(rolling, all.length, question);
-  const members =
-    kind === 'chain'
-      ? chainMembers({ properties })
-      : all.map((name): GroupMember => ({ name, definition: define(kind, question, name) }));
+  const defined = (name: string): GroupMember => ({ name, definition: define(kind, question, name) });
+  const members = kind === 'chain' ? chainMembers({ properties }) : all.map(defined);
   return {
-    template: memberTemplate({ type, members, reads: question.reads.filter(isRead) }),
+    template: memberTemplate({ type, members, warm: warm.map(defined), reads: question.reads.filter(isRead) }),
     rolling:
       rolling && (changes || !before)
         ? planOf(rolling, { kind, names, temporary, before: new Set(before?.state.names) })
         : undefined,
     state: {
       names,
+      ...(warm.length > 0 && { warm }),
       skipped,
       cooldown: before?.state.cooldown ?? noCooldown,
       configuration,
@@ -122,14 +127,17 @@ function refuseTooLarge(kind: GroupKind, question: MembersQuestion): void {
       ? Number(properties['count'] ?? 1)
       : kind === 'deployments'
         ? deploymentNames(properties).length
-        : sizeOf(kind, question);
+        : sizeOf(kind, question) + poolSize(properties);
   const bytes = count * (memberBytes + jsonBytes(define(kind, question, '0'), limit.bytes));
   if (bytes <= limit.bytes) return;
   const message = `The ${count} members of the group have ${bytes} bytes; the limit of a stack is ${limit.bytes} (${limit.setting}).`;
   throw new AnnealError('TooLarge', message);
 }
 
-function namesOf(kind: GroupKind, question: MembersQuestion): { names: string[]; skipped: string[] } {
+function namesOf(
+  kind: GroupKind,
+  question: MembersQuestion,
+): { names: string[]; skipped: string[]; warm?: readonly string[] } {
   const { properties, before, existing } = question;
   if (kind === 'chain') return { names: chainMembers({ properties }).map(({ name }) => name), skipped: [] };
   if (kind === 'deployments') return { names: deploymentNames(properties), skipped: [] };
@@ -138,7 +146,7 @@ function namesOf(kind: GroupKind, question: MembersQuestion): { names: string[];
     const skipped = nextSkipped({ properties, skipped: new Set(before?.state.skipped), references });
     return { names: memberNames({ count: Number(properties['count'] ?? 1), skipped: new Set(skipped) }), skipped };
   }
-  return { names: resize(question, sizeOf(kind, question)), skipped: [] };
+  return { ...resize(question, sizeOf(kind, question)), skipped: [] };
 }
 
 function sizeOf(kind: GroupKind, { properties, before, size }: MembersQuestion): number {
@@ -159,22 +167,36 @@ function sizeOf(kind: GroupKind, { properties, before, size }: MembersQuestion):
   return Math.min(Math.max(next, least), most);
 }
 
-/** Removes the chosen members, or members in the order of M3, and adds new names. */
-function resize({ before, existing, leaving, newName, properties }: MembersQuestion, size: number): string[] {
-  const known = new Map(existing.map((member) => [member.name, member]));
+/** Removes the chosen members, or members in the order of M3, and adds members of the pool and new ones. */
+function resize(question: MembersQuestion, size: number): { names: string[]; warm: readonly string[] } {
+  const { before, leaving, newName, properties } = question;
   const current = [...(before?.state.names ?? [])];
-  const { lost = {}, protected: safe } = before?.state.scaling ?? {};
-  const members = current.map((name) => ({
+  const safe = new Set(before?.state.scaling?.protected);
+  const victims = leaving ?? victimsIn(orderOf(properties), { members: candidatesOf(question, current), safe });
+  const gone = new Set(leaving ?? victims.slice(0, Math.max(0, current.length - size)));
+  const stay = current.filter((name) => !gone.has(name));
+  const need = Math.max(0, size - stay.length);
+  const held = candidatesOf(question, before?.state.warm ?? []).filter(({ name }) => !gone.has(name));
+  const taken = question.fresh === true ? [] : takenFrom(held, need);
+  const come = Array.from({ length: need - taken.length }, (_, index) => newName(index));
+  const left = held.filter(({ name }) => !taken.includes(name));
+  let count = 0;
+  // Negative counts, so that no other new member gets the same name.
+  const pool = { size: poolSize(properties), newName: () => newName((count -= 1)) };
+  const warm = question.size === undefined ? filledPool(left, pool) : left.map(({ name }) => name);
+  return { names: [...stay, ...taken, ...come], warm };
+}
+
+function candidatesOf({ before, existing }: MembersQuestion, names: readonly string[]): Held[] {
+  const known = new Map(existing.map((member) => [member.name, member]));
+  const { lost = {} } = before?.state.scaling ?? {};
+  return names.map((name) => ({
     name,
     created_at: known.get(name)?.created_at ?? '9',
     failed: known.get(name)?.failed === true,
+    ready: known.get(name)?.ready === true,
     unhealthy: lost[name] !== undefined,
   }));
-  const victims = leaving ?? victimsIn(orderOf(properties), { members, safe: new Set(safe) });
-  const gone = new Set(leaving ?? victims.slice(0, Math.max(0, current.length - size)));
-  const stay = current.filter((name) => !gone.has(name));
-  const come = Array.from({ length: Math.max(0, size - stay.length) }, (_, index) => newName(index));
-  return [...stay, ...come];
 }
 
 function define(kind: GroupKind, question: MembersQuestion, name: string): JsonObject {

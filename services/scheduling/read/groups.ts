@@ -12,6 +12,7 @@ import { lossText } from '../groups/lost.ts';
 import { serversOf } from '../groups/member-events.ts';
 import { refreshed, type ScalingState } from '../groups/scaling-state.ts';
 import { boundsOf } from '../groups/size.ts';
+import { poolSize } from '../groups/warm.ts';
 import type { GroupState } from '../nested/kept.ts';
 
 type Question = z.infer<typeof groupShow.data>;
@@ -60,9 +61,25 @@ function groupView(
   const kept = scalingGroup(stack);
   const state: GroupState | undefined = kept?.members;
   const scaling: ScalingState = state?.scaling ?? {};
-  const { least, most } = boundsOf(open(kept?.properties ?? {}));
   const byName = Map.groupBy(resources, ({ name }) => name);
   const names = state?.names ?? [];
+  const warm = state?.warm ?? [];
+  const properties = open(kept?.properties ?? {});
+  const size = poolSize(properties);
+  const { least, most } = boundsOf(properties);
+  const memberAt = (name: string): GroupView['members'][number] => {
+    const resource = representative(byName.get(name) ?? []);
+    return {
+      name,
+      resource_id: resource?.id ?? null,
+      status: resource ? `${resource.action}_${resource.status}` : 'INIT',
+      protected: scaling.protected?.includes(name) ?? false,
+      lost_since: scaling.lost?.[name]?.since ?? null,
+      lost_reason: scaling.lost?.[name] ? lossText(scaling.lost[name]) : null,
+      created_at: resource?.created_at ?? null,
+      servers: resource ? serversOf(resource) : [],
+    };
+  };
   return {
     stack_id: stack.id,
     stack_name: stack.name,
@@ -75,20 +92,9 @@ function groupView(
     paused: scaling.paused ?? 'none',
     cooldown_until: state ? cooldownEnd(state.cooldown, stack) : null,
     deciding: decidingView(scaling),
-    refresh: refreshView(scaling, names),
-    members: names.map((name) => {
-      const resource = representative(byName.get(name) ?? []);
-      return {
-        name,
-        resource_id: resource?.id ?? null,
-        status: resource ? `${resource.action}_${resource.status}` : 'INIT',
-        protected: scaling.protected?.includes(name) ?? false,
-        lost_since: scaling.lost?.[name]?.since ?? null,
-        lost_reason: scaling.lost?.[name] ? lossText(scaling.lost[name]) : null,
-        created_at: resource?.created_at ?? null,
-        servers: resource ? serversOf(resource) : [],
-      };
-    }),
+    refresh: refreshView(scaling, [...names, ...warm]),
+    members: names.map(memberAt),
+    ...(size > 0 || warm.length > 0 ? { warm_pool: { size, members: warm.map(memberAt) } } : {}),
     outcomes: [...(scaling.outcomes ?? [])].reverse(),
   };
 }

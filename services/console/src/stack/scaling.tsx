@@ -48,6 +48,7 @@ function Group({ stack, path }: { stack: string; path: string }) {
             <span className="more">
               {shown.size} {shown.size === 1 ? 'member' : 'members'}
               {shown.min_size !== null && `, ${shown.min_size} to ${shown.max_size ?? 'any'}`}
+              {shown.warm_pool && `, ${shown.warm_pool.members.length} of ${shown.warm_pool.size} warm`}
               {shown.paused !== 'none' && `, paused ${shown.paused}`}
             </span>
           </header>
@@ -59,7 +60,8 @@ function Group({ stack, path }: { stack: string; path: string }) {
                 {formatClock(shown.deciding.deadline)}.
               </p>
             )}
-            <Members group={shown} />
+            <Members members={shown.members} label="Members" />
+            {shown.warm_pool && <Members members={shown.warm_pool.members} label="Warm pool" />}
             <Outcomes group={shown} />
             <div className="row wrap dim">
               The same in a terminal: <CopyCommand command={`anneal group show ${stack} ${path}`} />
@@ -109,22 +111,28 @@ function Resize({ stack, path, group }: { stack: string; path: string; group: Gr
   );
 }
 
-function Members({ group: { members } }: { group: GroupView }) {
-  if (members.length === 0) return <p className="dim">It has no members.</p>;
+function Members({ members, label }: { members: GroupView['members']; label: 'Members' | 'Warm pool' }) {
+  if (members.length === 0)
+    return <p className="dim">{label === 'Members' ? 'It has no members.' : 'Its warm pool is empty.'}</p>;
   return (
-    <ul className="members" aria-label="Members">
-      {members.slice(0, 200).map(({ name, status, lost_since: lost, lost_reason: reason, protected: isProtected }) => (
-        <li key={name} className="row">
-          <Mark tone={lost === null ? toneOf(status) : 'failed'} />
-          <b className="cut">{name}</b>
-          <span className="dim cut">
-            {status}
-            {isProtected && ', protected'}
-            {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      {label === 'Warm pool' && <p className="dim">Warm: complete, and not in service</p>}
+      <ul className="members" aria-label={label}>
+        {members
+          .slice(0, 200)
+          .map(({ name, status, lost_since: lost, lost_reason: reason, protected: isProtected }) => (
+            <li key={name} className="row">
+              <Mark tone={lost === null ? toneOf(status) : 'failed'} />
+              <b className="cut">{name}</b>
+              <span className="dim cut">
+                {status}
+                {isProtected && ', protected'}
+                {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
+              </span>
+            </li>
+          ))}
+      </ul>
+    </>
   );
 }
 
