@@ -113,7 +113,11 @@ export const groupEvent = {
 
 /** Events of members. A member is in service between `entered` and `leaving`. */
 export const memberEvent = {
-  entering: event('group.member.entering', 'The creation of a member began.', memberData),
+  entering: event(
+    'group.member.entering',
+    'The creation of a member began, or a member leaves the warm pool.',
+    memberData,
+  ),
   entered: event(
     'group.member.entered',
     'A member is complete, and every `launching` hook is passed: it may be used.',

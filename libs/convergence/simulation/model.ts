@@ -151,6 +151,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     serves: ({ type }) => servesAll(type),
     supersedes: ({ type }) => type === 'Latest',
     cancels: ({ type }) => type === 'Latest',
+    isHeld: ({ group }, name) => Array.isArray(group?.['warm']) && group['warm'].includes(name),
     queuePlace: ({ type, properties }) =>
       type === 'Latest' ? { kind: 'latest', property: 'queue', reads: readBy(properties['from']) } : undefined,
     limit: options.limit ?? 1000,

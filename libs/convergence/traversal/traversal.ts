@@ -6,7 +6,7 @@ import { endTraversal, fail } from './finish.ts';
 import { recallAll } from '../graph/recall.ts';
 import { revisit } from '../graph/node.ts';
 import type { Input } from '../protocol.ts';
-import { isNested, type StackDocument } from '../documents.ts';
+import { isNested, isWarm, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
 import { effectOf, isRefusal, stackInputOf, type Refusal, type TransitionInput } from './transitions.ts';
 import { addEffect, announceResource, changeResource, changeStack, newId, type Transaction } from '../transaction.ts';
@@ -27,7 +27,9 @@ export function beginCreate(transaction: Transaction, input: Given<'create'>): v
 export function beginUpdate(transaction: Transaction, input: Given<'update'>): void {
   const { state } = transaction;
   if (!allows(transaction, stackInputOf(input))) return;
-  const unchanged = state.settled === input.target.plan && input.observe !== true;
+  // A member may enter service without any change of the plan.
+  const holds = [...state.resources.values()].some(isWarm);
+  const unchanged = state.settled === input.target.plan && input.observe !== true && !holds;
   changeStack(transaction, {
     target: input.target,
     updated_at: transaction.now,

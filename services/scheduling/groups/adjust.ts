@@ -39,7 +39,7 @@ import { heldRefresh, nextBatch, refreshChange } from './refresh.ts';
 import { keptScaling, withOutcome, type Proposal, type ScalingState } from './scaling-state.ts';
 import type { Adjustment } from './size.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
-import { isShort } from './warm.ts';
+import { hasRoom } from './warm.ts';
 
 const groupTimer = 'group:';
 const dueTimer = 'group:due:';
@@ -177,7 +177,7 @@ class GroupRequests {
       scaling: keptScaling(withOutcome(scaling, outcomeOf(turn, proposal)), [...names, ...warm]) ?? {},
     };
     const isBehind = scaling.refresh?.state === 'running' || scaling.lost !== undefined;
-    const follows = isBehind || isShort(turn.properties, warm);
+    const follows = isBehind || hasRoom(turn.properties, warm);
     return {
       kind: 'update',
       id: turn.id,
@@ -279,7 +279,7 @@ class GroupRequests {
     if (kind === 'due') return this.#due(turn, name);
     if (kind === 'fill') return this.#fill(turn);
     const due = kind === 'lost' ? replacementDue(turn, { member: tail, now }) : nextBatch(turn, now);
-    const fills = kind === 'next' && isShort(turn.properties, turn.group.warm) ? [later(fillTimer, now)] : [];
+    const fills = kind === 'next' && hasRoom(turn.properties, turn.group.warm) ? [later(fillTimer, now)] : [];
     if (!due) return fills.length > 0 ? note(turn, { scaling: turn.scaling, timers: fills }) : undefined;
     if ('scaling' in due) return note(turn, { ...due, timers: [...(due.timers ?? []), ...fills] });
     const named = { id: turn.id, reason: due.reason, policy: null, message: due.message };
@@ -293,7 +293,7 @@ class GroupRequests {
   async #fill(turn: GroupTurn): Promise<Input | undefined> {
     const { plans, contents, quotas, context } = this.#tools;
     const { state, scaling, group } = turn;
-    if (!isShort(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
+    if (!hasRoom(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
     const again = (ms: number): Input =>
       note(turn, { scaling, timers: [later(fillTimer, context.now().getTime() + ms)] });
     if (state.stack.status !== 'COMPLETE' || isHeldBack(group)) return again(retryMs);

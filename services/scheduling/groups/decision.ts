@@ -47,7 +47,7 @@ export interface Group {
 }
 
 /** The names of all members, also of those in the warm pool. */
-export const namesIn = ({ members, warm }: Pick<Group, 'members' | 'warm'>): string[] => [
+export const allMembers = ({ members, warm }: Pick<Group, 'members' | 'warm'>): string[] => [
   ...members.map(({ name }) => name),
   ...warm,
 ];
@@ -192,7 +192,7 @@ function removal(
   { group, refuse }: { group: Group; refuse: Refuse },
 ): Proposal | Refused {
   const names = group.members.map(({ name }) => name);
-  const unknown = members.filter((name) => !namesIn(group).includes(name));
+  const unknown = members.filter((name) => !allMembers(group).includes(name));
   if (unknown.length > 0) return refuse('invalid', `The group has no member ${unknown.join(', ')}.`);
   const leaving = [...new Set(members)];
   const before = names.length;

@@ -9,7 +9,7 @@ const turn = (scaling: ScalingState, replace_lost: Record<string, number | boole
   ({
     scaling,
     properties: { replace_lost },
-    group: { members: names.map((name) => ({ name })) },
+    group: { members: names.map((name) => ({ name })), warm: ['w'] },
   }) as unknown as GroupTurn;
 const both = { after: 10, node_faults: true };
 type Sign = 'silence' | 'fault';

@@ -5,7 +5,7 @@
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
-import { namesIn } from './decision.ts';
+import { allMembers } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import type { LostMember, ScalingState } from './scaling-state.ts';
 
@@ -57,7 +57,7 @@ export function lossText(lost: LostMember): string {
 export function lostNote({ scaling, group, properties }: GroupTurn, report: Reported): Noted | undefined {
   const { member, host_id, lost, since, event, sign = 'silence', reason } = report;
   const known = scaling.lost?.[member];
-  if (!namesIn(group).includes(member)) return undefined;
+  if (!allMembers(group).includes(member)) return undefined;
   // The first lost server of a member counts.
   if (known && known.host_id !== host_id) return undefined;
   const signs = known ? signsOf(known) : {};

@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { GroupAct } from '@anneal/contracts/calls/scaling.ts';
 import type { GroupReport } from '@anneal/convergence/protocol.ts';
-import { namesIn } from './decision.ts';
+import { allMembers } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import { replaceLost, type Due } from './lost.ts';
 import { refreshed, type Refresh } from './scaling-state.ts';
@@ -25,7 +25,7 @@ function report(
 /** Begins, continues or cancels a refresh. @throws AnnealError Conflict when its state does not allow it */
 export function refreshChange({ id, scaling, group }: GroupTurn, action: RefreshAct, now: number): Noted {
   const { refresh } = scaling;
-  const names = namesIn(group);
+  const names = allMembers(group);
   const isOpen = refresh?.state === 'running' || refresh?.state === 'waiting';
   if (action.kind === 'refresh') {
     if (isOpen) throw new AnnealError('Conflict', 'A refresh of the group is running. Cancel it first.');
@@ -63,7 +63,7 @@ export function heldRefresh({ scaling, group }: GroupTurn, why: string): Noted |
   const { refresh } = scaling;
   if (refresh?.state !== 'running') return undefined;
   const waiting: Refresh = { ...refresh, state: 'waiting' };
-  const names = namesIn(group);
+  const names = allMembers(group);
   const reason = `The refresh waits, because a batch was refused: ${why}`;
   return { scaling: { ...scaling, refresh: waiting }, reports: [report('waiting', waiting, { names, reason })] };
 }
@@ -76,7 +76,7 @@ export function nextBatch({ scaling, group, state, properties }: GroupTurn, now:
     const more = replaceLost(properties) && Object.keys(lost)[0];
     return more === undefined ? undefined : { scaling, timers: [later(`group:lost:${more}`, now)] };
   }
-  const names = namesIn(group);
+  const names = allMembers(group);
   const left = refresh.members.filter((name) => names.includes(name));
   const done = refresh.members.length - left.length;
   const change = (next: Refresh, stage: string, reason: string): Noted => ({

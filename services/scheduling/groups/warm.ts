@@ -15,20 +15,20 @@ export function poolSize({ warm_pool: pool }: JsonObject): number {
 }
 
 /** A member of a pool. */
-export interface Held extends Candidate {
+export interface PoolMember extends Candidate {
   /** It is complete, so that it can enter service. */
   readonly ready: boolean;
 }
 
 /** The names of the members that enter service: W2. Lost members stay in the pool until they are replaced. */
-export function takenFrom(pool: readonly Held[], need: number): string[] {
+export function takenFrom(pool: readonly PoolMember[], need: number): string[] {
   const fit = pool.filter(({ ready, failed, unhealthy }) => ready && !failed && unhealthy !== true);
   return victimsIn('oldest', { members: fit, safe: new Set() }).slice(0, need);
 }
 
 /** The names of a pool of `size`: it adds members, or removes the failed and lost ones and then the newest. */
 export function filledPool(
-  pool: readonly Held[],
+  pool: readonly PoolMember[],
   { size, newName }: { size: number; newName: () => string },
 ): string[] {
   const names = pool.map(({ name }) => name);
@@ -39,5 +39,5 @@ export function filledPool(
 }
 
 /** Whether the pool of a group has room. */
-export const isShort = (properties: JsonObject, warm: readonly unknown[] = []): boolean =>
+export const hasRoom = (properties: JsonObject, warm: readonly unknown[] = []): boolean =>
   warm.length < poolSize(properties);

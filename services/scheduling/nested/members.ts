@@ -21,7 +21,7 @@ import { noCooldown } from '../groups/cooldown.ts';
 import { orderOf } from '../groups/facts.ts';
 import { keptScaling } from '../groups/scaling-state.ts';
 import { victimsIn } from '../groups/victims.ts';
-import { filledPool, poolSize, takenFrom, type Held } from '../groups/warm.ts';
+import { filledPool, poolSize, takenFrom, type PoolMember } from '../groups/warm.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
@@ -187,7 +187,7 @@ function resize(question: MembersQuestion, size: number): { names: string[]; war
   return { names: [...stay, ...taken, ...come], warm };
 }
 
-function candidatesOf({ before, existing }: MembersQuestion, names: readonly string[]): Held[] {
+function candidatesOf({ before, existing }: MembersQuestion, names: readonly string[]): PoolMember[] {
   const known = new Map(existing.map((member) => [member.name, member]));
   const { lost = {} } = before?.state.scaling ?? {};
   return names.map((name) => ({

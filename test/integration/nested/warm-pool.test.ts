@@ -93,7 +93,7 @@ it('takes a warm member when the group grows, and creates another one afterwards
   events.length = 0;
   expect(await signal(id)).toMatchObject({ result: 'applied', before: 1, after: 2 });
   const after = await filled(id);
-  const [entered = ''] = namesOf(after.members).filter((name) => name !== first);
+  const entered = namesOf(after.members).find((name) => name !== first) ?? '';
   expect(namesOf(before.warm_pool?.members)).toContain(entered);
   expect(namesOf(after.warm_pool?.members)).toHaveLength(2);
   await eventually(() => created() === 1 || undefined, { what: 'one new member' });
@@ -147,7 +147,7 @@ it('runs the hook `launching` when a member enters, and not when it is created f
   const action = {
     kind: 'complete hook',
     hook: 'launching',
-    token: String(waiting.data['token']),
+    token: waiting.data['token'] as string,
     result: 'continue',
   } as const;
   await world.actOn(group, warm, action);
@@ -191,7 +191,7 @@ it('refreshes the pool first, and takes no member from it for the others', async
   const old = [...namesOf(before.members), ...namesOf(before.warm_pool?.members)];
   expect(namesOf(after.members).filter((name) => old.includes(name))).toEqual([]);
   expect([after.size, await count(id)]).toEqual([2, 3]);
-  const [first] = events.filter(({ type }) => type === 'group.scaling.started');
+  const first = events.find(({ type }) => type === 'group.scaling.started');
   expect(first?.data).toMatchObject({ reason: 'refresh', leaving: [], entering: [], before: 2, after: 2 });
 });
 

@@ -1,6 +1,6 @@
 /** Checks of hooks: no resource continues at a hook before a client or the default completes it. */
 import type { EventRecord } from '../../protocol.ts';
-import type { ResourceDocument } from '../../documents.ts';
+import { isWarm, type ResourceDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
 import { must } from './ledger.ts';
 import type { Shell } from '../shell.ts';
@@ -53,12 +53,12 @@ export function checkHooks(
   }
   if (action !== 'delete' || stack.abandoned) return;
   if (stack.action === 'DELETE' && resource.hooks.includes('pre-delete')) asked('pre-delete');
-  if (waits('terminating', resource.lifecycle_hooks)) asked('terminating');
+  if (waits('terminating', resource.lifecycle_hooks) && !isWarm(resource)) asked('terminating');
 }
 
 /** Checks the hooks after a traversal towards a plan succeeded. */
 export function checkPassed({ stack, plan, resources }: State, passed: ReadonlySet<string>): void {
-  for (const { id, name, action, traversal, external } of resources.values()) {
+  for (const { id, name, action, traversal, external, entered_at: entered } of resources.values()) {
     if (traversal !== stack.traversal || external) continue;
     const planned = plan.resources[name];
     const hooks = planned?.hooks ?? [];
@@ -68,7 +68,7 @@ export function checkPassed({ stack, plan, resources }: State, passed: ReadonlyS
     if (action === 'UPDATE' && hooks.includes('post-update'))
       must(is('post-update'), `${id} passed post-update before a client cleared it`);
     const launches = planned?.lifecycle_hooks?.some(({ transition }) => transition === 'launching') ?? false;
-    if (action === 'CREATE' && launches)
+    if (action === 'CREATE' && launches && entered !== null)
       must(is('launching'), `${id} passed launching before a client or the default completed it`);
   }
 }

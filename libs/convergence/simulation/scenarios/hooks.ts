@@ -60,4 +60,33 @@ export const hookScenarios: Scenarios = {
     must(script.find('a').request === null, 'it is suspended before it is launched');
     script.ends('SUSPEND_COMPLETE');
   },
+  'a member of a warm pool waits at its hook when it enters, and only then; it leaves the pool without one': (
+    script,
+  ) => {
+    const lifecycle = (['launching', 'terminating'] as const).map((transition) => ({
+      transition,
+      heartbeat_timeout: 10,
+      default_result: 'continue' as const,
+    }));
+    const wishes = { a: desiredResource({ lifecycle }), b: desiredResource({ lifecycle }) };
+    script.create({}).ends('CREATE_COMPLETE');
+    script.update(wishes, { group: { warm: ['a', 'b'] } }).until(() => script.find('b').action === 'CREATE');
+    // The pool holds its members also in an update that overtakes the one that creates them.
+    script.update(wishes, { group: { warm: ['a', 'b'] } }).ends('UPDATE_COMPLETE');
+    must(
+      script.resources.every(({ entered_at: entered, passed }) => entered === null && !passed),
+      'a member entered',
+    );
+    script.update(wishes, { group: { warm: ['b'] } }).until(() => script.find('a').hook !== null);
+    must(script.find('a').entered_at !== null && script.find('b').hook === null, 'not only a enters');
+    script.ends('UPDATE_COMPLETE');
+    must(script.find('a').passed?.hooks.includes('launching') === true, 'a did not pass its hook');
+    script.update({ a: desiredResource({ lifecycle }) }, { group: { warm: [] } });
+    must(
+      script.resources.every(({ hook }) => hook === null),
+      'b waits before it is deleted',
+    );
+    script.ends('UPDATE_COMPLETE');
+    must(script.resources.length === 1, 'b stays');
+  },
 };
