@@ -25,6 +25,18 @@ const ranges = z
   )
   .optional();
 
+/** As a browser sends it: `https://console.example.org`, without a path. */
+const isOrigin = (text: string): boolean =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
+const origins = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .refine(
+    (list) => list.every(isOrigin),
+    'must be origins such as https://page.example.org, in lower case, without a path or *, separated by commas',
+  )
+  .default([]);
+
 export const gatewaySettings = defineSettings({
   host: {
     env: 'ANNEAL_GATEWAY_HOST',
@@ -42,6 +54,13 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Addresses of trusted proxies, e.g. `10.0.0.0/8,127.0.0.1`. Only from them X-Forwarded-For, -Proto and -Host are used, so that links and the catalog contain the address that clients use. Default: none.',
     cost: 'A client that can send from such an address controls the addresses in links and the address for which failed logins are counted.',
+  },
+  allowedOrigins: {
+    env: 'ANNEAL_GATEWAY_ALLOWED_ORIGINS',
+    schema: origins,
+    meaning:
+      'Origins whose pages may call `/api/v1` from a browser (CORS), e.g. `https://page.example.org,http://localhost:5173`. They send a token; the session of the console is only for its own pages. Default: none.',
+    cost: 'A script in a page of such an origin can use any token that the page has.',
   },
   adminPassword: {
     env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',

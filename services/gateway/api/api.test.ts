@@ -11,11 +11,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, hostToken } from '../testing/stand-ins.ts';
 import { project, startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 
+/** Another origin whose pages may call the API. */
+const foreignPage = 'https://page.example.org';
 let gateway: TestGateway;
 let notification: Consumer;
 const log: Envelope[] = [];
 beforeAll(async () => {
-  gateway = await startTestGateway({ ANNEAL_GATEWAY_HEARTBEAT_MS: '100', ANNEAL_GATEWAY_MAX_STREAMS: '3' });
+  gateway = await startTestGateway({
+    ANNEAL_GATEWAY_HEARTBEAT_MS: '100',
+    ANNEAL_GATEWAY_MAX_STREAMS: '3',
+    ANNEAL_GATEWAY_ALLOWED_ORIGINS: foreignPage,
+  });
   const { context } = gateway;
   notification = await context.bus.consume(
     requestsQueue('notification'),
@@ -136,6 +142,20 @@ describe('the event stream', () => {
     const position = `event: position\nid: ${newest}\ndata: {"after":"${newest}"}\n`;
     await eventually(() => (stream.text().includes(position) ? true : undefined), { last: stream.text });
     stream.leave();
+  });
+
+  it('is readable for a page of an allowed origin', async () => {
+    const leaving = new AbortController();
+    const { status, headers } = await fetch(`${gateway.url}/api/v1/events`, {
+      signal: leaving.signal,
+      headers: { accept: 'text/event-stream', origin: foreignPage, 'x-auth-token': gateway.token },
+    });
+    leaving.abort();
+    expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([
+      200,
+      foreignPage,
+      'Origin',
+    ]);
   });
 
   it('names the time after which a reader reconnects', async () => {

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
+import { problemDetailsType } from '../http/problem-details.ts';
 import { parseField } from '../http/body.ts';
 
 type Schema = z.ZodType;
@@ -178,14 +179,18 @@ const notModified = {
 };
 
 const refused = {
-  description: 'The error.',
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  description: 'The error, as problem details (RFC 9457).',
+  content: { [problemDetailsType]: { schema: { $ref: '#/components/schemas/Error' } } },
 };
 
 const errorBody = {
   type: 'object',
-  required: ['error'],
+  required: ['type', 'title', 'status', 'detail', 'error'],
   properties: {
+    type: { type: 'string', format: 'uri-reference', description: 'Identifies the code.' },
+    title: { type: 'string', description: 'The code in words.' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'The same as `error.message`.' },
     error: {
       type: 'object',
       required: ['code', 'message'],

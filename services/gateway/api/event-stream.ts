@@ -45,11 +45,14 @@ export function createStreams({ places, stopping }: { places: StreamPlaces; stop
       reply.hijack();
       const signal = AbortSignal.any([left.signal, stopping]);
       try {
+        // A hijacked reply sends none of its headers itself.
+        for (const [name, value] of Object.entries(reply.getHeaders())) {
+          if (value !== undefined) raw.setHeader(name, value);
+        }
         raw.writeHead(200, {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',
           'x-accel-buffering': 'no',
-          'x-openstack-request-id': reply.request.id,
         });
         const write = async (text: string): Promise<void> => {
           if (signal.aborted || raw.write(text)) return; // E1

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { answerConditionally } from '../http/entity-tag.ts';
 import { wordErrors } from '../http/family.ts';
+import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
@@ -44,6 +45,7 @@ export type ApiOptions = EventEndpointOptions &
     gatewayUrl: string;
     configLimit: BodyLimit;
     version: string;
+    allowedOrigins: readonly string[];
     report: (error: unknown, request: FastifyRequest) => void;
   };
 
@@ -79,6 +81,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
 export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   readJsonBodies(scope);
   wordErrors(scope, apiWording, options.report);
+  allowOrigins(scope, options.allowedOrigins);
   requireToken(scope, options.authenticate, { skip: opensWithTicket });
   answerConditionally(scope);
   const endpoints = apiEndpoints(options);

@@ -7,6 +7,8 @@ import { requestPath } from './base-url.ts';
 import { toProblem, type Problem } from './problem.ts';
 
 export interface FamilyWording {
+  /** The content type of errors; `application/json` when it is absent. */
+  readonly type?: string;
   body(problem: Problem, request: FastifyRequest): unknown;
   headers?(problem: Problem, request: FastifyRequest): Record<string, string>;
   notFound(request: FastifyRequest, reply: FastifyReply): unknown;
@@ -45,7 +47,7 @@ export function wordErrors(
     if (request.method === 'OPTIONS') return reply.code(204).send();
     return reply
       .code(405)
-      .type('application/json')
+      .type(wording.type ?? 'application/json')
       .send(JSON.stringify(wording.notAllowed(request, allow)));
   });
 }
@@ -59,7 +61,7 @@ function sendProblem(problem: Problem, wording: FamilyWording, { request, reply 
   void reply
     .code(problem.status)
     .headers({ ...problem.headers, ...wording.headers?.(problem, request) })
-    .type('application/json')
+    .type(wording.type ?? 'application/json')
     .send(JSON.stringify(wording.body(problem, request)));
 }
 

@@ -228,6 +228,7 @@ function familiesOf(
     gatewayUrl,
     configLimit,
     version,
+    allowedOrigins: settings.allowedOrigins,
     authenticate,
     tokens: keystone.tokens,
     eventsProjects: createEventsProjects(keystone.directory),

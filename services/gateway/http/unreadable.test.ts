@@ -66,7 +66,7 @@ describe('bytes that are not readable as HTTP', () => {
     async (_what, bytes, status, code, text) => {
       const answer = await exchange(Number(new URL(gateway.url).port), bytes);
       expect(answer.status).toBe(status);
-      expect(answer.headers).toContain('content-type: application/json');
+      expect(answer.headers).toContain('content-type: application/problem+json');
       expect(answer.headers).toContain('connection: close');
       expect(answer.json).toMatchObject({ error: { code, message: expect.stringContaining(text) as string } });
       expect(JSON.stringify(answer)).not.toContain(secret);

@@ -6,6 +6,7 @@
 import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { problemDetails, problemDetailsType } from './problem-details.ts';
 
 interface Unreadable {
   readonly status: number;
@@ -52,10 +53,10 @@ export function answerUnreadable(failed: NodeJS.ErrnoException, socket: Socket):
     return;
   }
   const { status, error } = known[code]?.() ?? anyOther(code);
-  const body = JSON.stringify({ error: toFailure(error) });
+  const body = JSON.stringify(problemDetails(status, toFailure(error)));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json',
+    `content-type: ${problemDetailsType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'x-content-type-options: nosniff',
     'connection: close',
