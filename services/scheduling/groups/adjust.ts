@@ -44,7 +44,7 @@ import { hasRoom } from './warm.ts';
 const groupTimer = 'group:';
 const dueTimer = 'group:due:';
 const fillTimer = 'group:fill';
-/** How long a fill of the warm pool waits after a quota refused it. */
+/** How long a fill of the warm pool waits after a quota refused it, or while the group may not change. */
 const refusedMs = 60_000;
 /** The refusals that end by themselves, when the change that runs is over. */
 const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
@@ -296,7 +296,8 @@ class GroupRequests {
     if (!hasRoom(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
     const again = (ms: number): Input =>
       note(turn, { scaling, timers: [later(fillTimer, context.now().getTime() + ms)] });
-    if (state.stack.status !== 'COMPLETE' || isHeldBack(group)) return again(retryMs);
+    if (isHeldBack(group)) return again(refusedMs);
+    if (state.stack.status !== 'COMPLETE') return again(retryMs);
     const { target, kept: next } = await this.#compile(turn);
     const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
     if (refusal) {

@@ -418,6 +418,24 @@ describe('a member whose host is silent', () => {
     await bus.publish([message, message]);
   };
 
+  it('is replaced in the warm pool, too, and no such member enters service', async () => {
+    const group =
+      'desired_capacity: 1\n      warm_pool: {size: 1}\n      replace_lost: {after: 600, min_in_service: 1}';
+    const { id } = await world.createAndWait('s', own(group));
+    const lost = (await show(id)).warm_pool?.members[0];
+    await hostIs('silent', lost?.resource_id ?? '');
+    await eventually(async () => (await show(id)).warm_pool?.members[0]?.lost_since ?? undefined);
+    await signal(id, 'up');
+    expect((await atRest(id)).members.map(({ name }) => name)).not.toContain(lost?.name);
+    await world.updated(id, own(`${group.replace('600', '0')}\n      cooldown: 0`));
+    const last = await eventually(async () => {
+      const { warm_pool: pool, size, status } = await show(id);
+      const isNew = pool?.members.length === 1 && pool.members[0]?.name !== lost?.name;
+      return isNew && status.endsWith('_COMPLETE') ? { size } : undefined;
+    });
+    expect(last.size).toBe(2);
+  });
+
   it('is replaced once, after the time in the group, and an update keeps its successor', async () => {
     const group = 'desired_capacity: 2\n      replace_lost: {after: 0, min_in_service: 1}';
     const { id } = await world.createAndWait('s', own(group));

@@ -116,7 +116,7 @@ function Members({ members, label }: { members: GroupView['members']; label: 'Me
     return <p className="dim">{label === 'Members' ? 'It has no members.' : 'Its warm pool is empty.'}</p>;
   return (
     <>
-      {label === 'Warm pool' && <p className="dim">Warm: complete, and not in service</p>}
+      {label === 'Warm pool' && <p className="dim">Warm pool, not in service</p>}
       <ul className="members" aria-label={label}>
         {members
           .slice(0, 200)
