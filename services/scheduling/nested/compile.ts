@@ -41,6 +41,8 @@ export interface CompileChild {
   readonly leaving?: readonly string[];
   /** None of the new members comes from the warm pool. */
   readonly fresh?: boolean;
+  /** The group takes over members that exist. */
+  readonly adopts?: boolean;
   /** Only in a preview: parameters without a known value, and the launch configuration of an instance group. */
   readonly unknown?: readonly string[];
   readonly configuration?: GroupState['configuration'];
@@ -135,6 +137,7 @@ async function groupParts(
     size,
     ...(parameters.leaving && { leaving: parameters.leaving }),
     ...(parameters.fresh && { fresh: true }),
+    ...(parameters.adopts && { adopts: true }),
     configuration:
       groupKind(type) === 'instances'
         ? await configurations.find({

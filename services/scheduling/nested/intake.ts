@@ -39,6 +39,8 @@ import type { Plans } from '../engine/plans.ts';
 import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from '../groups/cooldown.ts';
+import { boundsOf } from '../groups/size.ts';
+import { poolSize } from '../groups/warm.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
 
@@ -106,8 +108,7 @@ export class NestedIntake {
     const { target, kept } = await compile({
       wanted,
       before: adopted,
-      // All that exist are in service. No warm pool is filled, because an adoption creates nothing.
-      size: adopted?.members?.names.length,
+      adopts: adopted !== undefined,
       stack: {
         id: data.resource.id,
         name: data.resource.physical_name,
@@ -288,7 +289,10 @@ function adoptedGroup(wanted: StoredNestedRequest, resources: JsonObject | null)
   const numbers = new Set(names);
   const last = Math.max(-1, ...names.map(Number).filter(Number.isInteger));
   const skipped = Array.from({ length: last + 1 }, (_, number) => String(number)).filter((name) => !numbers.has(name));
-  return { ...wanted, members: { names, skipped, cooldown: noCooldown, configuration: null } };
+  // The data does not say which members were in the warm pool, so the pool takes only those beyond the most in service.
+  const most = poolSize(wanted.properties) > 0 ? boundsOf(wanted.properties).most : names.length;
+  const split = { names: names.slice(0, most), ...(names.length > most && { warm: names.slice(most) }) };
+  return { ...wanted, members: { ...split, skipped, cooldown: noCooldown, configuration: null } };
 }
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';

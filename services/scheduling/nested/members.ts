@@ -54,6 +54,8 @@ export interface MembersQuestion {
   readonly leaving?: readonly string[];
   /** New members are created, and none comes from the warm pool. */
   readonly fresh?: boolean;
+  /** The members exist, and the warm pool stays as it is, because an adoption creates nothing. */
+  readonly adopts?: boolean;
   readonly configuration: GroupState['configuration'];
   /** The reference of the group. */
   readonly reference: string;
@@ -183,7 +185,8 @@ function resize(question: MembersQuestion, size: number): { names: string[]; war
   let count = 0;
   // Negative counts, so that no other new member gets the same name.
   const pool = { size: poolSize(properties), newName: () => newName((count -= 1)) };
-  const warm = question.size === undefined ? filledPool(left, pool) : left.map(({ name }) => name);
+  const fills = question.size === undefined && question.adopts !== true;
+  const warm = fills ? filledPool(left, pool) : left.map(({ name }) => name);
   return { names: [...stay, ...taken, ...come], warm };
 }
 

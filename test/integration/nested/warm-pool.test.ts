@@ -1,6 +1,6 @@
 /** The warm pool of a group: complete members that wait out of service, and enter when the group grows. */
 import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackExport, stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -226,4 +226,21 @@ it('lets a scaling overtake the creation of warm members', async () => {
   expect(await signal(id)).toMatchObject({ result: 'applied', before: 1, after: 2 });
   const { size } = await filled(id);
   expect([size, await count(id)]).toEqual([2, 4]);
+});
+
+it('keeps every member of an abandoned group that another stack adopts', async () => {
+  const { id } = await world.createAndWait('s', template({ desired: 5, pool: 2 }));
+  const before = await filled(id);
+  const exported = await world.ask(stackExport, { project: 'p1', stack: id });
+  await world.act(id, { kind: 'abandon' });
+  await world.complete(id);
+  const again = await world.create('again', template({ desired: 5, pool: 2 }), {
+    adopt: exported['resources'] as never,
+  });
+  expect(await world.complete(again.id)).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
+  const after = await show(again.id);
+  expect([after.size, after.warm_pool?.members.length, await count(again.id)]).toEqual([5, 2, 7]);
+  const all = ({ members, warm_pool: pool }: GroupView): string[] =>
+    [...namesOf(members), ...namesOf(pool?.members)].toSorted();
+  expect(all(after)).toEqual(all(before));
 });
