@@ -3,7 +3,8 @@ import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workfl
 import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import type { ResourceDocument, StackDocument, Status } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
-import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
+import type { Collection, Document, IndexDefinition, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './events/event-runs.ts';
 import type { JournalDocument } from './shard/journal.ts';
 import type { RevisionDocument } from './read/revisions.ts';
@@ -58,6 +59,24 @@ export interface SchedulingCollections extends SnapshotCollections {
 /** The statuses by which metrics count resources. */
 export const countedStatuses: readonly Status[] = ['IN_PROGRESS', 'FAILED'];
 
+const stackIndexes: readonly IndexDefinition[] = [
+  { fields: ['live_name'], unique: true },
+  { fields: ['created_at', 'id'] },
+  { fields: ['project', 'created_at', 'id'] },
+  { fields: ['project', 'name'] },
+  { fields: ['project', 'depth', 'created_at', 'id'] },
+  { fields: ['root'] },
+  { fields: ['project', 'status'] },
+  { fields: ['project', 'deleted_at', 'depth', 'id'] },
+  // For metrics: nested stacks are not counted, and cost nothing here.
+  { fields: ['depth', 'deleted_at', 'status', 'action'], only: { field: 'depth', is: 0 } },
+  // One for each type of group that scales, so that other stacks are in none of them.
+  ...scalingGroupTypes.map((is) => ({
+    fields: ['group.type', 'deleted_at', 'project', 'id'],
+    only: { field: 'group.type', is },
+  })),
+];
+
 export async function openSchedulingCollections(store: Store): Promise<SchedulingCollections> {
   const [
     stacks,
@@ -75,21 +94,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     shards,
     ofWorkflows,
   ] = await Promise.all([
-    store.collection<StackDocument>({
-      name: 'scheduling_stacks',
-      indexes: [
-        { fields: ['live_name'], unique: true },
-        { fields: ['created_at', 'id'] },
-        { fields: ['project', 'created_at', 'id'] },
-        { fields: ['project', 'name'] },
-        { fields: ['project', 'depth', 'created_at', 'id'] },
-        { fields: ['root'] },
-        { fields: ['project', 'status'] },
-        { fields: ['project', 'deleted_at', 'depth', 'id'] },
-        // For metrics: nested stacks are not counted, and cost nothing here.
-        { fields: ['depth', 'deleted_at', 'status', 'action'], only: { field: 'depth', is: 0 } },
-      ],
-    }),
+    store.collection<StackDocument>({ name: 'scheduling_stacks', indexes: stackIndexes }),
     store.collection<ResourceDocument>({
       name: 'scheduling_resources',
       // The last two are for metrics: complete resources, of which there are many, are in neither of them.

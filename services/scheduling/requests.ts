@@ -6,7 +6,7 @@ import { toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
-import { groupAct, groupAdjust, groupShow } from '@anneal/contracts/calls/scaling.ts';
+import { groupAct, groupAdjust, groupList, groupShow } from '@anneal/contracts/calls/scaling.ts';
 import {
   resourceAct,
   snapshotDelete,
@@ -97,6 +97,7 @@ export function requestsHandler(parameters: {
       return { id, question: { ...question, stack: id } };
     }),
     answer(context, groupShow, ({ data }) => groups.show(data)),
+    answer(context, groupList, ({ data }) => groups.list(data)),
     answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
     answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
     answer(context, snapshotDelete, ({ data }) => reading.forget(data)),

@@ -59,8 +59,7 @@ export const schedulingService = defineService({
     const { collections, evaluation, gate, heavy, plans, providers, shards } = engine;
     const timers = await openStackTimers(context, shards);
     const definitions = new WorkflowDefinitions({ ...collections, store: context.store, now: context.now });
-    const network = { allowPrivate: given.allowPrivate };
-    const own = await openOwnProvider(context, { engine, definitions, network });
+    const own = await openOwnProvider(context, { engine, definitions, network: { allowPrivate: given.allowPrivate } });
     const announcement = {
       provider: 'anneal.scheduling',
       queue: requestsQueue('scheduling'),
@@ -73,13 +72,14 @@ export const schedulingService = defineService({
     const why = createWhy({ context, collections, providers, reading, gate, waiting, shards, definitions });
     const compile = createChildCompiler({ context, collections, evaluation });
     const find: StackReading['find'] = (which) => reading.find(which);
-    const groups = createGroupReading({ collections, secrets: context.secrets, find });
+    const places = new TreePlaces(collections.stacks, () => context.now().getTime());
+    const groups = createGroupReading({ collections, secrets: context.secrets, find, places });
     const preview = new StackPreview({ context, collections, plans, evaluation, compile, find });
 
     const stacks = {
       ...engine,
       context,
-      places: new TreePlaces(collections.stacks, () => context.now().getTime()),
+      places,
       definitions,
       executionLimit: { most: given.projectExecutions, setting: settings.projectExecutions.env },
       timers,

@@ -200,6 +200,39 @@ export const groupViewSchema = z.object({
 });
 export type GroupView = z.infer<typeof groupViewSchema>;
 
+/** A group in a list: without its members. */
+export const groupRowSchema = groupViewSchema
+  .pick({
+    stack_id: true,
+    name: true,
+    type: true,
+    status: true,
+    min_size: true,
+    max_size: true,
+    paused: true,
+    refresh: true,
+  })
+  .extend({
+    project: z.string(),
+    root: z
+      .object({ stack_id: z.string(), stack_name: z.string() })
+      .nullable()
+      .meta({ description: 'The stack that an operator created. Null while its deletion is not complete.' }),
+    path: z.string().meta({ description: 'The path of the group in the root stack: `tier/workers`.' }),
+    size: z.number().int().meta({ description: 'Members. While the size changes: those before the change.' }),
+    wanted: z
+      .number()
+      .int()
+      .meta({ description: 'The size that the change, or the decision of a listener, leads to.' }),
+    entering: z.number().int().meta({ description: 'Members that the running change adds.' }),
+    leaving: z.number().int().meta({ description: 'Members that the running change removes.' }),
+    warm: z.number().int().meta({ description: 'Members of the warm pool: complete, and out of service.' }),
+    lost: z.number().int().meta({ description: 'Members whose host is silent, or whose node has a fault.' }),
+    deciding_until: z.iso.datetime().nullable().meta({ description: 'The deadline of a listener that decides.' }),
+    outcome: scalingOutcomeSchema.nullable().meta({ description: 'The latest request and its outcome.' }),
+  });
+export type GroupRow = z.infer<typeof groupRowSchema>;
+
 const which = z.object({
   project: z.string(),
   stack: z.string(),
@@ -217,6 +250,19 @@ export const groupAct = call('group.act', 'Run an action on a group that scales.
 export const groupShow = call('group.show', 'Read a group that scales, and why it scaled or did not.', {
   question: which,
   answer: groupViewSchema,
+});
+
+export const groupList = call('group.list', 'List groups that scale, by project and id.', {
+  question: z.object({
+    project: z.string(),
+    limit: z.number().int().positive().max(1000).optional(),
+    marker: z.string().optional().meta({ description: 'The `stack_id` of the last group of the page before.' }),
+    all_projects: z
+      .boolean()
+      .optional()
+      .meta({ description: 'List the groups of every project. The caller must be an operator.' }),
+  }),
+  answer: z.object({ groups: z.array(groupRowSchema) }),
 });
 
 export const groupLost = message(

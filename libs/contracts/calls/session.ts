@@ -6,6 +6,8 @@ const named = z.object({ id: z.string(), name: z.string() });
 export const sessionSchema = z.object({
   user: named,
   project: named,
+  /** Whether the user may read what belongs to no project, and lists over all projects. */
+  operator: z.boolean(),
   expires_at: z.string(),
   /** The value of the header `X-Anneal-Proof`, which requests that change something need. */
   proof: z.string(),

@@ -19,6 +19,11 @@ const kinds: ReadonlyMap<string, GroupKind> = new Map([
   ['AWS::AutoScaling::AutoScalingGroup', 'instances'],
 ]);
 
+/** The types of groups whose size policies may change. */
+export const scalingGroupTypes: readonly string[] = [...kinds].flatMap(([type, kind]) =>
+  kind === 'scaling' || kind === 'instances' ? [type] : [],
+);
+
 /** Undefined when the type is not a group. */
 export function groupKind(type: string): GroupKind | undefined {
   return kinds.get(type);

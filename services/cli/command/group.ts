@@ -4,16 +4,42 @@ import { Argument, InvalidArgumentError, type Command } from '@commander-js/extr
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
+import { paintStatus } from '../print/status.ts';
 import { exampleText, formatOption } from './options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
 export function addGroupCommands(program: Command, context: CliContext): void {
   const noun = program.command('group').description('inspect and change groups that scale');
+  addGroupList(noun, context);
   addGroupShow(noun, context);
   addGroupWishes(noun, context);
   addGroupChanges(noun, context);
   addGroupRefresh(noun, context);
   addGroupDecide(noun, context);
+}
+
+function addGroupList(noun: Command, context: CliContext): void {
+  noun
+    .command('list')
+    .description('list the groups that scale')
+    .option('--all-projects', 'the groups of every project; only operators may')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('group list', 'group list --all-projects -o json'))
+    .action(async ({ output: format, allProjects = false }) => {
+      context.output.list(format, {
+        rows: await (await context.client()).groups.list({ allProjects }),
+        none: 'No group that scales.',
+        key: 'stack_id',
+        columns: {
+          stack: ({ root }) => root?.stack_name,
+          group: ({ path }) => path,
+          status: ({ status }, colors) => paintStatus(status, colors),
+          size: ({ size, wanted }) => (wanted === size ? size : `${size} → ${wanted}`),
+          limits: ({ min_size: least, max_size: most }) => `${least ?? 0} to ${most ?? 'any'}`,
+          'last decision': ({ outcome }) => outcome?.message,
+        },
+      });
+    });
 }
 
 function addGroupShow(noun: Command, context: CliContext): void {

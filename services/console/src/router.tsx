@@ -53,6 +53,12 @@ const change = createRoute({
     typeof search['revision'] === 'string' ? { revision: search['revision'] } : {},
   component: lazyRouteComponent(() => import('./pages/change.tsx'), 'ChangePage'),
 });
+const groups = createRoute({
+  getParentRoute: under,
+  path: '/scaling',
+  validateSearch: filtered,
+  component: lazyRouteComponent(() => import('./pages/groups.tsx'), 'GroupsPage'),
+});
 const queues = createRoute({
   getParentRoute: under,
   path: '/queues',
@@ -123,6 +129,7 @@ export const router = createRouter({
     stack,
     create,
     change,
+    groups,
     queues,
     queue,
     deadLetters,

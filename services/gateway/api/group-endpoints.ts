@@ -2,6 +2,7 @@
 import {
   groupAct,
   groupActSchema,
+  groupList,
   groupShow,
   groupViewSchema,
   type GroupAct,
@@ -14,7 +15,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { occasionOf, occasionOfHook } from '../identity/occasion.ts';
-import { projectOf } from '../identity/caller.ts';
+import { isFromOperator, projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { strictActs } from './stack-endpoints.ts';
 
@@ -33,6 +34,26 @@ const resultSchema = z.strictObject({
 export function groupEndpoints(options: GroupEndpointOptions): Endpoint[] {
   const { ask } = options;
   return [
+    endpoint({
+      method: 'GET',
+      path: '/groups',
+      summary:
+        'List groups that scale, in pages; with all_projects=true, which only operators may use, of all projects.',
+      query: z.strictObject({
+        limit: z.coerce.number().int().min(1).max(1000).default(1000),
+        marker: z.string().optional(),
+        all_projects: z.enum(['true', 'false']).optional(),
+      }),
+      answer: groupList.answer,
+      handle: async ({ query: { limit, marker, all_projects: all }, request }) => {
+        const project = projectOf(request);
+        if (all === 'true' && !isFromOperator(request)) {
+          throw new AnnealError('Forbidden', 'Cannot list the groups of all projects: only operators may.');
+        }
+        const data = { project, limit, ...(marker !== undefined && { marker }), all_projects: all === 'true' };
+        return ask('scheduling', groupList, { project, data });
+      },
+    }),
     endpoint({
       method: 'GET',
       path: '/stacks/{stack}/groups/{group}',

@@ -4,6 +4,7 @@ import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type UserCaller } from '../identity/caller.ts';
 import { pathsFor } from '../identity/catalog.ts';
+import { isOperator } from '../identity/rights.ts';
 import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
@@ -60,6 +61,7 @@ function withSession(request: FastifyRequest): string {
 const shown = ({ name, project, token, access }: UserCaller, text: string): SessionView => ({
   user: { id: token.user_id, name },
   project: { id: project ?? '', name: access.project?.name ?? '' },
+  operator: isOperator(access, 'reader'),
   expires_at: token.expires_at,
   proof: proofOf(text),
   paths: pathsFor(project),

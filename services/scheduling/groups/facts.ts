@@ -3,16 +3,13 @@ import { type VictimOrder, victimOrders } from '@anneal/contracts/calls/scaling.
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
-import { groupKind, hasMembers } from '@anneal/hot/groups/kind.ts';
+import { hasMembers, scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
 import { fromKept, type GroupState, type StoredNestedRequest } from '../nested/kept.ts';
 import type { Group, Member } from './decision.ts';
 import { boundsOf } from './size.ts';
 
 /** Whether policies may change the size of a group of this type. */
-export function scales(type: string): boolean {
-  const kind = groupKind(type);
-  return kind === 'scaling' || kind === 'instances';
-}
+export const scales = (type: string): boolean => scalingGroupTypes.includes(type);
 
 type StoredGroup = StoredNestedRequest & { members: GroupState };
 

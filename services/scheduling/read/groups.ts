@@ -1,6 +1,6 @@
 /** Reads groups that scale: their members, and why they scaled or did not. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { groupShow, GroupView } from '@anneal/contracts/calls/scaling.ts';
+import type { groupList, groupShow, GroupView } from '@anneal/contracts/calls/scaling.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -10,10 +10,12 @@ import { cooldownEnd } from '../groups/cooldown.ts';
 import { scalingGroup } from '../groups/facts.ts';
 import { lossText } from '../groups/lost.ts';
 import { serversOf } from '../groups/member-events.ts';
-import { refreshed, type ScalingState } from '../groups/scaling-state.ts';
+import type { ScalingState } from '../groups/scaling-state.ts';
 import { boundsOf } from '../groups/size.ts';
 import { poolSize } from '../groups/warm.ts';
+import type { TreePlaces } from '../events/places.ts';
 import type { GroupState } from '../nested/kept.ts';
+import { groupPage, scalingGroupRow, refreshView } from './group-list.ts';
 
 type Question = z.infer<typeof groupShow.data>;
 
@@ -21,14 +23,17 @@ export interface GroupReading {
   /** The id of the group's own stack. @throws AnnealError NotFound */
   idOf(question: Omit<Question, 'action'>): Promise<string>;
   show(question: Question): Promise<GroupView>;
+  list(question: z.infer<typeof groupList.data>): Promise<z.infer<typeof groupList.answer>>;
 }
 
 export function createGroupReading(parts: {
   collections: Pick<SchedulingCollections, 'resources' | 'stacks'>;
   secrets: Secrets;
   find: (which: { project: string; stack: string }) => Promise<StackDocument>;
+  places: Pick<TreePlaces, 'of'>;
 }): GroupReading {
-  const { collections, secrets, find } = parts;
+  const { collections, secrets, find, places } = parts;
+  const open = (properties: JsonObject): JsonObject => secrets.open<JsonObject>(properties);
 
   const groupAt = async ({ project, stack: named, group }: Question): Promise<StackDocument> => {
     const stack = await find({ project, stack: named });
@@ -49,7 +54,12 @@ export function createGroupReading(parts: {
     async show(question) {
       const stack = await groupAt(question);
       const resources = await collections.resources.find({ where: { stack_id: stack.id } });
-      return groupView(stack, { resources, open: (properties) => secrets.open<JsonObject>(properties) });
+      return groupView(stack, { resources, open });
+    },
+    async list(question) {
+      const stacks = await groupPage(collections.stacks, question);
+      const row = async (stack: StackDocument) => scalingGroupRow(stack, { place: await places.of(stack), open });
+      return { groups: await Promise.all(stacks.map(row)) };
     },
   };
 }
@@ -104,11 +114,4 @@ function decidingView({ deciding }: ScalingState): GroupView['deciding'] {
   const { proposal, token, since, deadline } = deciding;
   const { id, before, after, leaving, candidates } = proposal;
   return { id, token, since, deadline, before, after, leaving: [...leaving], candidates: [...candidates] };
-}
-
-function refreshView({ refresh }: ScalingState, names: readonly string[]): GroupView['refresh'] {
-  if (!refresh) return null;
-  const { id, state, members, batch, checkpoints, since } = refresh;
-  const done = refreshed(refresh, names);
-  return { id, state, total: members.length, done, batch, checkpoints: [...checkpoints], since };
 }

@@ -147,6 +147,7 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
       '/',
       '/stacks',
       '/stacks/bad',
+      '/scaling',
       '/queues',
       '/hosts',
       '/nodes',

@@ -1,5 +1,12 @@
 /** Groups that scale: their events, and the answers to signals. */
-import { groupAct, groupAdjust, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
+import {
+  groupAct,
+  groupAdjust,
+  groupList,
+  groupShow,
+  type GroupAct,
+  type GroupView,
+} from '@anneal/contracts/calls/scaling.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import { hostEvent, nodeEvent } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -613,5 +620,37 @@ resources:
     await world.updated(id, counted(3));
     await seen('group.scaling.completed');
     expect(reported()).toEqual(['scaling.started', 'member.entering 2', 'member.entered 2', 'scaling.completed']);
+  });
+});
+
+describe('the list of groups', () => {
+  const list = async () => (await world.ask(groupList, { project: 'p1' })).groups;
+
+  it('shows sizes, places and the last decision of live groups that scale, and of no other stack', async () => {
+    const { id } = await world.createAndWait('s', template({ group: 'desired_capacity: 2' }));
+    const numbered =
+      '{type: OS::Heat::ResourceGroup, properties: {count: 1, resource_def: {type: OS::Heat::TestResource}}}';
+    await world.createAndWait('other', {
+      template: `{heat_template_version: 2018-08-31, resources: {g: ${numbered}}}`,
+    });
+    expect(await list()).toMatchObject([
+      { path: 'g', root: { stack_id: id, stack_name: 's' }, project: 'p1', size: 2, wanted: 2, outcome: null },
+    ]);
+    await signal(id, 'up');
+    await atRest(id);
+    expect(await list()).toMatchObject([
+      { size: 3, wanted: 3, entering: 0, leaving: 0, min_size: 1, max_size: 5, outcome: { policy: 'up', after: 3 } },
+    ]);
+    await world.remove(id);
+    await eventually(async () => ((await list()).length === 0 ? true : undefined), { what: 'an empty list' });
+  });
+
+  it('shows the size before and after while members enter', async () => {
+    const { id } = await world.createAndWait('s', template());
+    await act(id, { kind: 'resize', size: 4 });
+    await seen('group.scaling.started');
+    const [row] = await list();
+    // The change may be complete already.
+    expect([row?.wanted, (row?.size ?? 0) + (row?.entering ?? 0)]).toEqual([4, 4]);
   });
 });

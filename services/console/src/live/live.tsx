@@ -7,12 +7,12 @@ import { shareEvents } from './share.ts';
 
 /** Answers by the first word of their query key, and the events after which they are out of date. */
 const touched: Readonly<Record<string, readonly string[]>> = {
-  stack: ['stacks', 'stack', 'overview'],
+  stack: ['stacks', 'stack', 'groups', 'overview'],
   resource: ['stack', 'overview'],
   deployment: ['deployments', 'stack', 'hosts', 'overview'],
   host: ['hosts', 'overview'],
   node: ['nodes', 'overview'],
-  group: ['stack', 'stacks'],
+  group: ['stack', 'stacks', 'groups'],
 };
 /** A burst of events asks once per this time. */
 const batchMs = 700;

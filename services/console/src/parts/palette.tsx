@@ -9,6 +9,7 @@ import { toggleTheme } from './theme.ts';
 const pages = [
   { key: 'h', name: 'Home', to: '/' },
   { key: 's', name: 'Stacks', to: '/stacks' },
+  { key: 'c', name: 'Scaling', to: '/scaling' },
   { key: 'q', name: 'Queues', to: '/queues' },
   { key: 'o', name: 'Hosts', to: '/hosts' },
   { key: 'n', name: 'Nodes', to: '/nodes' },

@@ -10,6 +10,7 @@ import { toggleTheme } from './theme.ts';
 const places = [
   { to: '/', name: 'Home', icon: 'M2.5 7.5 8 3l5.5 4.5V13h-4V9.5h-3V13h-4z' },
   { to: '/stacks', name: 'Stacks', icon: 'M2 5.5 8 2.5l6 3-6 3zM2 8l6 3 6-3M2 10.5l6 3 6-3' },
+  { to: '/scaling', name: 'Scaling', icon: 'M2.5 13.5v-3h3v3zM6.5 13.5v-6h3v6zM10.5 13.5v-11h3v11z' },
   { to: '/queues', name: 'Queues', icon: 'M2.5 9 4.5 3h7l2 6v4h-11zM2.5 9h3l1 2h3l1-2h3' },
   { to: '/hosts', name: 'Hosts', icon: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.1M5 11h.1' },
   {

@@ -3,7 +3,7 @@ import type { AlarmSeries } from '@anneal/client/alarms.ts';
 import type { GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
-import { useState, type FormEvent } from 'react';
+import { useEffect, useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -38,10 +38,17 @@ export function Scaling({ stack, resources }: { stack: string; resources: readon
 
 function Group({ stack, path }: { stack: string; path: string }) {
   const group = useAsk(['stack', stack, 'group', path], (client) => client.groups.show({ stack, group: path }), 3000);
+  const isShown = group.data !== undefined;
+  // A link to a group is older than its card, which waits for an answer.
+  useEffect(() => {
+    if (isShown && decodeURIComponent(location.hash) === `#group-${path}`) {
+      document.getElementById(`group-${path}`)?.scrollIntoView();
+    }
+  }, [isShown, path]);
   return (
     <Answer of={group}>
       {(shown) => (
-        <section className="card" aria-label={`Group ${path}`}>
+        <section className="card" id={`group-${path}`} aria-label={`Group ${path}`}>
           <header>
             <h2>{path}</h2>
             <StatePill state={shown.status} />
