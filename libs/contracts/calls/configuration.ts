@@ -1,5 +1,6 @@
 /** Questions to the configuration service: hosts, their queues (in Zaqar's terms) and deployments. */
 import { z } from 'zod';
+import { isPlainName, plainName } from '../plain-name.ts';
 import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, type JsonObject } from '../json.ts';
@@ -205,7 +206,8 @@ export const hostJoin = call(
         .string()
         .min(1)
         .max(255)
-        .refine((name) => !/\p{Cc}/u.test(name), 'must have no line breaks or other control characters'),
+        .refine(isPlainName, plainName)
+        .refine((name) => !name.includes('/'), 'must not contain /, because the name is part of addresses'),
     }),
     answer: z.object({
       host: hostViewSchema,

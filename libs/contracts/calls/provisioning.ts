@@ -1,5 +1,6 @@
 /** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
+import { isPlainName, plainName } from '../plain-name.ts';
 import { holdsCredentials } from '../address.ts';
 import { call } from '../define.ts';
 import { failureSchema } from '../errors.ts';
@@ -182,9 +183,6 @@ export const nodeExtraSchema = jsonObject.refine(
   (extra) => JSON.stringify(extra).length <= 65_536,
   'expected at most 64 KiB',
 );
-/** A name that a terminal, an address and every store show as it was written. */
-const isPlainName = (name: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(name);
-const plainName = 'must not contain a control character or half of a character (a lone surrogate)';
 const placeSchema = z.string().min(1).max(255).refine(isPlainName, plainName);
 /** Properties of a machine that an operator declares; the inspection adds those that its BMC shows. */
 export const nodePropertiesSchema = z

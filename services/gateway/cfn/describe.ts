@@ -1,5 +1,5 @@
 /**
- * CloudFormation's `DescribeStackResource`, as far as os-collect-config and cfn-get-metadata read it: a host reads the
+ * CloudFormation's `DescribeStackResource`, as far as os-collect-config, cfn-get-metadata and cfn-hup read it: a host reads the
  * metadata of its own server. CloudWatch's `PutMetricData`: a host or a program posts measurements. Both sign with their
  * EC2 keys.
  */
@@ -8,12 +8,13 @@ import { credentialKeys } from '@anneal/contracts/calls/credentials.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { collectFor, type CollectedMetadata } from '../collect/host-metadata.ts';
-import { queryOf, requestPath } from '../http/base-url.ts';
+import { queryOf } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
 import { ec2Signature, type SignedRequest } from './ec2-signature.ts';
 import { measurementsOf } from './put-metric-data.ts';
@@ -38,13 +39,13 @@ export function describeRoutes(scope: FastifyInstance, options: DescribeOptions)
     const type = status < 500 ? 'Sender' : 'Receiver';
     const code = codes[failure.code] ?? 'InternalFailure';
     const content = { Error: { Message: failure.message, Code: code, Type: type } };
-    void reply.code(status).headers(headers).type('application/xml').send(xml('ErrorResponse', content));
+    sendContent({ request, reply: reply.code(status).headers(headers) }, 'ErrorResponse', content);
   });
   for (const method of ['GET', 'POST'] as const) {
     scope.route({
       method,
       url: '/',
-      handler: async (request, reply) => reply.type('application/xml').send(await answer(options, request)),
+      handler: async (request, reply) => sendContent({ request, reply }, ...(await answer(options, request))),
     });
   }
 }
@@ -60,13 +61,29 @@ const codes: Readonly<Record<string, string>> = {
   Unavailable: 'ServiceUnavailable',
 };
 
-async function answer(options: DescribeOptions, request: FastifyRequest): Promise<string> {
+/**
+ * Sends XML, or the same as JSON to a client that asks for it with `ContentType=JSON`, as boto does for the programs of
+ * heat-cfntools.
+ */
+function sendContent(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  name: string,
+  content: JsonObject,
+): FastifyReply {
+  const { query, form } = signedRequest(request);
+  return [...query, ...form].some(([key, value]) => key === 'ContentType' && value === 'JSON')
+    ? reply.type('application/json').send(JSON.stringify({ [name]: content }))
+    : reply.type('application/xml').send(xml(name, content));
+}
+
+/** The name and the content of the answer. */
+async function answer(options: DescribeOptions, request: FastifyRequest): Promise<[name: string, content: JsonObject]> {
   const signed = signedRequest(request);
   const params = new Map([...signed.query, ...signed.form]);
   const action = params.get('Action');
   if (action === 'PutMetricData') {
     await putMetricData(options, signed, params);
-    return xml('PutMetricDataResponse', { ResponseMetadata: { RequestId: request.id } });
+    return ['PutMetricDataResponse', { ResponseMetadata: { RequestId: request.id } }];
   }
   const { host_id } = await signerOf(options, signed);
   if (action !== 'DescribeStackResource' || host_id === undefined) {
@@ -77,10 +94,13 @@ async function answer(options: DescribeOptions, request: FastifyRequest): Promis
   }
   const as = { stack: stackIn(params.get('StackName') ?? ''), resource: params.get('LogicalResourceId') ?? '' };
   const detail = detailOf(await collectFor(options.ask, { host_id, as }), as);
-  return xml('DescribeStackResourceResponse', {
-    DescribeStackResourceResult: { StackResourceDetail: detail },
-    ResponseMetadata: { RequestId: request.id },
-  });
+  return [
+    'DescribeStackResourceResponse',
+    {
+      DescribeStackResourceResult: { StackResourceDetail: detail },
+      ResponseMetadata: { RequestId: request.id },
+    },
+  ];
 }
 
 /** A name, `name/id`, or the `name/id` in an ARN. */
@@ -92,7 +112,8 @@ function signedRequest(request: FastifyRequest): SignedRequest {
   return {
     method: request.method,
     host: request.host,
-    path: requestPath(request),
+    // As the client signed it, before the server chose this API.
+    path: request.originalUrl.split('?', 1)[0] ?? '/',
     query: [...new URLSearchParams(queryOf(request))],
     form: isForm ? [...new URLSearchParams(Buffer.from(body).toString())] : [],
     headers: request.headers,
@@ -152,7 +173,7 @@ async function putMetricData(
   });
 }
 
-function detailOf({ metadata, resource }: CollectedMetadata, as: { stack: string; resource: string }): XmlContent {
+function detailOf({ metadata, resource }: CollectedMetadata, as: { stack: string; resource: string }): JsonObject {
   return {
     StackId: resource?.stack_id ?? '',
     StackName: resource?.stack_name ?? as.stack,
@@ -163,22 +184,23 @@ function detailOf({ metadata, resource }: CollectedMetadata, as: { stack: string
     ResourceStatusReason: resource?.reason ?? '',
     LastUpdatedTimestamp: resource?.updated_at ?? '',
     Description: resource?.description ?? '',
-    Metadata: JSON.stringify(metadata),
+    Metadata: metadata,
   };
 }
-
-type XmlContent = string | { readonly [name: string]: XmlContent };
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' };
 /** Characters that no XML document may hold, escaped or not. In JSON text they never appear. */
 const forbidden = new RegExp(String.raw`[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]`, 'g');
 
-function xml(name: string, content: XmlContent): string {
+/** The metadata are JSON text in XML, as in Heat. */
+function xml(name: string, content: Json): string {
   const inner =
-    typeof content === 'string'
-      ? content.replaceAll(forbidden, '\ufffd').replaceAll(/[&<>\r]/g, (letter) => entities[letter] ?? letter)
-      : Object.entries(content)
+    isObject(content) && name !== 'Metadata'
+      ? Object.entries(content)
           .map(([child, part]) => xml(child, part))
-          .join('');
+          .join('')
+      : (typeof content === 'string' ? content : JSON.stringify(content))
+          .replaceAll(forbidden, '\ufffd')
+          .replaceAll(/[&<>\r]/g, (letter) => entities[letter] ?? letter);
   return `<${name}>${inner}</${name}>`;
 }

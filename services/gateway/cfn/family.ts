@@ -15,6 +15,12 @@ import { signalByGrant } from '../heat/resources/signal.ts';
 
 export const cfnPrefix = '/cfn/v1';
 
+/**
+ * Sends a signed request at `/v1/` here: the programs of heat-cfntools know the host and the port of the endpoint, and
+ * always use this path. Other requests at `/v1/` are for the queues.
+ */
+export const withCfnPrefix = (url: string): string => (/^\/v1\/?\?(?:[^#]*&)?Action=/.test(url) ? `/cfn${url}` : url);
+
 export interface CfnOptions {
   ask: Ask;
   secrets: Secrets;

@@ -15,7 +15,7 @@ import { createStreamPlaces } from '../api/stream-places.ts';
 import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
-import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
+import { cfnFamily, cfnPrefix, withCfnPrefix } from '../cfn/family.ts';
 import { tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
 import { tempUrlFamily } from '../collect/temp-url.ts';
 import { httpMetrics } from '@anneal/runtime/observe/service-metrics.ts';
@@ -78,7 +78,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     bodyLimit: settings.bodyLimit,
     trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/' }) => withPlainArn(url),
+    rewriteUrl: ({ url = '/' }) => withPlainArn(withCfnPrefix(url)),
     genReqId: () => `req-${newId()}`,
     routerOptions: { maxParamLength: longestPart, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {

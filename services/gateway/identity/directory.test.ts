@@ -284,3 +284,11 @@ describe('the objects of the directory', () => {
     expect((await logIn(login())).status).toBe(201);
   });
 });
+
+it('refuses names with control characters', async () => {
+  for (const kind of ['project', 'user', 'group', 'role', 'domain']) {
+    const { status, text } = await gateway.call('POST', `${v3}/${kind}s`, { [kind]: { name: 'a\u0000b' } });
+    expect([kind, status]).toEqual([kind, 400]);
+    expect(text).toContain(`${kind}.name: must not contain a control character`);
+  }
+});

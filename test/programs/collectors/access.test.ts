@@ -102,6 +102,20 @@ describe('the credentials of a collector', () => {
     expect(byCfn.text).toMatch(/^<DescribeStackResourceResponse><DescribeStackResourceResult><StackResourceDetail>/);
     expect(byCfn.text).toContain('<ResourceType>OS::Heat::DeployedServer</ResourceType>');
     expect(byCfn.text).toContain('"name":"cfn_config"');
+    // cfn-hup and cfn-get-metadata of heat-cfntools ask for JSON, and always at /v1/.
+    const asJson = await read(signed({ ...cfn, metadata_url: `${server.url}/v1/` }, { ContentType: 'JSON' }));
+    expect(asJson).toMatchObject({
+      status: 200,
+      json: {
+        DescribeStackResourceResponse: {
+          DescribeStackResourceResult: {
+            StackResourceDetail: { StackName: 'own', Metadata: { deployments: [{ name: 'cfn_config' }] } },
+          },
+        },
+      },
+    });
+    const refused = await read(signed(cfn, { LogicalResourceId: 'heat', ContentType: 'JSON' }));
+    expect(refused).toMatchObject({ status: 403, json: { ErrorResponse: { Error: { Code: 'AccessDenied' } } } });
     // Another server, stack, method or object is refused.
     const others = await read(`${own}/resources/cfn/metadata`, { headers: { 'x-auth-token': token ?? '' } });
     expect(others.status).toBe(403);

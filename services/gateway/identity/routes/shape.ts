@@ -1,6 +1,7 @@
 /** The forms that every object of the identity API shares: wrapping, links, filters, pages, and fields of the client. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isPlainName, plainName } from '@anneal/contracts/plain-name.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -75,7 +76,12 @@ export const paramsOf = (request: FastifyRequest): Record<string, string> => req
 
 /** A name of at most so many characters. */
 export const nameField = (most: number) =>
-  z.string().trim().min(1, `must have 1 to ${most} characters`).max(most, `must have at most ${most} characters`);
+  z
+    .string()
+    .trim()
+    .min(1, `must have 1 to ${most} characters`)
+    .max(most, `must have at most ${most} characters`)
+    .refine(isPlainName, plainName);
 
 /** A text or null. */
 export const textField = z.string().max(65_535).nullable();
