@@ -216,7 +216,7 @@ it('follows its template: the size of the pool, the definition of its members, t
 });
 
 it('lets a scaling overtake the creation of warm members', async () => {
-  const { id } = await world.createAndWait('s', template({ desired: 0, pool: 2, seconds: 2 }));
+  const { id } = await world.createAndWait('s', template({ desired: 0, pool: 2, seconds: 6 }));
   await filled(id);
   expect(await signal(id)).toMatchObject({ result: 'applied', after: 1 });
   await eventually(async () => {
