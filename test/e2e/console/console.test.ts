@@ -151,6 +151,7 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
       '/queues',
       '/hosts',
       '/nodes',
+      '/nodes?tab=racks',
       '/events',
       '/dead-letters',
       '/services',

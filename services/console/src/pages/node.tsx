@@ -3,6 +3,7 @@ import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
+import { BmcHealth } from '../node/bmc.tsx';
 import { NodeHistory } from '../node/node-parts.tsx';
 import { CopyCommand } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -23,6 +24,7 @@ export function NodePage() {
               <p>{typeof shown.last_error === 'string' ? shown.last_error : JSON.stringify(shown.last_error)}</p>
             </section>
           )}
+          <BmcHealth node={shown} />
           <NodeHistory node={name} />
           <section className="card">
             <header>

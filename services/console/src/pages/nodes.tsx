@@ -1,8 +1,10 @@
 /** Every bare-metal node: its power, its state and what it belongs to. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
-import { Link } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { EnrolMany } from '../node/node-parts.tsx';
+import { RackView } from '../node/rack-view.tsx';
+import { nameOfNode, propertyOf } from '../node/racks.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -10,17 +12,15 @@ import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 
-const nameOf = ({ name, uuid }: NodeRepresentation): string => name ?? uuid;
-
 const columns: readonly Column<NodeRepresentation>[] = [
   {
     name: 'Node',
     cell: (node) => (
-      <Link to="/nodes/$node" params={{ node: nameOf(node) }}>
-        <b>{nameOf(node)}</b>
+      <Link to="/nodes/$node" params={{ node: nameOfNode(node) }}>
+        <b>{nameOfNode(node)}</b>
       </Link>
     ),
-    sort: nameOf,
+    sort: nameOfNode,
   },
   {
     name: 'State',
@@ -46,43 +46,66 @@ const columns: readonly Column<NodeRepresentation>[] = [
   },
 ];
 
+const tabs = ['list', 'racks'] as const;
+
+const textsOf = (node: NodeRepresentation): readonly string[] => [
+  nameOfNode(node),
+  node.provision_state ?? '',
+  node.power_state ?? '',
+  node.resource_class ?? '',
+  node.fault ?? '',
+  propertyOf(node, 'rack'),
+  propertyOf(node, 'power_domain'),
+];
+
 export function NodesPage() {
   const nodes = useAsk(['nodes'], (client) => client.nodes.list());
   const find = useFilter();
+  const { tab = 'list' } = useSearch({ from: '/nodes' });
   const [isEnrolling, setEnrolling] = useState(false);
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Nodes</h1>
-        <Filter what="nodes by name, state, power or class" />
+        <Filter what="nodes by name, state, rack or class" />
         <button type="button" className="button" aria-expanded={isEnrolling} onClick={() => setEnrolling(!isEnrolling)}>
           Enrol many …
         </button>
       </div>
       {isEnrolling && <EnrolMany />}
-      <section className="card">
-        <Answer of={nodes}>
-          {(rows) => (
-            <Table
-              label="Nodes"
-              rows={matching(rows, find, (node) => [
-                nameOf(node),
-                node.provision_state ?? '',
-                node.power_state ?? '',
-                node.resource_class ?? '',
-                node.fault ?? '',
-              ])}
-              columns={columns}
-              keyOf={({ uuid }) => uuid}
-              empty={
-                <Empty command="anneal node enrol rack1-u01 --address https://bmc… --provide">
-                  {find === '' ? 'No node yet. Enrol one:' : 'No node matches the filter.'}
-                </Empty>
-              }
-            />
-          )}
-        </Answer>
-      </section>
+      <nav className="tabs" aria-label="Views of the nodes">
+        {tabs.map((one) => (
+          <Link
+            key={one}
+            to="."
+            search={(last) => ({ ...last, tab: one === 'list' ? undefined : one })}
+            activeOptions={{ includeSearch: true, explicitUndefined: true }}
+          >
+            {one === 'list' ? 'List' : 'Racks'}
+          </Link>
+        ))}
+      </nav>
+      <Answer of={nodes}>
+        {(all) => {
+          const rows = matching(all, find, textsOf);
+          if (rows.length > 0 && tab === 'racks') return <RackView nodes={rows} />;
+          return (
+            <section className="card">
+              <Table
+                label="Nodes"
+                rows={rows}
+                columns={columns}
+                keyOf={({ uuid }) => uuid}
+                empty={
+                  <Empty command="anneal node enrol rack1-u01 --address https://bmc… --provide">
+                    {find === '' ? 'No node yet. Enrol one:' : 'No node matches the filter.'}
+                  </Empty>
+                }
+              />
+            </section>
+          );
+        }}
+      </Answer>
       <div className="row dim">
         The same in a terminal: <CopyCommand command="anneal node list" />
       </div>

@@ -1,0 +1,63 @@
+/** What is known about the management controller of a node. */
+import type { NodeRepresentation } from '@anneal/client/representation.ts';
+import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Tone } from '@anneal/client/text/tone.ts';
+import { Mark } from '../parts/state.tsx';
+import { Age } from '../parts/time.tsx';
+
+/** The fields of a node beyond Ironic's that this part shows. */
+interface BmcFields {
+  readonly driver_info?: { readonly redfish_address?: string };
+  readonly conditions?: readonly Condition[];
+}
+
+/** The conditions that concern the controller, in words. */
+const titles: Readonly<Record<string, string>> = {
+  Reachable: 'Answers',
+  Identity: 'Is the enrolled machine',
+  Stalled: 'Work retries',
+};
+const toneOfCondition = ({ type, status }: Condition): Tone => {
+  if (status === 'Unknown') return 'idle';
+  const isGood = (status === 'True') === (type !== 'Stalled');
+  return isGood ? 'done' : 'failed';
+};
+const words: Readonly<Record<string, string>> = { True: 'yes', False: 'no', Unknown: 'not known' };
+
+export function BmcHealth({ node }: { node: NodeRepresentation }) {
+  const { driver_info: info, conditions = [] } = node as BmcFields;
+  return (
+    <section className="card" aria-label="BMC">
+      <header>
+        <h2>BMC</h2>
+        <span className="more mono cut">{info?.redfish_address}</span>
+      </header>
+      <dl className="facts body">
+        {conditions.flatMap((condition) => {
+          const title = titles[condition.type];
+          if (title === undefined) return [];
+          const { type, status, message, since } = condition;
+          return [
+            <div key={type} style={{ display: 'contents' }}>
+              <dt>{title}</dt>
+              <dd>
+                <span className="row wrap">
+                  <Mark tone={toneOfCondition(condition)} />
+                  {words[status]}
+                  {toneOfCondition(condition) === 'failed' && (
+                    <span className="dim">
+                      for <Age since={since} />
+                    </span>
+                  )}
+                  {message !== '' && <span>{message}</span>}
+                </span>
+              </dd>
+            </div>,
+          ];
+        })}
+        <dt>Fault</dt>
+        <dd className={node.fault === null ? 'dim' : 'tone-failed'}>{node.fault ?? 'none'}</dd>
+      </dl>
+    </section>
+  );
+}
