@@ -1,6 +1,7 @@
 /** The only place where a command writes: answers to standard output, all other text to standard error. */
 import { createRequire } from 'node:module';
 import pc from 'picocolors';
+import stringWidth from 'string-width';
 import type { stringify } from 'yaml';
 import { createProgramOutput, withoutControls, type OutputStream } from './print/program-output.ts';
 import { wrapWords } from './print/fit.ts';
@@ -113,12 +114,24 @@ export function createOutput(options: {
       }
       const rows = fields();
       const room = this.width - 2 - Math.max(0, ...rows.map(([name]) => name.length));
+      if (isTerminal && !view.wide && room < leastOfValue) {
+        for (const [name, cell] of rows) {
+          const text = renderTable({ rows: [[cell]] });
+          const fits = !text.includes('\n') && name.length + 2 + stringWidth(text) <= this.width;
+          const below = `\n${wrapWords(text, this.width - 2)}`.replaceAll('\n', '\n  ');
+          line(`${colors.bold(name)}${fits ? `  ${text}` : below}`);
+        }
+        return;
+      }
       const fit = (cell: Cell): Cell =>
-        typeof cell === 'string' && isTerminal && !view.wide && room >= 20 ? wrapWords(cell, room) : cell;
+        typeof cell === 'string' && isTerminal && !view.wide ? wrapWords(cell, room) : cell;
       line(renderTable({ rows: rows.map(([name, cell]) => [colors.bold(name), fit(cell)]) }));
     },
   };
 }
+
+/** The least room for values beside their names. With less, a long value is below its name. */
+const leastOfValue = 20;
 
 /** Names, facts and errors may come from a host, so no line controls a terminal. */
 function writeLine(stream: OutputStream, text: string): void {

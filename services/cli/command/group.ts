@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { paintStatus } from '../print/status.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption, wholeNumber } from './options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
 export function addGroupCommands(program: Command, context: CliContext): void {
@@ -214,11 +214,6 @@ function addGroupDecide(noun: Command, context: CliContext): void {
       } as const;
       return changeMembers(context, { stack, group, action });
     });
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Must be a whole number of at least 0.');
 }
 
 function percentages(text: string): number[] {

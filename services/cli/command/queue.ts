@@ -60,11 +60,14 @@ function addList(queue: Queue, context: CliContext): void {
         .filter((row) => id === undefined || row.host_id === id)
         .filter((row) => nonempty !== true || row.depth + row.in_flight > 0)
         .map((row) => ({ ...row, ...(seconds !== undefined && { rates: rates.get(row.name) ?? null }) }));
+      const hosts = format === 'table' && rows.some((row) => row.host_id) ? await client.hosts.list() : [];
+      const hostNames = new Map(hosts.map((one) => [one.id, one.name]));
       output.list(format, {
         rows,
         none: 'No queues.',
+        key: 'name',
         columns: {
-          name: (row) => row.name,
+          name: (row) => shownName(row, hostNames),
           kind: (row) => row.kind,
           depth: (row) => row.depth,
           'in flight': (row) => row.in_flight,
@@ -77,6 +80,12 @@ function addList(queue: Queue, context: CliContext): void {
         },
       });
     });
+}
+
+/** The name of a queue with the name of its host in place of the id. Each command about queues accepts both. */
+function shownName({ name, host_id: id }: QueueRow, hostNames: ReadonlyMap<string, string>): string {
+  const host = id ? hostNames.get(id) : undefined;
+  return host === undefined ? name : name.replace(`host.${id}.`, `${host}.`);
 }
 
 function addReads(queue: Queue, context: CliContext): void {

@@ -33,8 +33,8 @@ function addResourceList(resource: Command, context: CliContext): void {
         none: `${stack} has no resources.`,
         columns: {
           name: (row) => row.path,
-          type: (row) => row.resource_type,
           status: (row, colors) => paintStatus(row.resource_status, colors),
+          type: (row) => row.resource_type,
           time: ({ started_at: started, finished_at: finished }) =>
             started === null
               ? ''

@@ -40,6 +40,7 @@ describe('completionsFor', () => {
   it('completes names of things that exist', async () => {
     expect(await at('stack show stack-')).toEqual(['stack-1', 'stack-2']);
     expect(await at('stack delete stack-1 stack-')).toEqual(['stack-1', 'stack-2']);
+    expect(await at('explain type-')).toEqual(['type-1', 'type-2']);
     expect(await at('queue peek ')).toEqual(['queue-1', 'queue-2']);
     expect(await at('deployment list --host ')).toEqual(['host-1', 'host-2']);
     expect(await at('event watch --stack ')).toEqual(['stack-1', 'stack-2']);

@@ -18,7 +18,8 @@ export type Noun =
   | 'tag'
   | 'alarm'
   | 'group'
-  | 'server';
+  | 'server'
+  | 'type';
 
 /** The kind of object that an argument or option names. */
 const nounsOfArguments: Readonly<Record<string, Noun>> = {
@@ -32,6 +33,7 @@ const nounsOfArguments: Readonly<Record<string, Noun>> = {
   context: 'context',
   alarm: 'alarm',
   server: 'server',
+  type: 'type',
 };
 const nounsOfOptions: Readonly<Record<string, Noun>> = {
   '--host': 'host',

@@ -61,6 +61,10 @@ async function ask({
       return (await (await context.part(['contexts'], { signal })).contexts.list({ signal })).map((row) => row.name);
     case 'alarm':
       return (await (await context.part(['alarms'], { signal })).alarms.list({ signal })).map((row) => row.id);
+    case 'type': {
+      const { listTypes } = await import('../template/types.ts');
+      return (await listTypes({ context })).map((row) => row.resource_type);
+    }
     case 'server': {
       const { readServers, serversFile } = await import('../servers.ts');
       return Object.keys((await readServers(serversFile(context.environment))).servers);

@@ -39,6 +39,24 @@ describe('a table on a terminal', () => {
     expect(renderTable({ head, rows, width: 40, key: 5 })).toContain(id);
   });
 
+  it('gives a key that leaves no room for the other columns a line of its own', () => {
+    const short = { head: ['NAME', 'STATE', 'ID'], rows: [['web', 'active', id]] };
+    expect(renderTable({ ...short, width: 40, key: 2 }).split('\n')).toEqual([
+      'NAME  STATE',
+      '  ID',
+      'web   active',
+      `  ${id}`,
+    ]);
+    const queues = { head: ['NAME', 'KIND', 'DEPTH'], rows: [[`${id}.requests`, 'host', 3]] };
+    expect(renderTable({ ...queues, width: 48, key: 0 }).split('\n')).toEqual([
+      'NAME',
+      '  KIND  DEPTH',
+      `${id}.requests`,
+      '  host  3',
+    ]);
+    expect(renderTable({ ...short, width: 60, key: 2 }).split('\n')).toHaveLength(2);
+  });
+
   it('gives a short column the room that it needs before a long one', () => {
     expect(fitColumns([10, 100, 20], { width: 60, between: 2 })).toEqual([10, 26, 20]);
     expect(fitColumns([10, 20], { width: 60, between: 2 })).toEqual([10, 20]);

@@ -51,8 +51,9 @@ export function wrapWords(text: string, width: number): string {
 }
 
 /** The first column says most, so it is cut last. */
-const leastOfFirst = 24;
-const leastOfOthers = 12;
+export const leastOfFirst = 24;
+/** The width of the states that most rows have, such as CREATE_COMPLETE: half a state says little. */
+const leastOfOthers = 15;
 const leastOfAny = 4;
 
 /**

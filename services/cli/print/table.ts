@@ -1,6 +1,6 @@
 /** Tables without borders, easy to read and to cut. Drawing takes time proportional to the text. */
 import stringWidth from 'string-width';
-import { fitColumns, truncate } from './fit.ts';
+import { fitColumns, leastOfFirst, truncate } from './fit.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -26,6 +26,7 @@ export function renderTable(parameters: {
     }
   }
   if (width === undefined) return rows.flatMap((row) => linesOfRow(row, widths)).join('\n');
+  if (key !== undefined && head.length > 0 && needsOwnLine(widths, key, width)) return withKeyLines(parameters, key);
   const fitted = fitColumns(widths, { width, between, key });
   const shown = fitted.flatMap((room, column) => (room === undefined ? [] : { room, column }));
   return rows
@@ -35,6 +36,30 @@ export function renderTable(parameters: {
         row,
         shown.map(({ room }) => room),
       ),
+    )
+    .join('\n');
+}
+
+/** Whether a key in full leaves too little room for the first of the other columns. */
+function needsOwnLine(widths: readonly number[], key: number, width: number): boolean {
+  const [first] = widths.filter((_, column) => column !== key);
+  return first !== undefined && (widths[key] ?? 0) + between + Math.min(first, leastOfFirst) > width;
+}
+
+/** Each row in two lines: the other columns, and the key in full. A key that is the first column is the first line. */
+function withKeyLines({ head = [], rows, width = 0 }: Parameters<typeof renderTable>[0], key: number): string {
+  const others = (row: readonly Cell[]): Cell[] => row.filter((_, column) => column !== key);
+  const indent = ' '.repeat(between);
+  const lines = renderTable({
+    head: others(head).map(String),
+    rows: rows.map(others),
+    width: key === 0 ? width - between : width,
+  }).split('\n');
+  return [head, ...rows]
+    .flatMap((row, index) =>
+      key === 0
+        ? [textOf(row[key]), `${indent}${lines[index] ?? ''}`]
+        : [lines[index] ?? '', `${indent}${textOf(row[key])}`],
     )
     .join('\n');
 }

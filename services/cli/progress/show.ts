@@ -27,7 +27,12 @@ export async function showProgress(parameters: {
   let first: string | undefined;
   const lines = (): string[] =>
     latest
-      ? renderTree({ stack: latest.stack, resources: latest.resources, now: context.now(), colors: output.colors })
+      ? renderTree({
+          ...latest,
+          now: context.now(),
+          colors: output.colors,
+          width: output.isTerminal ? output.width : undefined,
+        })
       : [];
   const draw = (): void => live?.(fit(lines(), context.terminal.rows || 24).join('\n'));
   // Redraw regularly, because the times of running resources grow between events.

@@ -89,6 +89,16 @@ describe('renderTree', () => {
     ]);
   });
 
+  it('leaves out the types in a narrow terminal, then the times', () => {
+    const lineAt = (width: number) =>
+      renderTree({ stack, now, colors, width, resources: [resource('only', [])] })[1]?.replaceAll(/ +/g, ' ');
+    expect([60, 40, 25].map(lineAt)).toEqual([
+      '└─ ✔ only OS::Heat::Value create complete 2.5s',
+      '└─ ✔ only create complete 2.5s',
+      '└─ ✔ only create complete',
+    ]);
+  });
+
   it('hides finished members of a large group', () => {
     const members = Array.from({ length: 1000 }, (_, index) => inside(String(index), 'in group'));
     const failed = inside('late', 'in group', { resource_status: 'CREATE_FAILED' });

@@ -64,8 +64,10 @@ export function renderTree(parameters: {
   resources: readonly Resource[];
   now: number;
   colors: Colors;
+  /** Of a terminal. In a narrow one the types are left out first, then the times. */
+  width?: number | undefined;
 }): string[] {
-  const { stack, resources, now, colors } = parameters;
+  const { stack, resources, now, colors, width: room = Number.MAX_SAFE_INTEGER } = parameters;
   const lines: { left: string; type: string; state: string; time: string; note: string }[] = [];
   const { outermost, byStack } = splitByStack(resources);
   const add = (node: TreeNode, indent: string, branch: string): void => {
@@ -104,21 +106,27 @@ export function renderTree(parameters: {
     Math.max(0, ...lines.map((line) => visibleLength(pick(line))));
   const [leftWidth, typeWidth, stateWidth] = [width((l) => l.left), width((l) => l.type), width((l) => l.state)];
   const pad = (text: string, size: number): string => text + ' '.repeat(Math.max(0, size - visibleLength(text)));
+  const least = leftWidth + between + stateWidth;
+  const hasTime = least + between + timeWidth <= room;
+  const hasType = least + between + timeWidth + between + typeWidth <= room;
   return [
     `${markOf(toneOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
     ...lines.map(({ left, type, state, time, note }) =>
       [
         pad(left, leftWidth),
-        colors.dim(pad(type, typeWidth)),
+        ...(hasType ? [colors.dim(pad(type, typeWidth))] : []),
         pad(state, stateWidth),
-        time.padStart(6),
+        ...(hasTime ? [time.padStart(timeWidth)] : []),
         note === '' ? '' : colors.dim(note),
       ]
-        .join('  ')
+        .join(' '.repeat(between))
         .trimEnd(),
     ),
   ];
 }
+
+const between = 2;
+const timeWidth = 6;
 
 /** The resources of each nested stack by its id, and those of the outermost stack. */
 function splitByStack(resources: readonly Resource[]): {

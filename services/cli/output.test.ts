@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { createOutput } from './output.ts';
+
+function shown(columns: number): string[] {
+  let text = '';
+  const stdout = { write: (chunk: string) => ((text += chunk), true), isTTY: true, columns } as never;
+  createOutput({ stdout, stderr: stdout, environment: { NO_COLOR: '1' } }).one('table', {}, () => [
+    ['status', 'CREATE_COMPLETE'],
+    ['parameter OS::project_id', '0000000000000000'],
+    ['output said', 'the database listens on 5432 and waits for clients'],
+    ['tags', null],
+  ]);
+  return text.trimEnd().split('\n');
+}
+
+it('shows a long value below its name where the terminal has no room beside it', () => {
+  expect(shown(40)).toEqual([
+    'status  CREATE_COMPLETE',
+    'parameter OS::project_id',
+    '  0000000000000000',
+    'output said',
+    '  the database listens on 5432 and waits',
+    '  for clients',
+    'tags  -',
+  ]);
+  expect(shown(60)).toContain('output said               the database listens on 5432 and');
+});
