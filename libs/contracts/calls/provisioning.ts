@@ -208,7 +208,7 @@ export const nodePropertiesSchema = z
   .catchall(json)
   .refine((properties) => JSON.stringify(properties).length <= 65_536, 'expected at most 64 KiB');
 
-export const nodeNameSchema = z.string().min(1).max(255).refine(isPlainName, plainName);
+export const nodeNameSchema = z.string().min(1, 'must not be empty').max(255).refine(isPlainName, plainName);
 export const resourceClassSchema = z.string().min(1).max(80).refine(isPlainName, plainName);
 
 /** The name of a project, or null. */

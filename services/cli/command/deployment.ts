@@ -43,6 +43,8 @@ function addList(noun: Command, context: CliContext): void {
       const client = await context.client();
       const stackId = stack === undefined ? undefined : (await client.stacks.find({ stack })).id;
       const rows = await client.deployments.list({ host, stack: stackId, config });
+      // A host that does not exist has no deployments either, so refuse a wrong name. A deleted host keeps its deployments.
+      if (host !== undefined && rows.length === 0) await client.hosts.show({ host });
       output.list(format, {
         rows,
         none: 'No deployments.',

@@ -42,7 +42,7 @@ export function renderTable(parameters: {
 
 /** Whether a key in full leaves too little room for the first of the other columns. */
 function needsOwnLine(widths: readonly number[], key: number, width: number): boolean {
-  const [first] = widths.filter((_, column) => column !== key);
+  const first = widths.find((_, column) => column !== key);
   return first !== undefined && (widths[key] ?? 0) + between + Math.min(first, leastOfFirst) > width;
 }
 

@@ -64,7 +64,7 @@ export function renderTree(parameters: {
   resources: readonly Resource[];
   now: number;
   colors: Colors;
-  /** Of a terminal. In a narrow one the types are left out first, then the times. */
+  /** The width of the terminal. A narrow one shows no types, and a narrower one no times. */
   width?: number | undefined;
 }): string[] {
   const { stack, resources, now, colors, width: room = Number.MAX_SAFE_INTEGER } = parameters;

@@ -12,6 +12,11 @@ const exchange = (join_token: string, with_key = key) =>
   rig.ask(contract.hostJoinExchange, { join_token, key: with_key });
 
 describe('a host that joins', () => {
+  it.each(['/tmp/x', '', 'a\u0001b'])('refuses %j as a name', async (name) => {
+    rig = await createRig();
+    await expect(join(name)).rejects.toThrow('is not valid: data.host');
+  });
+
   it('J1, J2: gets its token once; only the same key repeats the exchange; a newer line replaces an older one', async () => {
     rig = await createRig();
     const { host, join_token, expires_at } = await join();
