@@ -105,12 +105,7 @@ export class RedfishHttp {
     const url = typeof uri === 'string' && URL.canParse(uri, access.address) ? new URL(uri, access.address) : undefined;
     // The credentials go to no other computer.
     if (isEnabled === false || url?.origin !== new URL(access.address).origin) return false;
-    const { token } = (await this.#session(access, signal)) ?? {};
-    const headers = {
-      accept: 'text/event-stream',
-      'odata-version': '4.0',
-      ...(token !== undefined ? { 'x-auth-token': token } : basic(access)),
-    };
+    const headers = { accept: 'text/event-stream', ...(await this.#credentials(access, signal)) };
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     await this.#transport.listen(access, { url, headers, signal: ended, ...listener });
     return true;
@@ -142,15 +137,19 @@ export class RedfishHttp {
 
   async #exchange(access: Access, { method, path, body, etag, signal }: Sending): Promise<RedfishAnswer> {
     const url = new URL(path, access.address);
-    const session = await this.#session(access, signal);
     const headers: Record<string, string> = {
       accept: 'application/json',
-      'odata-version': '4.0',
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(etag !== undefined && { 'if-match': etag }),
-      ...(session?.token !== undefined ? { 'x-auth-token': session.token } : basic(access)),
+      ...(await this.#credentials(access, signal)),
     };
     return this.#transport.exchange(access, { method, url, headers, body, signal });
+  }
+
+  /** The headers that every request to a controller has: the version of the protocol, and a session or Basic. */
+  async #credentials(access: Access, signal: AbortSignal): Promise<Record<string, string>> {
+    const { token } = (await this.#session(access, signal)) ?? {};
+    return { 'odata-version': '4.0', ...(token !== undefined ? { 'x-auth-token': token } : basic(access)) };
   }
 
   async #session(access: Access, signal: AbortSignal): Promise<SessionState | undefined> {

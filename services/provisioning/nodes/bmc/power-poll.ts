@@ -188,21 +188,13 @@ export class PowerPoll {
 
   /** L5 */
   #readSoon(address: string, origins: readonly string[]): void {
-    const there = [...this.#watched.values()].filter(({ node }) => node.address === address);
-    const about = new Set(
-      nodesAbout(
-        there.map(({ node }) => node),
-        origins,
-      ),
-    );
-    for (const watched of there) {
-      if (!about.has(watched.node)) continue;
-      if (watched.timer === undefined) {
-        watched.again = true;
-        continue;
-      }
+    const there = [...this.#watched.values()].map(({ node }) => node).filter((node) => node.address === address);
+    for (const { id } of nodesAbout(there, origins)) {
+      const watched = this.#watched.get(id);
+      if (!watched) continue;
       clearTimeout(watched.timer);
-      this.#readAgain(watched);
+      if (watched.timer === undefined) watched.again = true;
+      else this.#readAgain(watched);
     }
   }
 
@@ -248,8 +240,8 @@ export class PowerPoll {
     const { everyMs } = this.#options;
     // At most the interval, so that a change is noticed within it. The spread keeps nodes from one common round.
     const pause = everyMs * (0.92 + Math.random() * 0.08);
-    const begun = performance.now();
-    Object.assign(watched, { begun, again: false });
+    watched.begun = performance.now();
+    watched.again = false;
     let confirm = false;
     try {
       const { node } = watched;
@@ -258,7 +250,7 @@ export class PowerPoll {
     } finally {
       if (watched.again) this.#readAgain(watched);
       else if (confirm) this.#readIn(watched, Math.min(longestConfirmMs, everyMs / 4));
-      else this.#readAtBeat(watched, Math.max(pause - (performance.now() - begun), everyMs / 10));
+      else this.#readAtBeat(watched, Math.max(pause - (performance.now() - watched.begun), everyMs / 10));
     }
   }
 
