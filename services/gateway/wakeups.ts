@@ -9,8 +9,11 @@ export interface Wakeups {
   wakeAll(): void;
   /** Wakes all clients that now wait, some at a time, so that not all ask for work at the same moment. */
   wakeInTurn(): void;
-  /** Listens from now on, so that an event before `next` is called is not missed. */
-  listen(key: string): WakeupListener;
+  /**
+   * Listens from now on, so that an event before `next` is called is not missed. Of several listeners of one `client`
+   * only the last one is woken: the earlier ones are calls of processes that were killed.
+   */
+  listen(key: string, client?: string): WakeupListener;
 }
 
 export interface WakeupListener {
@@ -20,6 +23,7 @@ export interface WakeupListener {
 }
 
 interface Ear {
+  readonly client: string | undefined;
   woken: boolean;
   resolve: (() => void) | undefined;
 }
@@ -36,21 +40,21 @@ export function createWakeups(): Wakeups {
   };
   return {
     wake(key) {
-      for (const ear of ears.get(key) ?? []) wakeEar(ear);
+      for (const ear of hearing(ears.get(key) ?? [])) wakeEar(ear);
     },
     wakeAll() {
-      for (const set of ears.values()) for (const ear of set) wakeEar(ear);
+      for (const set of ears.values()) for (const ear of hearing(set)) wakeEar(ear);
     },
     wakeInTurn() {
-      const waiting = [...ears.values()].flatMap((set) => [...set]);
+      const waiting = [...ears.values()].flatMap(hearing);
       const wakeSome = (): void => {
         for (const ear of waiting.splice(0, inTurn)) wakeEar(ear);
         if (waiting.length > 0) setTimeout(wakeSome, turnMs).unref();
       };
       wakeSome();
     },
-    listen(key) {
-      const ear: Ear = { woken: false, resolve: undefined };
+    listen(key, client) {
+      const ear: Ear = { client, woken: false, resolve: undefined };
       const set = ears.get(key) ?? new Set<Ear>();
       ears.set(key, set.add(ear));
       return {
@@ -78,6 +82,13 @@ export function createWakeups(): Wakeups {
       };
     },
   };
+}
+
+/** Those without a client, and the last one of each client. */
+function hearing(set: Iterable<Ear>): Ear[] {
+  const all = [...set];
+  const last = new Map(all.map((ear) => [ear.client, ear]));
+  return all.filter((ear) => ear.client === undefined || last.get(ear.client) === ear);
 }
 
 export const queueKey = (project: string, queue: string): string => `queue ${project} ${queue}`;

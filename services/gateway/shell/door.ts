@@ -24,6 +24,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../http/body.ts';
 import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/caller.ts';
+import { plainClient } from '../zaqar/access.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
 import { reportRun, withBytesStored } from './report.ts';
@@ -128,7 +129,7 @@ async function next(options: DoorOptions, { request, reply, host, fields }: Call
   const access = { project: host.project, queue: host.requestsQueue };
   const { client } = read(clientFields, fields);
   // A host that claims again has lost its first claim, and gets the request again at once.
-  const client_id = client ?? host.id;
+  const client_id = client === undefined ? host.id : plainClient(client);
   const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id, by_reference: true };
   const claimed = await claimWithin(options, request, { access, wanted });
   const configOf = (run: string): Promise<string> => configText(options, host, run);

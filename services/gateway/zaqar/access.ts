@@ -93,5 +93,8 @@ export function clientId(request: FastifyRequest, required: boolean): string {
     throw zaqarError('InvalidRequest', 'Missing header value', 'The "Client-ID" header is required.');
   }
   if (!uuid.test(given)) throw zaqarError('InvalidRequest', 'Wrong UUID value', 'Malformed hexadecimal UUID.');
-  return given.replaceAll('-', '').toLowerCase();
+  return plainClient(given);
 }
+
+/** An id of a client in the one form that claims compare, because the agents of one host write it differently. */
+export const plainClient = (id: string): string => id.replaceAll('-', '').toLowerCase();

@@ -8,6 +8,8 @@
  * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
  * C4 A client whose token was revoked during its wait gets no message: a user's token is checked again, a host's token
  *    with every claim. A renewal wakes the host.
+ * C5 Of several calls of one program of a host only the last one gets what arrives. The others were left behind by
+ *    processes that were killed, so no program reads their answers.
  */
 import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -79,7 +81,7 @@ export async function claimWithin(
   request.raw.socket.once('close', onClose);
   const signal = AbortSignal.any([gone.signal, stopping]); // C3
   // Start listening before the first read, or a message that arrives in between would be missed.
-  const listener = wakeups.listen(key);
+  const listener = wakeups.listen(key, isHost ? wanted.client_id : undefined); // C5
   try {
     for (let first = true; ; first = false) {
       const { answers, ...plain } = wanted;
