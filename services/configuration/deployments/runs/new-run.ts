@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
-import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { derivedIdAt } from '@anneal/runtime/derived-id.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import {
   awaitedKey,
@@ -160,7 +160,8 @@ export function startRun(
   const selected = selectForAction(target.config, action, target.actions);
   if (!selected) return undefined;
   const now = context.service.now();
-  const runId = runIdOf(data.resource.id, data.fence);
+  // Messages and events are stored by this id. In the order of time, those of a batch share the pages of an index.
+  const runId = derivedIdAt(`run:${data.resource.id}:${data.fence}`, now.getTime());
   const deployment: DeploymentState = {
     ...restingState(context, before, { host, target, action }),
     group: selected.group,
@@ -218,11 +219,6 @@ export function startRun(
     message: 'Not waiting for outputs signal',
     attributes: attributesOf(deployment),
   });
-}
-
-/** A UUID derived from resource and fence, so that a repeated request gets the same one. */
-export function runIdOf(resourceId: string, fence: number): string {
-  return derivedId(`run:${resourceId}:${fence}`);
 }
 
 /**

@@ -5,7 +5,7 @@
  * on, then in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or
  * SKIPPED when it has ended. Only a new request for the resource, which creates a new run, leaves one of these three.
  *
- * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
+ * R1 A run has an id of its own, which its document records; only the answer to the latest run has an effect.
  * R2 The document changes first. Queue, timer, responses and events follow from it, and are completed after a crash.
  * R3 A run ends at most once: by its answer, its deadline, the deletion of its host, or a deployment that it depends
  *    on.
