@@ -86,6 +86,38 @@ export interface Actions {
   /** Forgets the stack and leaves its objects; returns the data for adopting them again. */
   abandon(parameters: { stack: string }): Promise<JsonObject>;
   adopt(parameters: { name: string; data: JsonObject } & StackOptions): Promise<StackRef>;
+  import(parameters: ImportRequest): Promise<StackImport>;
+}
+
+const importSchema = z.object({
+  name: z.string(),
+  resources: z.array(
+    z.object({
+      resource: z.string(),
+      type: z.string(),
+      status: z.string(),
+      manner: z.string(),
+      physical_id: z.string(),
+      note: z.string(),
+    }),
+  ),
+  warnings: z.array(z.string()),
+  mistakes: z.array(mistakeSchema),
+  stack: z.object({ id: z.string(), name: z.string() }).nullable(),
+});
+/** The plan of an import, and the stack unless it was only planned. */
+export type StackImport = z.infer<typeof importSchema>;
+
+/** A stack of a running Heat, and how to take it over. */
+export interface ImportRequest {
+  readonly data: JsonObject;
+  readonly name?: string | undefined;
+  /** The host of a server, by the path, the name or the id that the server had. */
+  readonly hosts?: Readonly<Record<string, string>> | undefined;
+  readonly deployments?: readonly JsonObject[] | undefined;
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+  readonly includeFailed?: boolean | undefined;
+  readonly dryRun: boolean;
 }
 
 const service = 'orchestration';
@@ -161,6 +193,12 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
       const body = { stack_name: name, adopt_stack_data: JSON.stringify(data), ...optionsBody(options) };
       const answer = await connection.json({ service, path: '/stacks', method: 'POST', body, what });
       return { id: read(z.object({ stack: z.object({ id: z.string() }) }), answer, what).stack.id, name };
+    },
+    async import({ includeFailed, dryRun, ...more }) {
+      const what = `import the stack ${more.name ?? ''}`.trim();
+      const body = { ...more, ...(includeFailed && { include_failed: true }), dry_run: dryRun };
+      const answer = await connection.json({ service: 'api', path: '/stacks/import', method: 'POST', body, what });
+      return read(importSchema, answer, what);
     },
   };
 }

@@ -7,9 +7,10 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { accept, reply } from '@anneal/provider/accept.ts';
-import type { Received } from '@anneal/provider/document.ts';
+import { draftOf, type Received } from '@anneal/provider/document.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
+import { adoptedState } from './deployments/adopted.ts';
 import { digestOf, hostIdOf, replacedBy } from './deployments/derive.ts';
 import { cancelledFailure, endReplaced } from './cancel.ts';
 import { configOf } from './configs/made-config.ts';
@@ -132,7 +133,10 @@ async function decide(
   if (known?.cancelled === data.fence && action !== 'delete') {
     return respond(context, base, { status: 'failed', error: cancelledFailure(base.name) });
   }
-  if (action === 'check') return checked(context, base, known);
+  if (known && known.project !== base.project) return refuseForeign(context, base, known);
+  // An adoption of an object that this installation has only looks it up.
+  const isHere = known?.removed_at === null;
+  if (action === 'check' || (action === 'create' && data.adopt && isHere)) return checked(context, base, known);
   switch (base.kind) {
     case 'config':
       return decideConfig(context, base, action, data);
@@ -199,6 +203,20 @@ async function decideConfig(
     context,
     { ...base, config, removed_at: removal(context, action) },
     { status: 'complete', attributes },
+  );
+}
+
+/** Refuses a request for the object of another project, which an adoption can name, and leaves the object as it is. */
+function refuseForeign(
+  context: ProviderContext,
+  { fence, action, asker, name, id }: Draft<ConfigurationResource>,
+  known: ConfigurationResource,
+): Draft<ConfigurationResource> {
+  const error = new AnnealError('NotFound', `${name} does not exist: there is no record of ${id}.`);
+  return respond(
+    context,
+    { ...draftOf(known), fence, action, asker, response: null },
+    { status: 'failed', error: toFailure(error) },
   );
 }
 
@@ -274,29 +292,16 @@ async function decideDeployment(
     if (error instanceof AnnealError && error.kind === 'final') return fail(error);
     throw error;
   }
-  if (action === 'update' && before) {
-    const inputs = replacedBy({ config: before.config, values: before.input_values }, target);
-    // A deployment with an explicit name, such as its version, is a different deployment under a different name.
-    const renamed = base.type !== 'OS::Heat::OrderedConfig' && before.name !== target.name;
-    const replaced = [...inputs, ...(renamed ? ['name'] : [])];
-    if (replaced.length > 0) {
-      const why = `A new value of ${replaced.join(', ')} requires a new deployment.`;
-      return respond(context, base, {
-        status: 'failed',
-        replace: true,
-        message: why,
-        error: toFailure(new AnnealError('Conflict', why)),
-      });
-    }
-    if (before.status === 'COMPLETE' && before.applied === digestOf(target.config, target.values)) {
-      const deployment = { ...before, name: target.name, actions: target.actions };
-      return respond(context, { ...base, deployment }, { status: 'complete', attributes: attributesOf(deployment) });
-    }
-  }
+  const settled = action === 'update' && before ? settledUpdate(context, { base, before, target }) : undefined;
+  if (settled) return settled;
   const hostAction = action === 'create' ? 'CREATE' : 'UPDATE';
-  const run = startRun(context, { base, host, asked: message.data, before, target, action: hostAction, version });
+  const adopt = action === 'create' ? message.data.adopt : undefined;
+  const run = adopt
+    ? undefined
+    : startRun(context, { base, host, asked: message.data, before, target, action: hostAction, version });
   if (!run) {
-    const deployment = restingState(context, before, { host, target, action: hostAction });
+    const resting = restingState(context, before, { host, target, action: hostAction });
+    const deployment = adopt ? adoptedState(resting, adopt) : resting;
     return respond(
       context,
       { ...base, deployment, status: 'COMPLETE', host_id: host.id },
@@ -304,6 +309,29 @@ async function decideDeployment(
     );
   }
   return afterThoseBefore(context, run, message, version);
+}
+
+/** The answer to an update that needs no run: it needs a new deployment, or the config ran with the same values. */
+function settledUpdate(
+  context: ProviderContext,
+  { base, before, target }: { base: Draft<ConfigurationResource>; before: DeploymentState; target: RunTarget },
+): Draft<ConfigurationResource> | undefined {
+  const inputs = replacedBy({ config: before.config, values: before.input_values }, target);
+  // A deployment with an explicit name, such as its version, is a different deployment under a different name.
+  const renamed = base.type !== 'OS::Heat::OrderedConfig' && before.name !== target.name;
+  const replaced = [...inputs, ...(renamed ? ['name'] : [])];
+  if (replaced.length > 0) {
+    const why = `A new value of ${replaced.join(', ')} requires a new deployment.`;
+    return respond(context, base, {
+      status: 'failed',
+      replace: true,
+      message: why,
+      error: toFailure(new AnnealError('Conflict', why)),
+    });
+  }
+  if (before.status !== 'COMPLETE' || before.applied !== digestOf(target.config, target.values)) return undefined;
+  const deployment = { ...before, name: target.name, actions: target.actions };
+  return respond(context, { ...base, deployment }, { status: 'complete', attributes: attributesOf(deployment) });
 }
 
 /** The host answers the runs of these actions by the transport of the deployment, and the engine waits for them. */

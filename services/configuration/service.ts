@@ -267,7 +267,7 @@ function hostRoutes(context: Context) {
   };
   return [
     answer(service, hostCreate, async ({ data }) => {
-      const taken = data.take_joined === true ? await takeHost(context, data) : undefined;
+      const taken = data.take_joined === true || data.take !== undefined ? await takeHost(context, data) : undefined;
       const { host, token } = taken
         ? { host: taken, token: openHostToken(context, taken) }
         : await createHost(context, data);

@@ -11,6 +11,7 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './nodes/bmc/bmcs.ts';
 import { Boots } from './boot/boots.ts';
+import { adoptedServer } from './servers/adopted-server.ts';
 import { Candidates } from './servers/candidates.ts';
 import { ServerGroups } from './servers/groups.ts';
 import { deployedServer } from './servers/deployed-server.ts';
@@ -70,17 +71,20 @@ export const provisioningService = defineService({
     const servers: Servers = await Servers.open({
       context,
       timers,
-      work: workOf({
-        'OS::Nova::Server': novaServer({
-          ...shared,
-          images: () => images.names(),
-          flavors: values.flavors,
-          current: (id) => servers.get(id),
-        }),
-        'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
-        'OS::Nova::ServerGroup': groups.work,
-        'OS::Ironic::Port': ironicPort({ context, records }),
-      }),
+      work: workOf(
+        {
+          'OS::Nova::Server': novaServer({
+            ...shared,
+            images: () => images.names(),
+            flavors: values.flavors,
+            current: (id) => servers.get(id),
+          }),
+          'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
+          'OS::Nova::ServerGroup': groups.work,
+          'OS::Ironic::Port': ironicPort({ context, records }),
+        },
+        adoptedServer({ context, hosts }),
+      ),
     });
     const limit = { most: values.nodes, setting: settings.nodes.env };
     const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit });
@@ -168,9 +172,10 @@ type Family = Readonly<Partial<Record<string, ServerWork>>>;
 
 /** The work for a server by its type and action. A server that no family serves fails. */
 const workOf =
-  (families: Readonly<Record<string, Family>>): ServerWork =>
+  (families: Readonly<Record<string, Family>>, adopted: Family): ServerWork =>
   (server, request) => {
-    const work = families[server.type]?.[server.action];
+    const isAdopted = server.adopted_host !== undefined;
+    const work = (isAdopted ? adopted : families[server.type])?.[server.action];
     if (work) return work(server, request);
     const known = Object.keys(families).join(' and ');
     const why = families[server.type]

@@ -85,6 +85,9 @@ export const hostCreate = call('host.create', 'Create a host, its two queues and
     take_joined: z.boolean().optional().meta({
       description: 'Use a joined host with this name, when no other server uses it, instead of a new one.',
     }),
+    take: z.string().optional().meta({
+      description: 'The id of the joined host to use. Refused when there is none or another server uses it.',
+    }),
     collector: collectorSchema.optional().meta({ description: 'Replaces the one that the host has.' }),
     place: placeSchema.optional().meta({ description: 'Where its server is. Replaces the place that the host has.' }),
   }),

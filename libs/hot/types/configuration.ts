@@ -66,7 +66,7 @@ const deploymentAttributes = {
 
 const softwareConfig: ResourceType = {
   type: 'OS::Heat::SoftwareConfig',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'A config with inputs and outputs, for use in deployments. It is immutable: a change replaces it.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
@@ -81,7 +81,7 @@ const softwareConfig: ResourceType = {
 
 const softwareComponent: ResourceType = {
   type: 'OS::Heat::SoftwareComponent',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'Configs for the life-cycle actions of a piece of software.',
   properties: {
     configs: {
@@ -115,7 +115,7 @@ const softwareComponent: ResourceType = {
 
 const softwareDeployment: ResourceType = {
   type: 'OS::Heat::SoftwareDeployment',
-  actions: ['check', 'suspend', 'resume', 'signal'],
+  actions: ['adopt', 'check', 'suspend', 'resume', 'signal'],
   supersedes: true,
   cancels: true,
   queue: { kind: 'anneal.host', property: 'server' },
@@ -140,7 +140,7 @@ const softwareDeployment: ResourceType = {
 
 const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
-  actions: ['check', 'suspend', 'resume', 'signal'],
+  actions: ['adopt', 'check', 'suspend', 'resume', 'signal'],
   supersedes: true,
   cancels: true,
   queue: { kind: 'anneal.host', property: 'hosted_on' },
@@ -174,7 +174,7 @@ const orderedConfig: ResourceType = {
 
 const structuredConfig: ResourceType = {
   type: 'OS::Heat::StructuredConfig',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'A config that is a map, with its inputs and outputs, for deployments to use.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
@@ -189,7 +189,7 @@ const structuredConfig: ResourceType = {
 
 const cloudConfig: ResourceType = {
   type: 'OS::Heat::CloudConfig',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'A config for cloud-init, from a map.',
   properties: { cloud_config: { type: 'Map', description: 'Configuration for cloud-init.' } },
   attributes: { config: { type: 'String', description: 'The config itself.' }, show },
@@ -198,7 +198,7 @@ const cloudConfig: ResourceType = {
 
 const multipartMime: ResourceType = {
   type: 'OS::Heat::MultipartMime',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'Several configs as one message, for cloud-init.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },

@@ -119,7 +119,7 @@ const blockDevices = (extra: Record<string, PropertySchema>): PropertySchema => 
 
 const server: ResourceType = {
   type: 'OS::Nova::Server',
-  actions: ['check', 'suspend', 'resume'],
+  actions: ['adopt', 'check', 'suspend', 'resume'],
   description:
     'A bare-metal machine that is claimed for the stack and deployed. The flavor is the resource class of the node.',
   properties: {
@@ -231,7 +231,7 @@ const server: ResourceType = {
 
 const deployedServer: ResourceType = {
   type: 'OS::Heat::DeployedServer',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description: 'A machine that is already running: it gets a queue and credentials and is not changed otherwise.',
   properties: {
     name: updatable('String', 'Host name; by default the physical name.'),
@@ -290,7 +290,7 @@ const ironicPort: ResourceType = {
 
 const serverGroup: ResourceType = {
   type: 'OS::Nova::ServerGroup',
-  actions: ['check'],
+  actions: ['adopt', 'check'],
   description:
     'A rule for the places of the servers that name it in `scheduler_hints: {group: …}`. A machine holds one server, so the rule counts racks, or what `rules.domain` names, where Nova counts hosts.',
   properties: {

@@ -29,6 +29,7 @@ import {
 } from './options.ts';
 import { outputText } from './output.ts';
 import { lastEvent, settle } from './settle.ts';
+import { addStackImport } from './stack-import.ts';
 import { addStackHistory } from './stack-history.ts';
 import { addStackWait } from './stack-wait.ts';
 import { addStackActionCommands } from './stack-action.ts';
@@ -40,6 +41,7 @@ export function addStackCommands(program: Command, context: CliContext): void {
   addDelete(stack, context);
   addStackWait(stack, context);
   addStackActionCommands(stack, context);
+  addStackImport(stack, context);
   addReaders(stack, context);
   addStackHistory(stack, context);
 }

@@ -76,13 +76,18 @@ export async function exchangeJoinToken(
   );
 }
 
-/** Gives a free joined host with this name to the server of a stack. Undefined without one. */
+/**
+ * Gives a free joined host to the server of a stack: the one with the id `take`, otherwise one with the name. Undefined
+ * when no host has the name.
+ * @throws AnnealError NotFound or Conflict when the host `take` cannot be given
+ */
 export async function takeHost(
   context: HostContext,
-  { id, name, project }: { id: string; name: string; project: string },
+  { id, name, project, take }: { id: string; name: string; project: string; take?: string | undefined },
 ): Promise<HostDocument | undefined> {
   const [mine] = await context.collections.hosts.find({ where: { taken_by: id }, limit: 1 });
   if (mine) return mine;
+  if (take !== undefined) return takeExisting(context, { id, project, take });
   // An earlier call made a host for the server.
   if (await context.collections.hosts.get(id)) return undefined;
   const named = await context.collections.hosts.find({ where: { project, name }, orderBy: ['created_at'] });
@@ -92,6 +97,18 @@ export async function takeHost(
     isFree(current) ? { ...current, taken_by: id } : undefined,
   );
   return changed ? document : undefined;
+}
+
+async function takeExisting(
+  { collections: { hosts } }: HostContext,
+  { id, project, take }: { id: string; project: string; take: string },
+): Promise<HostDocument> {
+  const { document, changed } = await change(hosts, take, (current) =>
+    current.project === project && isFree(current) ? { ...current, taken_by: id } : undefined,
+  );
+  if (document?.project !== project) throw new AnnealError('NotFound', `There is no host ${take}.`);
+  if (changed) return document;
+  throw new AnnealError('Conflict', `Host ${document.name} did not join by itself, or belongs to another stack.`);
 }
 
 const isFree = ({ joined, taken_by, status }: HostDocument): boolean =>

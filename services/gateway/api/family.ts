@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { answerConditionally } from '../http/entity-tag.ts';
 import { wordErrors } from '../http/family.ts';
+import { importEndpoints, type ImportEndpointOptions } from '../imports/import-endpoint.ts';
 import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { Tokens } from '../identity/tokens.ts';
@@ -35,6 +36,7 @@ import { cronTriggerEndpoints, executionEndpoints, workflowEndpoints } from './w
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
+  ImportEndpointOptions &
   ContextEndpointOptions &
   GroupEndpointOptions &
   QueueEndpointOptions &
@@ -57,6 +59,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...overviewEndpoints(options),
   ...stackEndpoints(options),
   ...revisionEndpoints(options),
+  ...importEndpoints(options),
   ...templateEndpoints(options),
   ...groupEndpoints(options),
   ...hostEndpoints(options),

@@ -26,7 +26,10 @@ export function deployedServer(options: {
     return { kind: 'complete', physical_id: host.id, attributes };
   };
   return {
-    create: async (server, request) => complete(server, request, server.hostname),
+    create: async (server, request) => {
+      if (request.data.adopt) await hosts.show(hostOf(server), server.project);
+      return complete(server, request, server.hostname);
+    },
     update: async (server, request) =>
       complete(server, request, textOf(context.secrets.open(request.data.properties), 'name') || server.hostname),
     delete: async (server, request) => {

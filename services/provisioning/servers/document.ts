@@ -24,6 +24,8 @@ export interface ServerDocument extends WorkingDocument {
   readonly failed_nodes?: readonly FailedNode[];
   /** The id of its server group. Absent: none. */
   readonly group?: string;
+  /** The host that an adopted server took. Anneal does not control its machine. Absent for all other servers. */
+  readonly adopted_host?: string;
   /** When the request arrived. */
   readonly created_at: string;
 }
@@ -46,3 +48,9 @@ export function objectOf(properties: JsonObject, name: string): JsonObject {
 /** The actor and the cause of the request. */
 export const occasionIn = ({ origin }: ResourceRequest): Occasion =>
   origin ? { actor: origin.actor, cause: origin.cause } : systemOccasion();
+
+/** The host that the request takes over for its server. Undefined for one that takes over no host. */
+export function adoptedHostOf({ adopt }: ResourceRequest): string | undefined {
+  const host = adopt?.['host'];
+  return typeof host === 'string' ? host : undefined;
+}

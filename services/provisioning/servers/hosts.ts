@@ -44,7 +44,7 @@ export class ServerHosts {
   async collect(
     question: Omit<HostQuestion, 'collector'>,
     request: Envelope<ResourceRequest>,
-  ): Promise<Omit<HostAccess, 'token'> & { readonly os_collect_config: JsonObject }> {
+  ): Promise<Omit<HostAccess, 'token'> & { readonly view: HostView; readonly os_collect_config: JsonObject }> {
     const { stack, resource, properties } = request.data;
     const given = textOf(this.#context.secrets.open(properties), 'software_config_transport');
     const transport = collectTransports.find((each) => each === given) ?? null;
@@ -53,7 +53,7 @@ export class ServerHosts {
     const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
     const { host, os_collect_config = {} } = await this.#make({ ...question, collector, ...place });
     const { id, requests_queue, responses_queue } = host;
-    return { id, requests_queue, responses_queue, os_collect_config };
+    return { id, requests_queue, responses_queue, view: host, os_collect_config };
   }
 
   #make(question: HostQuestion) {

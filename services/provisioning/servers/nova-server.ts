@@ -13,6 +13,7 @@ import { attemptsText, isForAnother, leaveFailedNode, type AnotherNodeOptions } 
 import { bootDataOf, claimNode, whyNoNode, type NodeClaimOptions } from './claim.ts';
 import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
+import { nothingToAdopt } from './adopted-server.ts';
 import { serverPower } from './power.ts';
 import { objectOf, occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
@@ -68,6 +69,10 @@ async function create(
     const decision = await leaveFailedNode(options.another, { server, node, noOther });
     if (decision) return decision;
     node = undefined;
+  }
+  if (request.data.adopt) {
+    if (node) return check(options, server, request);
+    return { kind: 'failed', error: nothingToAdopt(server) };
   }
   if (!node) {
     const claimed = await claimNode(options, server, request.data);

@@ -6,7 +6,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import { readHints } from '@anneal/hot/types/scheduler-hints.ts';
-import { objectOf, serversDefinition, textOf, type ServerDocument } from './document.ts';
+import { adoptedHostOf, objectOf, serversDefinition, textOf, type ServerDocument } from './document.ts';
 import { hostnameOf } from './hostname.ts';
 
 export type ServerDecision = Decision<ServerDocument>;
@@ -79,6 +79,7 @@ export class Servers {
     const wanted = this.#options.context.secrets.open(properties);
     const hinted = action === 'create' ? readHints(objectOf(wanted, 'scheduler_hints')).group : undefined;
     const group = hinted ?? known?.group;
+    const adopted = known?.adopted_host ?? adoptedHostOf(message.data);
     return {
       kind: 'waiting',
       ms: 0,
@@ -89,6 +90,7 @@ export class Servers {
         project: message.project ?? known?.project ?? '',
         attributes: known?.attributes ?? attributes,
         ...(group !== undefined && { group }),
+        ...(adopted !== undefined && { adopted_host: adopted }),
         failed_nodes: [],
         created_at: this.#options.context.now().toISOString(),
       },
