@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { openStore } from '@anneal/store/open.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { BackendServer } from '../backends/backend.ts';
 import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
 import { startSlowProxy } from '../backends/slow-proxy.ts';
@@ -130,6 +131,22 @@ function runOn(started: BackendServer): void {
       proxy.lateMs = 0;
       expect((await written).n).toBe(1);
       await store.close();
+      await proxy.close();
+    });
+
+    it('ends every operation that is sent while its server closes the connections', { timeout: 60_000 }, async () => {
+      const { counters, proxy } = await openBehindProxy('');
+      const ended = (work: Promise<unknown>) => work.catch(() => undefined);
+      // A connection closes over several turns of the event loop. A command is sent in each of them.
+      for (let turns = 0; turns < 40; turns += 1) {
+        await Promise.all(Array.from({ length: 5 }, () => ended(counters.get('warm'))));
+        proxy.cut();
+        for (let passed = 0; passed < turns % 8; passed += 1) await turn();
+        await Promise.all([
+          ended(counters.bulk([{ kind: 'put', document: { id: `cut${turns}`, n: turns } }])),
+          ended(counters.get('warm')),
+        ]);
+      }
       await proxy.close();
     });
 

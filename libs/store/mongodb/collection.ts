@@ -129,14 +129,29 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   }
 
   #write(operations: readonly Operation[]): Promise<OperationResult[]> {
-    return this.#shared.guard.run(() => this.#writes.write(operations), operations.some(isLarge) ? 'long' : 'document');
+    const length = operations.some(isLarge) ? 'long' : 'document';
+    return this.#shared.guard.run(
+      () => this.#writes.write(operations),
+      length,
+      () => this.#named('a write to'),
+    );
+  }
+
+  /** An operation, with the write that it waits for, for messages. */
+  #named(operation: string): string {
+    const pending = this.#writes.pending();
+    return `${operation} ${this.#definition.name}${pending === undefined ? '' : ` (${pending})`}`;
   }
 
   async #read<R>(run: () => Promise<R>): Promise<R> {
-    return this.#shared.guard.run(async () => {
-      await this.#writes.settled();
-      return run();
-    });
+    return this.#shared.guard.run(
+      async () => {
+        await this.#writes.settled();
+        return run();
+      },
+      'document',
+      () => this.#named('a read of'),
+    );
   }
 
   /** Repeats the query when a document was written again between the answer and the reading of its pieces. */

@@ -59,13 +59,14 @@ export class MongoCollections {
     for (const index of added) known.indexes.set(JSON.stringify(index), index);
     // I1 of `indexes.ts`: a path that was filled once is written for ever, also without its index.
     known.fields = [...new Set([...known.fields, ...indexFields(indexes)])];
+    const [db, bodies, { guard }] = [this.#db, known.bodies, this.#shared];
     // One after the other, so that the second does not create the same indexes.
     const made = known.ready
       .catch(() => undefined)
-      .then(() => makeIndexes({ db: this.#db, name, indexes: [...known.indexes.values()], bodies: known.bodies }));
+      .then(() => guard.run(() => makeIndexes({ db, name, indexes: [...known.indexes.values()], bodies }), 'long'));
     known.ready = made;
     try {
-      await this.#shared.guard.run(() => made, 'long');
+      await guard.run(() => made, 'long');
     } catch (error) {
       // The documents contradict an index, or the database failed: the collection can be opened without these.
       for (const index of added) known.indexes.delete(JSON.stringify(index));
@@ -80,7 +81,7 @@ export class MongoCollections {
     const indexes = new Map<string, IndexDefinition>();
     const bodies = new StoredBodies({ db, patienceMs });
     const writes = new WriteQueue({
-      lifeMs: this.#shared.guard.deadlineMs('document'),
+      deadlineMs: (length) => this.#shared.guard.deadlineMs(length),
       tied: () => [...indexes.values()].some(({ unique }) => unique),
       runStep: (operations, report) =>
         runStep({ driver: db.collection<Stored>(name), bodies, operations, patienceMs, report }),

@@ -36,8 +36,11 @@ export class Guard {
     return times[length] * this.#patienceMs;
   }
 
-  /** @throws AnnealError Unavailable, and what `run` throws */
-  run<R>(run: () => Promise<R>, length: Length = 'document'): Promise<R> {
+  /**
+   * `what` names the operation for the message of a deadline.
+   * @throws AnnealError Unavailable, and what `run` throws
+   */
+  run<R>(run: () => Promise<R>, length: Length = 'document', what = (): string => 'an operation'): Promise<R> {
     const place = this.#place;
     if (this.#closed) return Promise.reject(new AnnealError('Unavailable', `The store at ${place} is closed.`));
     const deadlineMs = this.deadlineMs(length);
@@ -45,7 +48,7 @@ export class Guard {
     return new Promise<R>((resolve, reject) => {
       const timer = setTimeout(() => {
         const seconds = deadlineMs / 1000;
-        end(unanswered(`The store at ${place} did not complete an operation within ${seconds} s.`));
+        end(unanswered(`The store at ${place} did not complete ${what()} within ${seconds} s.`));
       }, deadlineMs);
       const end = (error: unknown): void => {
         clearTimeout(timer);

@@ -8,10 +8,13 @@ import { MongoClient, ReadConcern } from 'mongodb';
 import type { Store } from '../port.ts';
 import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
+import { endCommandsOfClosedConnections } from './closed-connections.ts';
 import { MongoCollections } from './collections.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
 import { Guard } from './guard.ts';
 import { optionsFor, placeOf } from './url.ts';
+
+endCommandsOfClosedConnections();
 
 /** A server that refuses every connection for this long counts as absent. */
 const refusedMs = 1_500;
