@@ -142,7 +142,7 @@ function refusal(name: string, mistakes: readonly Mistake[]): AnnealError {
 async function exists(ask: Ask, data: { project: string; stack: string }): Promise<boolean> {
   const { project } = data;
   const found = await unlessMissing(ask('scheduling', stackShow, { project, data: { ...data, outputs: false } }));
-  return found !== undefined;
+  return found !== undefined && found.deleted_at === null;
 }
 
 /** Finds the host of each server, and reports each server without one. */
@@ -159,7 +159,10 @@ async function findHosts(
     const own = server.isChosen ? undefined : await show(physicalId);
     const host = own ?? (wanted === undefined ? undefined : await show(wanted));
     const other = host && takenBy.get(host.id);
-    const problem = problemOf(server, { host, own, other });
+    // A stack that was abandoned leaves its name at the host, and the server of the same id gets the host again.
+    const holder =
+      host?.server && (await exists(ask, { project, stack: host.server.stack_id })) ? host.server : undefined;
+    const problem = problemOf(server, { host, own, other, holder });
     if (problem !== undefined) {
       mistakes.push({ code: 'CannotImport', path: `resources.${resource}`, message: problem });
     }
@@ -173,7 +176,12 @@ async function findHosts(
 
 function problemOf(
   { host: wanted, resource, isChosen }: ImportedServer,
-  { host, own, other }: { host: HostView | undefined; own: HostView | undefined; other: string | undefined },
+  {
+    host,
+    own,
+    other,
+    holder,
+  }: Record<'host' | 'own', HostView | undefined> & { other: string | undefined; holder: HostView['server'] },
 ): string | undefined {
   if (!host) {
     const join = 'Join its machine (anneal host join NAME)';
@@ -184,8 +192,8 @@ function problemOf(
   }
   if (own) return undefined;
   if (other !== undefined) return `gets the host ${host.name}, which ${other} gets already`;
-  if (!host.server) return undefined;
-  return `gets the host ${host.name}, which is the server ${host.server.resource_name} of stack ${host.server.stack_name}`;
+  if (!holder) return undefined;
+  return `gets the host ${host.name}, which is the server ${holder.resource_name} of stack ${holder.stack_name}`;
 }
 
 /** Undefined for an object that does not exist. */

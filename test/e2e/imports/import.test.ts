@@ -97,6 +97,10 @@ it('takes over a stack; the same template changes nothing, and a changed config 
   expect(dry.stdout).toMatch(/server +OS::Nova::Server +CREATE_COMPLETE +host +\S+ +host old-web, up/);
   expect(await server.client.stacks.list()).toEqual([]);
 
+  // An abandon undoes the import, and the same file can be imported again.
+  expect((await importing('--host', 'server=old-web', '--wait')).status).toBe(0);
+  expect((await server.anneal('stack', 'abandon', 'web', '--yes')).status).toBe(0);
+  await deleted(server, 'web');
   const done = await importing('--host', 'server=old-web', '--wait');
   expect([done.status, done.stderr], done.stdout).toMatchObject([0, expect.anything()]);
   const { stack_status: status, tags } = await settled(server, 'web');
