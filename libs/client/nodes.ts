@@ -1,4 +1,5 @@
 /** Nodes over Ironic's API. */
+import type { DriverName } from '@anneal/contracts/drivers.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
@@ -10,11 +11,18 @@ export interface NodeCalls {
   show(parameters: { node: string }): Promise<NodeRepresentation>;
   enrol(parameters: {
     name: string;
+    /** Absent: redfish. */
+    driver?: DriverName | undefined;
+    /** Of the BMC: `https://…` for redfish, a host name or IP address for ipmi. */
     address: string;
     systemId?: string | undefined;
     username?: string | undefined;
     password?: string | undefined;
     verifyCa?: boolean | string | undefined;
+    /** The next three only for ipmi. */
+    port?: number | string | undefined;
+    cipherSuite?: number | string | undefined;
+    privLevel?: string | undefined;
     resourceClass?: string | undefined;
     traits?: readonly string[] | undefined;
     /** Properties that the operator declares, e.g. `{capabilities: {profile: 'control'}}`. */
@@ -130,26 +138,30 @@ function provisionBody({
 
 function enrolBody({
   name,
-  address,
-  systemId,
-  username,
-  password,
-  verifyCa,
+  driver = 'redfish',
   resourceClass,
   traits,
   properties,
   provide,
+  ...access
 }: Parameters<NodeCalls['enrol']>[0]): object {
+  const info = {
+    address: access.address,
+    system_id: access.systemId,
+    username: access.username,
+    password: access.password,
+    verify_ca: access.verifyCa,
+    port: access.port,
+    cipher_suite: access.cipherSuite,
+    priv_level: access.privLevel,
+  };
   return {
     name,
-    driver: 'redfish',
-    driver_info: {
-      redfish_address: address,
-      ...(systemId !== undefined && { redfish_system_id: systemId }),
-      ...(username !== undefined && { redfish_username: username }),
-      ...(password !== undefined && { redfish_password: password }),
-      ...(verifyCa !== undefined && { redfish_verify_ca: verifyCa }),
-    },
+    driver,
+    // The server refuses what the driver does not have.
+    driver_info: Object.fromEntries(
+      Object.entries(info).flatMap(([key, value]) => (value === undefined ? [] : [[`${driver}_${key}`, value]])),
+    ),
     ...(resourceClass !== undefined && { resource_class: resourceClass }),
     ...(traits && { traits }),
     ...(properties && { properties }),

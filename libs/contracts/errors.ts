@@ -71,8 +71,7 @@ export const errorTable = table({
   BmcMisconfigured: {
     status: 502,
     kind: 'final',
-    remedy:
-      'Correct address, credentials, system or redfish_verify_ca of the node (`anneal node set`), then `manage` it.',
+    remedy: 'Correct the driver_info of the node (`anneal node set`): address, credentials, …; then `manage` it.',
   },
   IdentityMismatch: {
     status: 409,

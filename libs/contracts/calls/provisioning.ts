@@ -1,8 +1,8 @@
 /** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
 import { isPlainName, plainName } from '../plain-name.ts';
-import { holdsCredentials } from '../address.ts';
 import { call } from '../define.ts';
+import { driverInfoSchemas, driverNames } from '../drivers.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, secretText, type Json } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
@@ -75,7 +75,7 @@ export const nodeStepsSchema = z
 export const nodeViewSchema = z.object({
   id: z.string(),
   name: z.string(),
-  driver: z.enum(['redfish']),
+  driver: z.enum(driverNames),
   driver_info: jsonObject.meta({ description: 'Address and user of the BMC; the password never leaves the service.' }),
   provision_state: z.enum(nodeStates),
   target_provision_state: z.enum(nodeStates).nullable(),
@@ -120,31 +120,6 @@ export type NodeView = z.infer<typeof nodeViewSchema>;
 
 const node = z.object({ node: z.string() });
 const answer = nodeViewSchema;
-
-/** How to reach a node. */
-export const driverInfoSchema = z.object({
-  redfish_address: z
-    .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
-    .refine(
-      (text) => !holdsCredentials(text),
-      'must not contain a user or password: put them into redfish_username and redfish_password',
-    ),
-  redfish_system_id: z
-    .string()
-    .min(1)
-    .max(1024)
-    .optional()
-    .meta({ description: 'Path of the system, or its last part. When absent, the BMC must have exactly one system.' }),
-  redfish_username: z.string().max(255).optional(),
-  redfish_password: z.string().max(4096).optional(),
-  redfish_verify_ca: z
-    .union([z.boolean(), z.string().min(1).max(4096)])
-    .optional()
-    .meta({
-      description:
-        'How to check its TLS certificate: true, false, the path of a CA file, or `sha256:…`. Absent: the setting decides.',
-    }),
-});
 
 /**
  * `metadata` overwrites the partition tables and the first and last MiB of every disk; `express` has the disk erase
@@ -219,8 +194,11 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
   question: z.object({
     id: z.string(),
     name: nodeNameSchema,
-    driver: z.enum(['redfish']),
-    driver_info: driverInfoSchema.extend({ redfish_password: secretText.optional() }),
+    driver: z.enum(driverNames),
+    driver_info: z.union([
+      driverInfoSchemas.redfish.extend({ redfish_password: secretText.optional() }),
+      driverInfoSchemas.ipmi.extend({ ipmi_password: secretText.optional() }),
+    ]),
     resource_class: resourceClassSchema.default('baremetal'),
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),

@@ -67,7 +67,7 @@ it('connects without a shell, and ends with the status of the program', async ()
 
 it.each([
   [null, [], 'no inspection has looked for one'],
-  [[], [], 'its BMC offers none over Redfish'],
+  [[], [], 'its BMC offers none'],
   [[ssh], ['--run', '--protocol', 'telnet'], 'It has: ssh'],
   [[screen], ['--run'], 'Open it in a browser: https://bmc/'],
   [[ssh], ['--run'], 'the program ssh is not on the PATH'],

@@ -33,7 +33,7 @@ function consolesOf({ consoles }: NodeRepresentation, name: string): readonly No
       details: { remedy: `anneal node provide ${name} --verb inspect` },
     });
   if (consoles.length > 0) return consoles;
-  throw new AnnealError('NotFound', `Node ${name} has no console: its BMC offers none over Redfish.`, {
+  throw new AnnealError('NotFound', `Node ${name} has no console: its BMC offers none.`, {
     details: { remedy: `Turn a console on at the BMC, then: anneal node provide ${name} --verb inspect` },
   });
 }

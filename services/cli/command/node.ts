@@ -1,6 +1,7 @@
 /** `anneal node …` */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { provisionVerbs } from '@anneal/contracts/calls/provisioning.ts';
+import { bmcOf, driverNames } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { readFile } from 'node:fs/promises';
@@ -17,12 +18,16 @@ import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
 const addressOf = (node: NodeRepresentation): string => {
-  const info = node['driver_info'] as Record<string, unknown> | undefined;
-  return [info?.['redfish_address'], info?.['redfish_system_id']].filter((part) => typeof part === 'string').join(' ');
+  const info = (node['driver_info'] ?? {}) as JsonObject;
+  return [bmcOf(info)?.address, info['redfish_system_id']].filter((part) => typeof part === 'string').join(' ');
 };
 
 const verifyCaMeaning =
   'how to verify the TLS certificate: true, false, the path of a CA file on the server, or sha256:…';
+const driverMeaning = 'how to speak to the BMC: redfish, or ipmi for a BMC without Redfish';
+const portMeaning = 'ipmi: UDP port of the BMC (default: 623)';
+const suiteMeaning = 'ipmi: cipher suite (default: 17, or 3 when the BMC refuses 17)';
+const levelMeaning = 'ipmi: privilege level of the session, ADMINISTRATOR (default) or OPERATOR';
 const propertyMeaning = 'property of the node, such as rack, power_domain or availability_zone';
 
 const trueOrFalse = ['true', 'false'] as const;
@@ -124,11 +129,15 @@ function addNodeEnrol(node: Command, context: CliContext): void {
   node
     .command('enrol <name>')
     .description('enrol a machine by its BMC address')
-    .requiredOption('--address <url>', 'address of the BMC (Redfish), e.g. https://10.0.0.7')
+    .requiredOption('--address <url>', 'address of the BMC: https://10.0.0.7 for redfish, 10.0.0.7 for ipmi')
+    .addOption(new Option('--driver <driver>', driverMeaning).choices(driverNames).default('redfish' as const))
     .option('--system <path>', 'Redfish system on the BMC if it has several, e.g. /redfish/v1/Systems/1')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
     .option('--verify-ca <check>', verifyCaMeaning)
+    .option('--ipmi-port <port>', portMeaning)
+    .option('--ipmi-cipher-suite <number>', suiteMeaning)
+    .option('--ipmi-priv-level <level>', levelMeaning)
     .option('--resource-class <class>', 'resource class: the kind of machine')
     .option('--trait <trait>', 'capability of the machine; may be repeated', collect, [])
     .option('--capability <name:value>', 'trait that a placement can require; may be repeated', collect, [])
@@ -141,6 +150,7 @@ function addNodeEnrol(node: Command, context: CliContext): void {
       exampleText(
         'node enrol rack1-7 --address https://10.0.0.7 --username admin --password-file ~/bmc.txt',
         'node enrol rack1-8 --address https://10.0.0.8 --capability profile:control --capability node:controller-0',
+        'node enrol old-3 --driver ipmi --address 10.0.0.9 --username admin --password-file ~/bmc.txt',
       ),
     )
     .action(async (name, options) => {
@@ -148,7 +158,11 @@ function addNodeEnrol(node: Command, context: CliContext): void {
         await context.client()
       ).nodes.enrol({
         name,
+        driver: options.driver,
         address: options.address,
+        port: options.ipmiPort,
+        cipherSuite: options.ipmiCipherSuite,
+        privLevel: options.ipmiPrivLevel,
         systemId: options.system,
         username: options.username,
         password: options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
@@ -196,11 +210,14 @@ function addNodeSet(node: Command, context: CliContext): void {
     .command('set <node>')
     .description("change a node's BMC access, name, resource class or flags")
     .option('--name <name>', 'new name')
-    .option('--address <url>', 'address of the BMC (Redfish)')
+    .option('--address <url>', 'address of the BMC')
     .option('--system <path>', 'Redfish system on the BMC; empty if it has only one')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
     .option('--verify-ca <check>', `${verifyCaMeaning}; empty for the setting of the provisioning service`)
+    .option('--ipmi-port <port>', `${portMeaning}; empty for the default`)
+    .option('--ipmi-cipher-suite <number>', `${suiteMeaning}; empty for the default`)
+    .option('--ipmi-priv-level <level>', `${levelMeaning}; empty for the default`)
     .option('--resource-class <class>', 'resource class: the kind of machine')
     .option('--description <text>', 'what the machine is for; empty for none')
     .option('--owner <project>', 'project that owns the machine; empty for none')
@@ -220,15 +237,21 @@ function addNodeSet(node: Command, context: CliContext): void {
       ),
     )
     .action(async (name, options) => {
+      const client = await context.client();
+      const present = await client.nodes.show({ node: name });
+      const info = `driver_info/${textOf(present['driver']) ?? 'redfish'}`;
       const given = {
         name: options.name,
         resource_class: options.resourceClass,
-        'driver_info/redfish_address': options.address,
-        'driver_info/redfish_system_id': options.system,
-        'driver_info/redfish_username': options.username,
-        'driver_info/redfish_password':
+        [`${info}_address`]: options.address,
+        [`${info}_username`]: options.username,
+        [`${info}_password`]:
           options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
+        'driver_info/redfish_system_id': options.system,
         'driver_info/redfish_verify_ca': options.verifyCa,
+        'driver_info/ipmi_port': options.ipmiPort,
+        'driver_info/ipmi_cipher_suite': options.ipmiCipherSuite,
+        'driver_info/ipmi_priv_level': options.ipmiPrivLevel,
         description: options.description,
         owner: options.owner,
         lessee: options.lessee,
@@ -238,8 +261,6 @@ function addNodeSet(node: Command, context: CliContext): void {
         retired_reason: options.retiredReason,
         ...Object.fromEntries(propertiesIn(options.property).map(([key, value]) => [`properties/${key}`, value])),
       };
-      const client = await context.client();
-      const present = await client.nodes.show({ node: name });
       const isAbsent = (path: string): boolean => {
         const [holder = '', key = ''] = path.split('/');
         return key !== '' && !Object.hasOwn((present[holder] as object | undefined) ?? {}, key);

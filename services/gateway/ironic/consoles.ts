@@ -1,5 +1,6 @@
 /** How an operator connects to the consoles that a BMC offers. Pure: from the address of the BMC and the inspection. */
 import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { bmcOf } from '@anneal/contracts/drivers.ts';
 import { z } from 'zod';
 
 /** A console as the inspection recorded it. An operator may have declared something else under its name. */
@@ -27,9 +28,14 @@ interface ConsoleAccess {
 /** Null before the first inspection that looked for consoles. */
 export function consolesOf({ properties, driver_info: access }: NodeView): ConsoleAccess[] | null {
   const recorded = z.array(recordedSchema).safeParse(properties['consoles']);
-  const { redfish_address: address, redfish_username: user } = access;
-  if (!recorded.success || typeof address !== 'string') return null;
-  const bmc = { address: new URL(address), user: typeof user === 'string' && user !== '' ? user : undefined };
+  const found = bmcOf(access);
+  if (!recorded.success || !found) return null;
+  const { ipmi_cipher_suite: suite, ipmi_priv_level: level } = access;
+  const options = [
+    ...(typeof suite === 'number' ? ['-C', String(suite)] : []),
+    ...(typeof level === 'string' ? ['-L', level] : []),
+  ];
+  const bmc = { address: new URL(found.address), user: found.user, options };
   return recorded.data.map(({ port, ...console }) => ({
     ...console,
     url: port === null ? new URL('/', bmc.address).href : urlOf(bmc, console.protocol, port),
@@ -40,13 +46,15 @@ export function consolesOf({ properties, driver_info: access }: NodeView): Conso
 interface Bmc {
   readonly address: URL;
   readonly user: string | undefined;
+  /** Of `ipmitool`. */
+  readonly options: readonly string[];
 }
 type Protocol = ConsoleAccess['protocol'];
 
 const urlOf = ({ address, user }: Bmc, protocol: Protocol, port: number): string =>
   `${protocol}://${user === undefined ? '' : `${encodeURIComponent(user)}@`}${address.hostname}:${port}`;
 
-function commandOf({ address, user }: Bmc, protocol: Protocol, port: number): string[] | null {
+function commandOf({ address, user, options }: Bmc, protocol: Protocol, port: number): string[] | null {
   const host = address.hostname.replaceAll(/[[\]]/g, '');
   const target = user === undefined ? host : `${user}@${host}`;
   // A name that begins with a dash is no option.
@@ -58,7 +66,20 @@ function commandOf({ address, user }: Bmc, protocol: Protocol, port: number): st
       return ['telnet', ...words(host), String(port)];
     case 'ipmi': {
       const login = user === undefined ? [] : ['-U', user];
-      return ['ipmitool', '-I', 'lanplus', '-H', host, '-p', String(port), ...login, '-a', 'sol', 'activate'];
+      return [
+        'ipmitool',
+        '-I',
+        'lanplus',
+        '-H',
+        host,
+        '-p',
+        String(port),
+        ...login,
+        ...options,
+        '-a',
+        'sol',
+        'activate',
+      ];
     }
     case 'kvm':
       return null;

@@ -6,6 +6,7 @@ import {
   type NodeHistoryEntry,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { driverNames, driverProperties, lackOf, type DriverName } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
@@ -95,7 +96,12 @@ function validationOf(node: NodeView): object {
   const kinds = ['boot', 'deploy', 'management', 'power', 'bios', 'firmware', 'inspect', 'raid', 'rescue'];
   const absent = { result: false, reason: 'Anneal has no such interface.' };
   return {
-    ...Object.fromEntries(kinds.map((kind) => [kind, state])),
+    ...Object.fromEntries(
+      kinds.map((kind) => {
+        const lack = lackOf(node.driver, kind);
+        return [kind, lack === undefined ? state : { result: false, reason: lack }];
+      }),
+    ),
     console: consolesOf(node)?.length
       ? { result: true }
       : { result: false, reason: 'The inspection found no console at the BMC.' },
@@ -166,14 +172,6 @@ function portRoutes(scope: FastifyInstance, ask: Ask): void {
   });
 }
 
-const driverProperties = {
-  redfish_address: 'Address of the BMC: https://…',
-  redfish_system_id: 'Path of the system, or its last part. Required when the BMC has several systems.',
-  redfish_username: 'User of the BMC.',
-  redfish_password: 'Password of that user.',
-  redfish_verify_ca: 'How to verify its certificate: true, false, the path of a CA file, or sha256:…',
-} as const;
-
 const diskProperties = {
   size_gb: 'Size in GiB, or MAX.',
   raid_level: 'RAID level: 0, 1, 5, 6, 1+0, 5+0 or 6+0.',
@@ -181,28 +179,25 @@ const diskProperties = {
 } as const;
 
 function driverRoutes(scope: FastifyInstance): void {
-  const driver = (request: FastifyRequest) => ({
-    name: 'redfish',
+  const driver = (request: FastifyRequest, name: DriverName) => ({
+    name,
     hosts: [conductor],
     type: 'dynamic',
-    links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/drivers/redfish`, rel: 'self' }],
-    properties: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/drivers/redfish/properties`, rel: 'self' }],
+    links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/drivers/${name}`, rel: 'self' }],
+    properties: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/drivers/${name}/properties`, rel: 'self' }],
   });
-  const known = (name: string): void => {
-    if (name !== 'redfish')
-      throw new AnnealError('NotFound', `Could not find the following driver(s) or hardware type(s): ${name}.`);
+  const known = (wanted: string): DriverName => {
+    const name = driverNames.find((each) => each === wanted);
+    if (name !== undefined) return name;
+    throw new AnnealError('NotFound', `Could not find the following driver(s) or hardware type(s): ${wanted}.`);
   };
-  scope.get('/v1/drivers', (request) => ({ drivers: [driver(request)] }));
-  scope.get<NamedPath>('/v1/drivers/:name', (request) => {
-    known(request.params.name);
-    return driver(request);
-  });
-  scope.get<NamedPath>('/v1/drivers/:name/properties', ({ params }) => {
-    known(params.name);
-    return driverProperties;
-  });
+  scope.get('/v1/drivers', (request) => ({ drivers: driverNames.map((name) => driver(request, name)) }));
+  scope.get<NamedPath>('/v1/drivers/:name', (request) => driver(request, known(request.params.name)));
+  scope.get<NamedPath>('/v1/drivers/:name/properties', ({ params }) => driverProperties[known(params.name)]);
   scope.get<NamedPath>('/v1/drivers/:name/raid/logical_disk_properties', ({ params }) => {
-    known(params.name);
+    const lack = lackOf(known(params.name), 'raid');
+    if (lack !== undefined)
+      throw new AnnealError('NotFound', `The driver ${params.name} has no RAID interface: ${lack}`);
     return diskProperties;
   });
   scope.get<NamedPath>('/v1/drivers/:name/vendor_passthru/methods', ({ params }) => {
@@ -213,6 +208,6 @@ function driverRoutes(scope: FastifyInstance): void {
   scope.get('/v1/conductors', () => ({ conductors: [host] }));
   scope.get<NamedPath>('/v1/conductors/:name', ({ params }) => {
     if (params.name !== conductor) throw new AnnealError('NotFound', `Conductor ${params.name} could not be found.`);
-    return { ...host, drivers: ['redfish'], created_at: null, updated_at: null };
+    return { ...host, drivers: driverNames, created_at: null, updated_at: null };
   });
 }

@@ -1,8 +1,7 @@
 /** The nodes of Ironic's API: list, enrol, show, change and remove. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   convertDriverInfo,
-  driverInfoSchema,
   nodeNameSchema,
   resourceClassSchema,
   nodeEnrol,
@@ -18,6 +17,7 @@ import {
   traitsSchema,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { driverInfoSchemas, driverNames, type DriverInfo } from '@anneal/contracts/drivers.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -28,11 +28,10 @@ import { ironicPrefix, nodeBody, nodeRow, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 
 // Strict, because a client must not believe that Anneal applies a field that it does not know.
-const enrolSchema = z.strictObject({
+const commonShape = {
   uuid: z.guid().optional(),
   name: nodeNameSchema.optional(),
-  driver: z.enum(['redfish']).default('redfish'),
-  driver_info: driverInfoSchema.strict(),
+  driver: z.enum(driverNames).default('redfish'),
   resource_class: resourceClassSchema.default('baremetal'),
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
@@ -42,7 +41,12 @@ const enrolSchema = z.strictObject({
   description: nodeDescriptionSchema.default(null),
   /** Beyond Ironic: takes the node to `available` without separate verbs. */
   provide: z.boolean().default(false),
-});
+};
+const redfishSchema = z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.redfish.strict() });
+const ipmiSchema = z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.ipmi.strict() });
+/** The driver of the request decides which names its `driver_info` may have. */
+const enrolSchemaFor = (body: unknown): typeof redfishSchema | typeof ipmiSchema =>
+  isObject(body) && body['driver'] === 'ipmi' ? ipmiSchema : redfishSchema;
 const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
 
 /** A filter that is ignored would show nodes that it excludes. */
@@ -66,13 +70,17 @@ const listParameters = [
 ] as const;
 
 /** Seals the password, because brokers keep messages in files. */
-const sealPassword = (
-  secrets: Secrets,
-  { redfish_password: password, ...info }: z.output<typeof driverInfoSchema>,
-) => ({
-  ...info,
-  ...(password !== undefined && { redfish_password: sealText(secrets, password) }),
-});
+function sealPassword(secrets: Secrets, info: DriverInfo) {
+  const sealed = (password: string | undefined) => (password === undefined ? undefined : sealText(secrets, password));
+  if ('ipmi_address' in info) {
+    const { ipmi_password: password, ...rest } = info;
+    const seal = sealed(password);
+    return { seal, info: { ...rest, ...(seal && { ipmi_password: seal }) } };
+  }
+  const { redfish_password: password, ...rest } = info;
+  const seal = sealed(password);
+  return { seal, info: { ...rest, ...(seal && { redfish_password: seal }) } };
+}
 
 const fieldsOf = (request: FastifyRequest): string[] | undefined => queryValue(request, 'fields')?.split(',');
 
@@ -143,16 +151,20 @@ export function nodeRoutes(
   scope.get('/v1/nodes/detail', (request) => listNodes(ask, request, true));
 
   scope.post('/v1/nodes', async (request, reply) => {
-    const wanted = parseField(enrolSchema, request.body, 'The node');
+    const wanted = parseField<z.output<typeof redfishSchema> | z.output<typeof ipmiSchema>>(
+      enrolSchemaFor(request.body),
+      request.body,
+      'The node',
+    );
     const id = wanted.uuid ?? newId();
-    const driverInfo = sealPassword(secrets, driverInfoSchema.parse(wanted.driver_info));
+    const { seal, info } = sealPassword(secrets, wanted.driver_info);
     const node = await ask('provisioning', nodeEnrol, {
-      sealed: driverInfo.redfish_password ?? null,
+      sealed: seal ?? null,
       data: {
         id,
         name: wanted.name ?? id,
         driver: wanted.driver,
-        driver_info: driverInfo,
+        driver_info: info,
         resource_class: wanted.resource_class,
         traits: wanted.traits,
         properties: wanted.properties,

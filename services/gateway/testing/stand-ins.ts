@@ -451,7 +451,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         lessee: null,
         description: null,
         step: null,
-        driver_info: { redfish_address: driver_info.redfish_address },
+        driver_info: 'redfish_address' in driver_info ? { redfish_address: driver_info.redfish_address } : {},
         provision_state: 'enroll',
         target_provision_state: null,
         power_state: null,

@@ -14,7 +14,6 @@ import type { Bmcs } from '../nodes/bmc/bmcs.ts';
 import type { ServerHosts } from '../servers/hosts.ts';
 import type { Boot, NodeDocument, Power, NodeChange } from '../nodes/document.ts';
 import type { NodeRecords } from '../nodes/records.ts';
-import { bootProgressIn } from '../redfish/boot-progress.ts';
 import type { StepOutcome, Settled } from '../nodes/states/step-outcome.ts';
 
 export interface BootStepOptions {
@@ -172,9 +171,7 @@ export class BootSteps {
     }
     const look = Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2;
     if (this.#now() < look) return until(look);
-    const { power, seen, inPost } = await bmcs.with(node, async (machine) =>
-      bootProgressIn((await machine.system()).body),
-    );
+    const { power, seen, inPost } = await bmcs.with(node, (machine) => machine.bootProgress());
     if (isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
       return until(this.#now() + retryMs / 2, {
         boot: { ...boot, progress: { seen, at: this.#time() } },

@@ -16,7 +16,7 @@ import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { slotText, type SlotTurn } from './slots/admission.ts';
 import { type Claims, type Identity, identityFault, type nodeFaults } from './bmc/identity.ts';
 import { holdStates, type BootPurpose, type ProvisionStep } from './states/states.ts';
-import type { Trust } from '../redfish/trust.ts';
+import { driverInfoOf, type StoredInfo } from './bmc/driver-info.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
 
@@ -83,16 +83,10 @@ export interface Boot {
   readonly settled_at?: string;
 }
 
-export interface NodeDocument extends WithOutbox {
+export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly name: string;
-  readonly driver: 'redfish';
-  readonly address: string;
-  readonly system_id: string | null;
-  readonly username: string | null;
   /** Sealed. */
   readonly password: Json;
-  /** Null uses the setting of the service. */
-  readonly verify_ca: Trust | null;
   /** The verified machine. Null before the verification. */
   readonly identity: Identity | null;
   /** A different machine that the BMC reported instead. */
@@ -176,13 +170,7 @@ export function nodeView(node: NodeDocument, turn?: SlotTurn): NodeView {
     id: node.id,
     name: node.name,
     driver: node.driver,
-    driver_info: {
-      redfish_address: node.address,
-      ...(node.system_id !== null && { redfish_system_id: node.system_id }),
-      ...(node.username !== null && { redfish_username: node.username }),
-      ...(node.password !== null && { redfish_password: '******' }),
-      ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
-    },
+    driver_info: driverInfoOf(node) as JsonObject,
     provision_state: node.state,
     target_provision_state: node.target,
     power_state: node.power,
@@ -236,15 +224,25 @@ function stepOf({ plan, work, state }: NodeDocument): NodeView['step'] {
 const endOf = (target: PowerTarget | null): Power | null =>
   target === null ? null : target === 'power off' || target === 'soft power off' ? 'power off' : 'power on';
 
+const namelessText =
+  'Its BMC reports neither a system UUID nor a serial number, so another machine that answers at this address would not be noticed.';
+
 function conditionsOf(node: NodeDocument): Condition[] {
   const stalled = node.work !== null && node.work.attempts > 0;
   const isOther = node.fault === identityFault;
+  const isNameless = node.identity !== null && node.identity.uuid === null && node.identity.serial === null;
   return [
     {
       type: 'Identity',
       status: isOther ? 'False' : node.identity === null ? 'Unknown' : 'True',
-      reason: isOther ? 'AnotherMachine' : node.identity === null ? 'NotVerified' : 'Verified',
-      message: isOther ? (node.last_error?.message ?? '') : '',
+      reason: isOther
+        ? 'AnotherMachine'
+        : node.identity === null
+          ? 'NotVerified'
+          : isNameless
+            ? 'NoIdentity'
+            : 'Verified',
+      message: isOther ? (node.last_error?.message ?? '') : isNameless ? namelessText : '',
       since: isOther ? (node.fault_since ?? node.created_at) : node.created_at,
     },
     {

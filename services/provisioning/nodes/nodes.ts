@@ -19,18 +19,18 @@ import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from './bmc/identity.ts';
 import type { z } from 'zod';
 import { convertDriverInfo } from '@anneal/contracts/calls/provisioning.ts';
+import { driverInfoOf, hiddenPassword, storedInfo } from './bmc/driver-info.ts';
 import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
 import { nodeView, type NodeDocument, type NodeChange } from './document.ts';
 import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
 import type { NodeDriver } from './bmc/driver.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
-import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { declarationAfter, fieldsAfter, type Fields } from './patch.ts';
 import { checkSteps } from './plan/catalogue.ts';
 import type { Runbooks } from './plan/runbooks.ts';
 import type { NodeRecords } from './records.ts';
 import type { Slots } from './slots/slots.ts';
 import { removableStates } from './states/states.ts';
-import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
 
@@ -62,26 +62,18 @@ export class Nodes {
     const known = await this.#records.get(question.id);
     // The client chose the id, so this call is a repeat.
     if (known) return nodeView(known);
-    const { driver_info: info } = question;
     const { secrets } = this.#context;
-    const { redfish_password: given } = info;
+    const { given, ...info } = storedInfo(question.driver_info);
     const password = given === undefined ? null : secrets.seal(openText(secrets, given));
     checkDeclared(question.properties);
-    requireTrust(info.redfish_verify_ca);
-    const place = {
-      id: question.id,
-      address: info.redfish_address.replace(/\/+$/, ''),
-      system_id: info.redfish_system_id ?? null,
-    };
+    const place = { id: question.id, ...info };
     await this.#refuseNode(question.name);
     const now = this.#context.now().toISOString();
     const draft: Draft<NodeDocument> = {
       ...place,
       name: question.name,
       driver: question.driver,
-      username: info.redfish_username ?? null,
       password,
-      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
       identity: null,
       foreign: null,
       claims: claimsOf({ ...place, identity: null }),
@@ -246,7 +238,7 @@ export class Nodes {
     if (verb === 'service' && !steps && runbook === undefined)
       throw new AnnealError('InvalidRequest', 'The verb "service" needs steps or a runbook: they are what it does.');
     const wanted = runbook === undefined ? (steps ?? []) : await this.#runbooks.stepsFor(node, runbook);
-    if (planned !== undefined) checkSteps(wanted, planned);
+    if (planned !== undefined) checkSteps(wanted, planned, node.driver);
     return {
       plan: wanted.length === 0 ? null : { steps: wanted, at: 0, memo: {} },
       ...(verb === 'rescue' && {
@@ -280,12 +272,7 @@ export class Nodes {
   }
 
   #changeFrom(node: NodeDocument, fields: Fields): NodeChange {
-    const { driver_info: info } = fields;
-    requireTrust(info.redfish_verify_ca);
-    const place = {
-      address: info.redfish_address.replace(/\/+$/, ''),
-      system_id: info.redfish_system_id ?? null,
-    };
+    const { given, ...place } = storedInfo(fields.driver_info);
     const moved = place.address !== node.address || place.system_id !== node.system_id;
     if (moved && node.work) {
       throw new AnnealError(
@@ -305,11 +292,9 @@ export class Nodes {
       maintenance: fields.maintenance,
       maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
       ...flagsAfter(node, fields),
-      username: info.redfish_username ?? null,
-      ...(info.redfish_password !== hiddenPassword && {
-        password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      ...(given !== hiddenPassword && {
+        password: given === undefined ? null : this.#context.secrets.seal(given),
       }),
-      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
       ...(moved && { identity, claims: claimsOf({ id: node.id, ...place, identity }) }),
     };
   }
@@ -382,15 +367,6 @@ const changingPower = (node: NodeDocument, verb: string): AnnealError =>
     `The verb "${verb}" is refused for node ${node.name} while its power is changed (${node.power_target}, since ${node.work?.since}). Wait for it, or end it with the verb "abort".`,
   );
 
-function requireTrust(trust: Trust | undefined): void {
-  const problem = trust === undefined ? undefined : trustProblem(trust);
-  if (problem === undefined) return;
-  const path = 'driver_info.redfish_verify_ca';
-  throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${problem}.`, {
-    mistakes: [{ code: 'invalid_value', path, message: problem }],
-  });
-}
-
 /** @throws AnnealError InvalidRequest for a declaration that a new node would not be allowed either. */
 function changedProperties(node: NodeDocument, properties: JsonObject): NodeChange {
   if (isDeepStrictEqual(properties, node.properties)) return {};
@@ -415,11 +391,5 @@ const fieldsOf = (node: NodeDocument): Fields => ({
   traits: [...node.traits],
   properties: node.properties,
   extra: node.extra ?? {},
-  driver_info: {
-    redfish_address: node.address,
-    ...(node.system_id !== null && { redfish_system_id: node.system_id }),
-    ...(node.username !== null && { redfish_username: node.username }),
-    ...(node.password !== null && { redfish_password: hiddenPassword }),
-    ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
-  },
+  driver_info: driverInfoOf(node),
 });

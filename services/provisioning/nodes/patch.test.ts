@@ -1,7 +1,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
 import { describe, expect, it } from 'vitest';
-import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { hiddenPassword } from './bmc/driver-info.ts';
+import { declarationAfter, fieldsAfter, type Fields } from './patch.ts';
 
 const fields: Fields = {
   name: 'n1',

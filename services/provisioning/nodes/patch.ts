@@ -1,8 +1,8 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
+import { driverInfoSchemas, driverOf, type DriverInfo } from '@anneal/contracts/drivers.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import {
-  driverInfoSchema,
   nodeDescriptionSchema,
   nodeExtraSchema,
   nodeNameSchema,
@@ -14,16 +14,13 @@ import {
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** Shown instead of a password. When a client sends it as a value, the password stays unchanged. */
-export const hiddenPassword = '******';
-
 /** The openstack command sends `true` as text. */
 const flag = z.preprocess((value) => {
   if (value === 'True' || value === 'true') return true;
   return value === 'False' || value === 'false' ? false : value;
 }, z.boolean());
 
-const fieldsSchema = z.strictObject({
+const commonShape = {
   name: nodeNameSchema,
   resource_class: resourceClassSchema,
   maintenance: flag,
@@ -35,13 +32,18 @@ const fieldsSchema = z.strictObject({
   owner: nodeTextSchema,
   lessee: nodeTextSchema,
   description: nodeDescriptionSchema,
-  driver_info: driverInfoSchema.strict(),
   traits: traitsSchema,
   /** Declared and inspected together; {@link declarationAfter} finds what the operator declares. */
   properties: jsonObject,
   extra: nodeExtraSchema,
-});
-export type Fields = z.output<typeof fieldsSchema>;
+};
+/** By driver, which an operator cannot change. */
+const fieldsSchemas = {
+  redfish: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.redfish.strict() }),
+  ipmi: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.ipmi.strict() }),
+} as const;
+const fieldNames = Object.keys(fieldsSchemas.redfish.shape);
+export type Fields = z.output<z.ZodObject<typeof commonShape>> & { readonly driver_info: DriverInfo };
 
 /** Defaults that a removal restores. */
 const defaults: JsonObject = {
@@ -72,7 +74,7 @@ export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
       mistakes.push({ code: 'invalid_patch', path: `[${at}].path`, message: error.message });
     }
   }
-  const parsed = fieldsSchema.safeParse(result);
+  const parsed = fieldsSchemas[driverOf(fields.driver_info)].safeParse(result);
   if (mistakes.length === 0 && parsed.success) return parsed.data;
   for (const { path, message } of parsed.error?.issues ?? [])
     mistakes.push({ code: 'invalid_value', path: path.join('.'), message });
@@ -88,10 +90,8 @@ function applied(fields: JsonObject, operation: NodePatch[number]): JsonObject {
   const [root, ...names] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const [name] = names;
   if (root !== '' || name === undefined || names.includes('')) throw new Refused(`${path} is not the path of a field`);
-  if (!Object.hasOwn(fieldsSchema.shape, name)) {
-    throw new Refused(
-      `Cannot patch /${name}. Only the following can be updated: ${Object.keys(fieldsSchema.shape).join(', ')}`,
-    );
+  if (!fieldNames.includes(name)) {
+    throw new Refused(`Cannot patch /${name}. Only the following can be updated: ${fieldNames.join(', ')}`);
   }
   const changed = changedIn(fields, names, operation);
   return names.length === 1 ? { ...defaults, ...(changed as JsonObject) } : (changed as JsonObject);

@@ -1,16 +1,8 @@
 /** The boot progress of a machine, as its BMC reports it. Pure. */
-import type { Power } from '../nodes/document.ts';
+import type { BootProgress } from '../nodes/bmc/port.ts';
 import { powerIn } from './system.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-
-export interface BootProgress {
-  readonly power: Power | null;
-  /** Changes whenever the machine makes progress. Empty when the BMC reports nothing. */
-  readonly seen: string;
-  /** True while the firmware tests and initialises the hardware. With much memory this state lasts many minutes. */
-  readonly inPost: boolean;
-}
 
 const post = new Set([
   'PrimaryProcessorInitializationStarted',

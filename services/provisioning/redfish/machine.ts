@@ -2,8 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/bmc/identity.ts';
+import { anotherMachine } from '../nodes/bmc/faults.ts';
+import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
+import type { BmcMachine, BootProgress, Change, Hardware } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
+import { bootProgressIn } from './boot-progress.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
 import type { RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
@@ -15,12 +18,13 @@ import {
   resetsFor,
   shownValue,
   strangenessOf,
-  type Change,
   type ResetAction,
 } from './system.ts';
+import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
 import { findSystem } from './system-path.ts';
 import { taskEnded, taskOf } from './task.ts';
 import type { Access, Method, RedfishAnswer } from './transport.ts';
+import { createVolumes, deleteVolumes } from './volumes.ts';
 import { ejectAll, insertImage } from './virtual-media.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -38,7 +42,7 @@ export interface MachineOptions {
   readonly tries?: number;
 }
 
-export class RedfishMachine {
+export class RedfishMachine implements BmcMachine {
   readonly #http: RedfishHttp;
   readonly #options: MachineOptions;
   #path: string | undefined;
@@ -67,6 +71,16 @@ export class RedfishMachine {
     });
   };
 
+  readonly hardware: Hardware = {
+    setBootMode: (mode) => this.#setBootMode(mode),
+    applySecureBoot: (wanted) => applySecureBoot(this, wanted),
+    applyBios: (wanted) => applyBios(this, wanted),
+    resetBios: (memo) => resetBios(this, memo),
+    createVolumes: (wanted) => createVolumes(this, wanted),
+    deleteVolumes: (memo) => deleteVolumes(this, memo),
+    applyFirmware: (wanted) => applyFirmware(this, wanted),
+  };
+
   /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is not a system. */
   async system(): Promise<RedfishAnswer> {
     const answer = await this.#readSystem();
@@ -83,7 +97,6 @@ export class RedfishMachine {
     return powerIn((await this.system()).body);
   }
 
-  /** Power and identity of a machine that can be driven. @throws AnnealError that lists the missing features. */
   async verify(): Promise<{ power: Power; identity: Identity }> {
     const { body } = await this.system();
     const problems = resetProblems(await this.#resetAction(body));
@@ -97,7 +110,10 @@ export class RedfishMachine {
     return { power, identity: this.#identityIn(body) };
   }
 
-  /** Requests a change without waiting for it. An accepted reset does not prove the new state. */
+  async bootProgress(): Promise<BootProgress> {
+    return bootProgressIn((await this.system()).body);
+  }
+
   async reset(change: Change): Promise<{ type: string; task: string | undefined }> {
     const { body } = await this.system();
     const action = await this.#resetAction(body);
@@ -109,17 +125,11 @@ export class RedfishMachine {
     return { type, task: taskOf(answer) };
   }
 
-  /** The reset type for this change. Undefined when there is none. */
-  async resetType(change: Change): Promise<string | undefined> {
+  async toggles(change: Change): Promise<boolean> {
     const action = await this.#resetAction((await this.system()).body);
-    return typeof action === 'string' ? undefined : resetFor(change, action);
+    return typeof action !== 'string' && resetFor(change, action) === 'PushPowerButton';
   }
 
-  /**
-   * Waits until a reading shows the wanted power, or `proven` returns true. False when neither happens within
-   * `withinMs`.
-   * @throws AnnealError when the task of the reset has failed.
-   */
   async awaitPower(
     wanted: Power,
     withinMs: number,
@@ -163,13 +173,12 @@ export class RedfishMachine {
     return 'pxe';
   }
 
-  async setBootMode(mode: 'UEFI' | 'Legacy'): Promise<void> {
+  async #setBootMode(mode: 'UEFI' | 'Legacy'): Promise<void> {
     const { body } = await this.system();
     const boot = (body['Boot'] ?? {}) as Body;
     if (boot['BootSourceOverrideMode'] !== mode) await this.#setBoot({ BootSourceOverrideMode: mode });
   }
 
-  /** Lets the next start end in the firmware's setup, so that no system on a disk starts. */
   async stopInSetup(): Promise<void> {
     const { body } = await this.system();
     const boot = (body['Boot'] ?? {}) as Body;
@@ -263,13 +272,8 @@ export class RedfishMachine {
   }
 
   #mismatch(contrary: string, found: Identity): AnnealError {
-    const { node, address } = this.#options.access;
-    return new AnnealError(
-      'IdentityMismatch',
-      `Node ${node} at ${address} is another machine now: it reports ${contrary}. ` +
-        `It will not be powered, erased or deployed. The node expects the machine with ${wordsFor(this.#options.expected ?? found)}.`,
-      { details: { node, url: address, reported: found } },
-    );
+    const { access, expected } = this.#options;
+    return anotherMachine(access, { contrary, found, expected: expected ?? found });
   }
 
   #unfit(problems: readonly string[]): AnnealError {

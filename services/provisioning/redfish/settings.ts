@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StepProgress } from '../nodes/plan/progress.ts';
 import { linkIn } from './http.ts';
 import { taskEnded, taskOf } from './task.ts';
+import type { FirmwareWish } from '../nodes/bmc/port.ts';
 import type { RedfishAnswer } from './transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -90,11 +91,6 @@ export async function applySecureBoot(
   if (memo['written'] === true) return wait(memo);
   if (!isWanted) await client.patch(secure.path, { SecureBootEnable: enabled }, secure.etag);
   return { kind: 'restart', memo: { written: true } };
-}
-
-interface FirmwareWish {
-  readonly component: string;
-  readonly url: string;
 }
 
 /** Updates one component after the other. A controller may be away while it updates itself. */

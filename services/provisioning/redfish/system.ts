@@ -1,4 +1,5 @@
 /** Checks that an answer describes a machine that can be driven. Pure. */
+import type { Change } from '../nodes/bmc/port.ts';
 import type { Power } from '../nodes/document.ts';
 import type { RedfishAnswer } from './transport.ts';
 
@@ -8,8 +9,7 @@ export const resetsFor = {
   'power on': ['On', 'ForceOn', 'PushPowerButton'],
   'power off': ['ForceOff', 'PushPowerButton'],
   'soft power off': ['GracefulShutdown', 'PushPowerButton'],
-} as const;
-export type Change = keyof typeof resetsFor;
+} as const satisfies Readonly<Record<Change, readonly string[]>>;
 
 const powers = ['On', 'Off', 'PoweringOn', 'PoweringOff', 'Paused'];
 

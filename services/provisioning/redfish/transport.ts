@@ -3,9 +3,10 @@
  * limit on the size of the answer.
  */
 import { isObject } from '@anneal/contracts/json.ts';
-import { AnnealError, type ErrorCode } from '@anneal/contracts/errors.ts';
 import { createParser } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
+import { BmcError, type Repeat } from '../nodes/bmc/bmc-error.ts';
+import type { EventReader } from '../nodes/bmc/port.ts';
 import { Pools, tlsRefusal, type Trust } from './trust.ts';
 
 export interface Access {
@@ -37,30 +38,6 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly signal: AbortSignal;
-}
-
-/** The calls of a reader of a stream of events. */
-export interface EventReader {
-  readonly onOpen: () => void;
-  readonly onData: (data: string) => void;
-}
-
-/** When a request may be retried. `idempotent`: only if it is idempotent, because it may have been carried out. */
-export type Repeat = 'always' | 'idempotent' | 'never';
-
-export class BmcError extends AnnealError {
-  readonly repeat: Repeat;
-  readonly retryAfterMs: number | undefined;
-
-  constructor(
-    code: Extract<ErrorCode, 'BmcUnreachable' | 'BmcRefused' | 'BmcMisconfigured'>,
-    message: string,
-    options: { repeat: Repeat; retryAfterMs?: number | undefined; cause?: unknown; details: Record<string, unknown> },
-  ) {
-    super(code, message, options);
-    this.repeat = options.repeat;
-    this.retryAfterMs = options.retryAfterMs;
-  }
 }
 
 const largestAnswer = 8_000_000;

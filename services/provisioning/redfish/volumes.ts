@@ -1,17 +1,12 @@
 /** Volumes of storage controllers (RAID). */
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { WantedVolume } from '../nodes/bmc/port.ts';
 import type { StepProgress } from '../nodes/plan/progress.ts';
 import { linkIn } from './http.ts';
 import { afterTask, type SettingsClient } from './settings.ts';
 import { taskOf } from './task.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-
-interface WantedVolume {
-  readonly size_gb: number | 'MAX';
-  readonly raid_level: string;
-  readonly volume_name?: string | undefined;
-}
 
 const lookMs = 1_000;
 const done = { kind: 'done' } as const;

@@ -7,7 +7,7 @@ import { Age } from '../parts/time.tsx';
 
 /** The fields of a node beyond Ironic's that this part shows. */
 interface BmcFields {
-  readonly driver_info?: { readonly redfish_address?: string };
+  readonly driver_info?: { readonly redfish_address?: string; readonly ipmi_address?: string };
   readonly conditions?: readonly Condition[];
 }
 
@@ -30,7 +30,7 @@ export function BmcHealth({ node }: { node: NodeRepresentation }) {
     <section className="card" aria-label="BMC">
       <header>
         <h2>BMC</h2>
-        <span className="more mono cut">{info?.redfish_address}</span>
+        <span className="more mono cut">{info?.redfish_address ?? info?.ipmi_address}</span>
       </header>
       <dl className="facts body">
         {conditions.flatMap((condition) => {

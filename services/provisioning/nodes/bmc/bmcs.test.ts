@@ -7,6 +7,7 @@ import type { NodeDocument } from '../document.ts';
 const node = {
   id: 'n1',
   name: 'n1',
+  driver: 'redfish',
   address: 'http://127.0.0.1:1',
   system_id: '/redfish/v1/Systems/1',
   username: null,

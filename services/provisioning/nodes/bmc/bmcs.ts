@@ -1,5 +1,5 @@
 /**
- * Connects a node to its management controller: opens the credentials, shares one client, runs one task at a time.
+ * Connects a node to its management controller: opens the credentials, picks the driver, runs one task at a time.
  *
  * B1 All calls of one turn end at one deadline: that of the node's work, and never after `turnMs`.
  * B2 `cut` ends the running task of a node at once, and starts the next one.
@@ -8,31 +8,25 @@
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodeDocument, Power } from '../document.ts';
-import { RedfishHttp, type HttpOptions } from '../../redfish/http.ts';
-import { RedfishMachine } from '../../redfish/machine.ts';
-import { SerialQueues } from '../../redfish/serial.ts';
-import type { Change } from '../../redfish/system.ts';
-import { BmcError, type Access, type EventReader } from '../../redfish/transport.ts';
-import type { Trust } from '../../redfish/trust.ts';
+import { createIpmiDriver } from '../../ipmi/driver.ts';
+import { createRedfishDriver, type RedfishDriverOptions } from '../../redfish/driver.ts';
+import { BmcError } from './bmc-error.ts';
 import { identityFault } from './identity.ts';
+import type { BmcAccess, BmcDriver, BmcMachine, Change, EventReader } from './port.ts';
+import { SerialQueues } from './serial.ts';
 
 /** Shorter than the timer of a step, after which another process takes over the node. */
 const turnMs = 60_000;
 const pushMs = 60_000;
 
-export interface BmcOptions {
+export interface BmcOptions extends RedfishDriverOptions {
   readonly secrets: Secrets;
-  /** The default for nodes without `verify_ca`. */
-  readonly trust: Trust;
-  /** Placeholder values that identify no machine, in lower case. */
-  readonly placeholders: ReadonlySet<string>;
   readonly now: () => number;
-  readonly http?: HttpOptions;
 }
 
 export class Bmcs {
   readonly #options: BmcOptions;
-  readonly #http: RedfishHttp;
+  readonly #drivers: Readonly<Record<NodeDocument['driver'], BmcDriver>>;
   readonly #queues = new SerialQueues();
   readonly #running = new Map<string, Set<AbortController>>();
   readonly #paths = new Map<string, string>();
@@ -41,7 +35,7 @@ export class Bmcs {
 
   constructor(options: BmcOptions) {
     this.#options = options;
-    this.#http = new RedfishHttp(options.http);
+    this.#drivers = { redfish: createRedfishDriver(options), ipmi: createIpmiDriver(options) };
   }
 
   /** Calls `notify` after each turn in which the controller has answered. */
@@ -49,9 +43,9 @@ export class Bmcs {
     this.#onAnswer = notify;
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     for (const id of this.#running.keys()) this.cut(id, new Error('the service is stopping'));
-    return this.#http.close();
+    await Promise.all(Object.values(this.#drivers).map((driver) => driver.close()));
   }
 
   /**
@@ -60,7 +54,7 @@ export class Bmcs {
    */
   async with<T>(
     node: NodeDocument,
-    work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>,
+    work: (machine: BmcMachine, signal: AbortSignal) => Promise<T>,
     { withinMs = turnMs, tries }: { withinMs?: number; tries?: number } = {},
   ): Promise<T> {
     requireOneNode(node);
@@ -94,7 +88,7 @@ export class Bmcs {
    * true when the stream has ended. @throws Error when the stream cannot be opened or breaks
    */
   followEvents(node: NodeDocument, options: { signal: AbortSignal } & EventReader): Promise<boolean> {
-    return this.#http.followEvents(this.#accessTo(node), options);
+    return this.#drivers[node.driver].followEvents(this.#accessTo(node), options);
   }
 
   isBusy(node: NodeDocument): boolean {
@@ -129,11 +123,11 @@ export class Bmcs {
   /** B3. A reset whose answer was lost may have been carried out. Read the power instead of repeating the reset. */
   async #reset(
     node: NodeDocument,
-    machine: RedfishMachine,
+    machine: BmcMachine,
     change: Change,
   ): Promise<BmcError | { task: string | undefined }> {
     const key = keyOf(node);
-    const pushes = (await machine.resetType(change)) === 'PushPowerButton';
+    const pushes = await machine.toggles(change);
     if (pushes && Date.now() - (this.#pushed.get(key) ?? -Infinity) < pushMs) return { task: undefined };
     if (pushes) this.#pushed.set(key, Date.now());
     try {
@@ -155,18 +149,15 @@ export class Bmcs {
     }: {
       signal: AbortSignal;
       tries: number | undefined;
-      work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>;
+      work: (machine: BmcMachine, signal: AbortSignal) => Promise<T>;
     },
   ): Promise<T> {
     const key = keyOf(node);
-    const machine = new RedfishMachine(this.#http, {
-      access: this.#accessTo(node),
-      systemId: node.system_id,
+    const machine = this.#drivers[node.driver].machine({
+      ...this.#accessTo(node),
       signal,
       path: this.#paths.get(key) ?? node.identity?.path ?? undefined,
-      expected: node.identity ?? null,
-      placeholders: this.#options.placeholders,
-      ...(tries !== undefined && { tries }),
+      tries,
     });
     try {
       return await work(machine, signal);
@@ -175,16 +166,9 @@ export class Bmcs {
     }
   }
 
-  #accessTo(node: NodeDocument): Access {
-    const { secrets, trust } = this.#options;
-    const password = secrets.open(node.password);
-    return {
-      node: node.name,
-      address: node.address,
-      username: node.username,
-      password: typeof password === 'string' ? password : null,
-      trust: node.verify_ca ?? trust,
-    };
+  #accessTo(node: NodeDocument): BmcAccess {
+    const password = this.#options.secrets.open(node.password);
+    return { node, password: typeof password === 'string' ? password : null };
   }
 
   #late(node: NodeDocument, ms: number): BmcError {

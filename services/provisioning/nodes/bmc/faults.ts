@@ -16,6 +16,18 @@ export function identityChange(node: NodeDocument, error: unknown, at: Date): No
   };
 }
 
+export function anotherMachine(
+  { node, address }: { node: string; address: string },
+  { contrary, found, expected }: { contrary: string; found: Identity; expected: Identity },
+): AnnealError {
+  return new AnnealError(
+    'IdentityMismatch',
+    `Node ${node} at ${address} is another machine now: it reports ${contrary}. ` +
+      `It will not be powered, erased or deployed. The node expects the machine with ${wordsFor(expected)}.`,
+    { details: { node, url: address, reported: found } },
+  );
+}
+
 /** @throws AnnealError Conflict when another machine answers, on which this action is not allowed. */
 export function requireOwnMachine(node: NodeDocument, what: string): void {
   if (node.fault !== identityFault) return;

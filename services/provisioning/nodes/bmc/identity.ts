@@ -132,7 +132,8 @@ export function claimsOf(node: {
   readonly system_id: string | null;
   readonly identity: Identity | null;
 }): Claims {
-  const { origin } = new URL(node.address);
+  const { protocol, host } = new URL(node.address);
+  const origin = `${protocol}//${host}`;
   const given = trimmed(node.system_id ?? '');
   const path = node.identity?.path ?? (given.startsWith('/') ? given : null);
   const { uuid = null, serial = null, manufacturer = null, model = null } = node.identity ?? {};

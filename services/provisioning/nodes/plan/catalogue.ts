@@ -4,6 +4,7 @@
  * S1 A plan is checked as a whole before its first step runs: an unknown step or argument changes nothing.
  * S2 Each step may run again from its beginning. It reads what is so before it changes anything.
  */
+import { lackOf, type DriverName } from '@anneal/contracts/drivers.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { NodeStep } from '@anneal/contracts/calls/provisioning.ts';
 import { json } from '@anneal/contracts/json.ts';
@@ -67,8 +68,15 @@ const onlyInCleaning: readonly StepName[] = [
   'raid.delete_configuration',
 ];
 
-/** @throws AnnealError InvalidRequest that names every unknown step and wrong argument. */
-export function checkSteps(steps: readonly NodeStep[], during: 'clean' | 'deploy' | 'service'): void {
+/**
+ * @param driver of the node, when it is known
+ * @throws AnnealError InvalidRequest that names every unknown or impossible step and wrong argument.
+ */
+export function checkSteps(
+  steps: readonly NodeStep[],
+  during: 'clean' | 'deploy' | 'service',
+  driver?: DriverName,
+): void {
   const mistakes: Mistake[] = steps.flatMap((step, at) => {
     const name = nameOf(step);
     const path = `steps.${at}`;
@@ -78,6 +86,8 @@ export function checkSteps(steps: readonly NodeStep[], during: 'clean' | 'deploy
       return [{ code: 'unsafe_step', path, message: `${name} destroys data, so it runs only in a cleaning` }];
     if (during === 'deploy' && name === 'deploy.erase_devices')
       return [{ code: 'unsafe_step', path, message: `${name} runs only in a cleaning` }];
+    const lack = driver && lackOf(driver, name);
+    if (lack !== undefined) return [{ code: 'unsupported_step', path, message: `${name}: ${lack}` }];
     const { error } = stepArguments[name].safeParse(step.args);
     return (error?.issues ?? []).map((issue) => ({
       code: 'invalid_value',

@@ -11,13 +11,11 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../bmc/bmcs.ts';
+import type { BmcMachine } from '../bmc/port.ts';
 import type { NodeDocument, NodePlan } from '../document.ts';
 import type { StepOutcome } from '../states/step-outcome.ts';
 import type { StepProgress } from './progress.ts';
 import { argumentsOf, nameOf, type StepName } from './catalogue.ts';
-import { applyBios, applyFirmware, applySecureBoot, resetBios } from '../../redfish/settings.ts';
-import { createVolumes, deleteVolumes } from '../../redfish/volumes.ts';
-import type { RedfishMachine } from '../../redfish/machine.ts';
 
 export const planAfterStep = (plan: NodePlan): NodePlan => ({ ...plan, at: plan.at + 1, memo: {} });
 
@@ -26,7 +24,7 @@ interface RunningStep {
   readonly step: NodeStep;
   readonly memo: JsonObject;
   /** Work with the BMC. It checks the identity of the machine first. */
-  readonly withMachine: <T>(work: (machine: RedfishMachine) => Promise<T>) => Promise<T>;
+  readonly withMachine: <T>(work: (machine: BmcMachine) => Promise<T>) => Promise<T>;
 }
 
 const done = { kind: 'done' } as const;
@@ -111,27 +109,28 @@ export class PlanRunner {
       'power.wait': ({ step, memo }) => Promise.resolve(this.#wait(argumentsOf('power.wait', step).seconds, memo)),
       'management.set_boot_mode': async ({ step, withMachine }) => {
         const { mode } = argumentsOf('management.set_boot_mode', step);
-        await withMachine((machine) => machine.setBootMode(mode === 'uefi' ? 'UEFI' : 'Legacy'));
+        await withMachine((machine) => machine.hardware.setBootMode(mode === 'uefi' ? 'UEFI' : 'Legacy'));
         return done;
       },
       'management.set_secure_boot': ({ step, memo, withMachine }) =>
         withMachine((machine) =>
-          applySecureBoot(machine, { enabled: argumentsOf('management.set_secure_boot', step).enabled, memo }),
+          machine.hardware.applySecureBoot({ enabled: argumentsOf('management.set_secure_boot', step).enabled, memo }),
         ),
       'bios.apply_configuration': ({ step, memo, withMachine }) => {
         const { settings } = argumentsOf('bios.apply_configuration', step);
         const wanted = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
-        return withMachine((machine) => applyBios(machine, { wanted, memo }));
+        return withMachine((machine) => machine.hardware.applyBios({ wanted, memo }));
       },
-      'bios.factory_reset': ({ memo, withMachine }) => withMachine((machine) => resetBios(machine, memo)),
+      'bios.factory_reset': ({ memo, withMachine }) => withMachine((machine) => machine.hardware.resetBios(memo)),
       'raid.create_configuration': ({ step, memo, withMachine }) => {
         const { logical_disks: disks } = argumentsOf('raid.create_configuration', step);
-        return withMachine((machine) => createVolumes(machine, { disks, memo }));
+        return withMachine((machine) => machine.hardware.createVolumes({ disks, memo }));
       },
-      'raid.delete_configuration': ({ memo, withMachine }) => withMachine((machine) => deleteVolumes(machine, memo)),
+      'raid.delete_configuration': ({ memo, withMachine }) =>
+        withMachine((machine) => machine.hardware.deleteVolumes(memo)),
       'firmware.update': ({ step, memo, withMachine }) => {
         const { settings } = argumentsOf('firmware.update', step);
-        return withMachine((machine) => applyFirmware(machine, { settings, memo }));
+        return withMachine((machine) => machine.hardware.applyFirmware({ settings, memo }));
       },
       'deploy.erase_devices': () => Promise.resolve({ kind: 'boot' }),
     };

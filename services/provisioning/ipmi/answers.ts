@@ -1,0 +1,59 @@
+/** Reads the answers of a BMC to IPMI commands, as `ipmitool raw` and `ipmitool fru` print them. Pure. */
+import type { Power } from '../nodes/document.ts';
+
+/** The bytes that `ipmitool raw` prints. Undefined for another text. */
+export function bytesIn(text: string): readonly number[] | undefined {
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  return words.every((word) => /^[0-9a-f]{2}$/i.test(word))
+    ? words.map((word) => Number.parseInt(word, 16))
+    : undefined;
+}
+
+/** Get Chassis Status. */
+export const powerIn = ([status]: readonly number[]): Power | null =>
+  status === undefined ? null : (status & 1) === 1 ? 'power on' : 'power off';
+
+/** The boot device of the boot flags (parameter 5 of the boot options), as a number of the standard. */
+export const bootDeviceIn = (answer: readonly number[]): number | undefined => {
+  const flags = answer[3];
+  return flags === undefined ? undefined : (flags >> 2) & 0x0f;
+};
+
+/** Get Device ID. The minor part is binary-coded decimal. */
+export function firmwareIn(answer: readonly number[]): string | null {
+  const [, , major, minor] = answer;
+  return major === undefined || minor === undefined ? null : `${major & 0x7f}.${minor.toString(16).padStart(2, '0')}`;
+}
+
+/** Get SOL Configuration Parameters, parameter 1. */
+export const solIsOn = (answer: readonly number[]): boolean => ((answer[1] ?? 0) & 1) === 1;
+
+/**
+ * The system UUID in Get System GUID. Most firmware sends it in the order of SMBIOS, some in the reverse order that the
+ * standard of IPMI asks for; the version and variant of a UUID show which one.
+ */
+export function uuidIn(guid: readonly number[]): string | null {
+  if (guid.length !== 16) return null;
+  const hex = guid.map((byte) => byte.toString(16).padStart(2, '0'));
+  const smbios = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => hex[at]).join('');
+  const orders = [smbios, hex.toReversed().join('')].map((text) =>
+    text.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+  );
+  return orders.find((uuid) => /^.{14}[1-5].{4}[89ab]/.test(uuid)) ?? orders[0] ?? null;
+}
+
+/** The maker, model and serial number of the first field-replaceable unit, in the names of Redfish. */
+export function unitIn(text: string): Readonly<Record<string, string>> {
+  const fields = new Map(
+    text.split('\n').flatMap((line): [string, string][] => {
+      const [, name = '', value = ''] = /^\s*([^:]+?)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+  const first = (...names: string[]): string => names.map((name) => fields.get(name)).find(Boolean) ?? '';
+  return {
+    Manufacturer: first('Product Manufacturer', 'Board Mfg'),
+    Model: first('Product Name', 'Board Product'),
+    SerialNumber: first('Product Serial', 'Chassis Serial', 'Board Serial'),
+  };
+}

@@ -1,0 +1,39 @@
+/** The driver of machines whose BMC speaks Redfish. */
+import type { BmcAccess, BmcDriver } from '../nodes/bmc/port.ts';
+import { RedfishHttp, type HttpOptions } from './http.ts';
+import { RedfishMachine } from './machine.ts';
+import type { Access } from './transport.ts';
+import type { Trust } from './trust.ts';
+
+export interface RedfishDriverOptions {
+  /** The default for nodes without `verify_ca`. */
+  readonly trust: Trust;
+  /** Placeholder values that identify no machine, in lower case. */
+  readonly placeholders: ReadonlySet<string>;
+  readonly http?: HttpOptions | undefined;
+}
+
+export function createRedfishDriver({ trust, placeholders, http: options }: RedfishDriverOptions): BmcDriver {
+  const http = new RedfishHttp(options);
+  const accessTo = ({ node, password }: BmcAccess): Access => ({
+    node: node.name,
+    address: node.address,
+    username: node.username,
+    password,
+    trust: node.verify_ca ?? trust,
+  });
+  return {
+    machine: ({ signal, path, tries, ...access }) =>
+      new RedfishMachine(http, {
+        access: accessTo(access),
+        systemId: access.node.system_id,
+        signal,
+        path,
+        expected: access.node.identity,
+        placeholders,
+        ...(tries !== undefined && { tries }),
+      }),
+    followEvents: (access, listener) => http.followEvents(accessTo(access), listener),
+    close: () => http.close(),
+  };
+}
