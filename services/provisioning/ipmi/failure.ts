@@ -48,16 +48,16 @@ function completionIn(stderr: string): number | undefined {
 }
 
 /** The message names the machine and the command, never the password. */
-export function errorOf(access: IpmiAccess, { what, words }: IpmiCommand, outcome: IpmiOutcome): BmcError {
+export function errorOf(access: IpmiAccess, { what, words }: IpmiCommand, outcome: IpmiOutcome | undefined): BmcError {
   const { node, address } = access;
   const command = `ipmitool ${words.join(' ')}`;
-  const { code, repeat, why } = reasonOf(access, outcome);
+  const { code, repeat, why } = reasonOf(access, outcome ?? { stdout: '', stderr: '', failure: null });
   const message = `The BMC of node ${node} at ${address}: could not ${what} (${command}): ${why}`;
-  return new BmcError(code, message, { repeat, cause: outcome.failure, details: { node, url: address, command } });
+  return new BmcError(code, message, { repeat, cause: outcome?.failure, details: { node, url: address, command } });
 }
 
-function reasonOf(access: IpmiAccess, { stderr, failure }: IpmiOutcome): Reason {
-  const said = redactText(wordsIn(stderr), access.password === null ? [] : [access.password]);
+function reasonOf(access: IpmiAccess, { stdout, stderr, failure }: IpmiOutcome): Reason {
+  const said = redactText(wordsIn(stderr) || wordsIn(stdout), access.password === null ? [] : [access.password]);
   const wrong = (why: string): Reason => ({ code: 'BmcMisconfigured', repeat: 'never', why });
   if (failure?.code === 'ENOENT')
     return wrong(
@@ -72,6 +72,8 @@ function reasonOf(access: IpmiAccess, { stderr, failure }: IpmiOutcome): Reason 
   const completion = completionIn(stderr);
   if (completion === insufficientPrivilege)
     return wrong(`the privilege level ${access.privilege} does not permit it. Set another ipmi_priv_level or user.`);
+  if (/does not support IPMI v2/i.test(stderr))
+    return wrong('it does not speak IPMI 2.0 (RMCP+). Turn that on at the BMC.');
   if (/unable to establish/i.test(stderr)) {
     const why = 'it did not answer. Check its address, port and power, and that IPMI over LAN is on.';
     return { code: 'BmcUnreachable', repeat: 'always', why };

@@ -21,21 +21,33 @@ const strongest = 17;
 const widespread = 3;
 
 export class IpmiTool {
-  /** Suites that a BMC accepted after it had refused the strongest. */
+  readonly #program: string;
+  /** The suite that each address accepted. */
   readonly #suites = new Map<string, number>();
+
+  constructor(program = 'ipmitool') {
+    this.#program = program;
+  }
 
   /** @returns what the command printed. @throws BmcError; the reason of the signal when it aborted. */
   async run(access: IpmiAccess, command: IpmiCommand, calling: Calling): Promise<string> {
-    const suite = access.cipherSuite ?? this.#suites.get(access.address) ?? strongest;
-    const first = await start(access, command, { ...calling, suite });
-    if (!first.failure) return first.stdout;
-    if (access.cipherSuite !== null || suite !== strongest || !refusesSuite(first))
-      throw errorOf(access, command, first);
-    const second = await start(access, command, { ...calling, suite: widespread });
-    if (second.failure && refusesSuite(second)) throw errorOf(access, command, first);
-    this.#suites.set(access.address, widespread);
-    if (second.failure) throw errorOf(access, command, second);
-    return second.stdout;
+    let outcome: IpmiOutcome | undefined;
+    for (const suite of this.#suitesFor(access)) {
+      outcome = await start(this.#program, [...wordsOf(access, { suite, tries: calling.tries }), ...command.words], {
+        password: access.password,
+        signal: calling.signal,
+      });
+      if (refusesSuite(outcome)) continue;
+      this.#suites.set(access.address, suite);
+      if (!outcome.failure) return outcome.stdout;
+      break;
+    }
+    throw errorOf(access, command, outcome);
+  }
+
+  #suitesFor({ address, cipherSuite }: IpmiAccess): readonly number[] {
+    if (cipherSuite !== null) return [cipherSuite];
+    return this.#suites.get(address) === widespread ? [widespread, strongest] : [strongest, widespread];
   }
 }
 
@@ -48,28 +60,23 @@ const wordsOf = (access: IpmiAccess, { suite, tries = 3 }: { suite: number; trie
 };
 
 function start(
-  access: IpmiAccess,
-  { words }: IpmiCommand,
-  { signal, suite, tries }: Calling & { suite: number },
+  program: string,
+  words: readonly string[],
+  { password, signal }: { password: string | null; signal: AbortSignal },
 ): Promise<IpmiOutcome> {
   signal.throwIfAborted();
   const options = {
-    env: { PATH: process.env['PATH'], LC_ALL: 'C', IPMI_PASSWORD: access.password ?? '' },
+    env: { PATH: process.env['PATH'], LC_ALL: 'C', IPMI_PASSWORD: password ?? '' },
     timeout: longestMs,
     killSignal: 'SIGKILL',
     maxBuffer: most,
     signal,
   } as const;
   return new Promise((resolve, reject) => {
-    const child = execFile(
-      'ipmitool',
-      [...wordsOf(access, { suite, tries }), ...words],
-      options,
-      (failure, stdout, stderr) => {
-        if (signal.aborted) reject(signal.reason as Error);
-        else resolve({ stdout, stderr, failure });
-      },
-    );
+    const child = execFile(program, words, options, (failure, stdout, stderr) => {
+      if (signal.aborted) reject(signal.reason as Error);
+      else resolve({ stdout, stderr, failure });
+    });
     // Without input the program asks for nothing.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end();

@@ -1,0 +1,153 @@
+/** A real BMC that speaks IPMI: `ipmi_sim` of OpenIPMI, with a machine whose power and boot device are files. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createSocket } from 'node:dgram';
+import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { findProgram } from '../backends/program.ts';
+
+/** The machine behind the simulator: it reports and changes files in its folder. */
+const chassis = `#!/bin/sh
+folder=$(dirname "$0")
+shift
+action=$1
+shift
+while [ $# -gt 0 ]; do
+  case "$action $1" in
+    "get power") echo "power:$(cat "$folder/power")" ;;
+    "get boot") echo "boot:$(cat "$folder/boot")" ;;
+    "get "*) echo "$1:0" ;;
+    "set power") [ -e "$folder/stuck" ] || printf %s "$2" >"$folder/power" ;;
+    "set shutdown") [ -e "$folder/deaf" ] || printf 0 >"$folder/power" ;;
+    "set boot") [ -e "$folder/stuck" ] || printf %s "$2" >"$folder/boot" ;;
+  esac
+  [ "$action" = set ] && { printf '%s %s\\n' "$1" "$2" >>"$folder/log"; shift; }
+  shift
+done
+`;
+
+/** The area of a field-replaceable unit that names the product, with its checksums. */
+function unitBytes({ maker, model, serial }: { maker: string; model: string; serial: string }): number[] {
+  const fields = [maker, model, 'part', '1', serial];
+  const body = [1, 0, 0x19, ...fields.flatMap((text) => [0xc0 | text.length, ...Buffer.from(text)]), 0xc1];
+  while ((body.length + 1) % 8 !== 0) body.push(0);
+  body[1] = (body.length + 1) / 8;
+  const header = [1, 0, 0, 0, 1, 0, 0];
+  return [...summed(header), ...summed(body)];
+}
+const summed = (bytes: readonly number[]): number[] => [
+  ...bytes,
+  (256 - (bytes.reduce((sum, byte) => sum + byte, 0) % 256)) % 256,
+];
+
+/** Why this computer cannot run these tests. Undefined when it can. */
+export async function missingForIpmi(): Promise<string | undefined> {
+  const programs = ['ipmitool', 'ipmi_sim'];
+  const found = await Promise.all(programs.map((name) => findProgram(name)));
+  const missing = programs.filter((_, index) => found[index] === undefined);
+  return missing.length === 0
+    ? undefined
+    : `${missing.join(' and ')} not installed (Debian: apt-get install ipmitool openipmi)`;
+}
+
+export interface IpmiSimOptions {
+  readonly folder: string;
+  /** Null: the BMC has only a placeholder. */
+  readonly guid?: string | null;
+  readonly serial?: string | null;
+  readonly password?: string;
+}
+
+export class IpmiSim {
+  readonly folder: string;
+  readonly port: number;
+  readonly username = 'admin';
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder;
+    this.port = port;
+  }
+
+  static async start(options: IpmiSimOptions): Promise<IpmiSim> {
+    const sim = new IpmiSim(options.folder, await freePort());
+    await mkdir(options.folder, { recursive: true });
+    await sim.set('power', '0');
+    await sim.set('boot', 'none');
+    await writeFile(join(sim.folder, 'chassis.sh'), chassis);
+    await chmod(join(sim.folder, 'chassis.sh'), 0o755);
+    await sim.run(options);
+    return sim;
+  }
+
+  /** Starts the process, for example as another machine at the same address. */
+  async run({
+    guid = defaultGuid,
+    serial = 'SER-4711',
+    password = 'secret',
+  }: Partial<IpmiSimOptions> = {}): Promise<void> {
+    const { folder } = this;
+    await rm(join(folder, 'state'), { recursive: true, force: true });
+    await mkdir(join(folder, 'state'));
+    const auth = (level: string): string => `    allowed_auths_${level} none md2 md5 straight\n`;
+    await writeFile(
+      join(folder, 'lan.conf'),
+      `name "sim"\nset_working_mc 0x20\n  startlan 1\n    addr 127.0.0.1 ${this.port}\n    priv_limit admin\n` +
+        ['callback', 'user', 'operator', 'admin'].map(auth).join('') +
+        `    guid ${guid ?? noGuid}\n  endlan\n  chassis_control "${join(folder, 'chassis.sh')} 0x20"\n  sol "${join(folder, 'tty')}" 115200\n` +
+        `  user 1 true "" "none" user 10 none md2 md5 straight\n` +
+        `  user 2 true "${this.username}" "${password}" admin 10 none md2 md5 straight\n`,
+    );
+    const unit = serial === null ? [] : unitBytes({ maker: 'Acme', model: 'Model 9', serial });
+    const hex = unit.map((byte) => `0x${byte.toString(16)}`).join(' ');
+    await writeFile(
+      join(folder, 'sim.emu'),
+      'mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr\nsel_enable 0x20 1000 0x0a\n' +
+        (unit.length === 0 ? '' : `mc_add_fru_data 0x20 0 ${unit.length} data ${hex}\n`) +
+        'mc_enable 0x20\n',
+    );
+    const args = ['-n', '-c', 'lan.conf', '-f', 'sim.emu', '-s', 'state'];
+    const child = spawn('ipmi_sim', args, { cwd: folder, stdio: 'ignore' });
+    this.#process = child;
+    await eventually(() => isTaken(this.port), { what: `ipmi_sim at port ${this.port}`, within: 10_000 });
+  }
+
+  get = (name: string): Promise<string> => readFile(join(this.folder, name), 'utf8');
+  set = (name: 'power' | 'boot' | 'stuck' | 'deaf', value: string): Promise<void> =>
+    writeFile(join(this.folder, name), value);
+
+  /** Does not answer, as a BMC that hangs. */
+  hang = (): void => void this.#process?.kill('SIGSTOP');
+  wake = (): void => void this.#process?.kill('SIGCONT');
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+}
+
+/** Without a GUID the simulator offers no RMCP+, so it has the placeholder of firmware that was not configured. */
+const noGuid = '0'.repeat(32);
+/** In the order of its bytes on the wire. As a UUID of SMBIOS: see {@link defaultUuid}. */
+const defaultGuid = '33221100554477468899aabbccddeeff';
+export const defaultUuid = '00112233-4455-4677-8899-aabbccddeeff';
+
+async function freePort(): Promise<number> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve) => void socket.bind(0, '127.0.0.1', resolve));
+  const { port } = socket.address();
+  await new Promise<void>((resolve) => void socket.close(() => resolve()));
+  return port;
+}
+
+function isTaken(port: number): Promise<boolean | undefined> {
+  const socket = createSocket('udp4');
+  return new Promise((resolve) => {
+    socket.once('error', () => resolve(true));
+    socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(undefined)));
+  });
+}
