@@ -13,7 +13,7 @@ export interface NodeCalls {
     name: string;
     /** Absent: redfish. */
     driver?: DriverName | undefined;
-    /** Of the BMC: `https://…` for redfish, a host name or IP address for ipmi. */
+    /** The BMC: `https://…` for redfish, a host name or IP address for ipmi. */
     address: string;
     systemId?: string | undefined;
     username?: string | undefined;

@@ -71,13 +71,13 @@ const ipmiInfoSchema = z.object({
 
 /** How to reach the BMC of a node, by driver. */
 export const driverInfoSchemas = { redfish: redfishInfoSchema, ipmi: ipmiInfoSchema } as const;
-/** What a node's `driver_info` holds. */
+/** The access in a node's `driver_info`. */
 export type DriverInfo = z.output<typeof redfishInfoSchema> | z.output<typeof ipmiInfoSchema>;
 
 /** The driver to which the form of a `driver_info` belongs. */
 export const driverOf = (info: DriverInfo): DriverName => ('ipmi_address' in info ? 'ipmi' : 'redfish');
 
-/** What `driver properties` shows of each driver. */
+/** Names and meanings of the fields of each driver's `driver_info`, as Ironic's clients show them. */
 export const driverProperties = {
   redfish: {
     redfish_address: 'Address of the BMC: https://…',

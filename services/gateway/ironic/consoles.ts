@@ -46,7 +46,7 @@ export function consolesOf({ properties, driver_info: access }: NodeView): Conso
 interface Bmc {
   readonly address: URL;
   readonly user: string | undefined;
-  /** Of `ipmitool`. */
+  /** Further options for `ipmitool`. */
   readonly options: readonly string[];
 }
 type Protocol = ConsoleAccess['protocol'];

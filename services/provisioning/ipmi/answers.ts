@@ -10,7 +10,7 @@ export function bytesIn(text: string): readonly number[] | undefined {
 }
 
 /** Get Chassis Status. */
-export const powerIn = ([status]: readonly number[]): Power | null =>
+export const powerInStatus = ([status]: readonly number[]): Power | null =>
   status === undefined ? null : (status & 1) === 1 ? 'power on' : 'power off';
 
 /** The boot device of the boot flags (parameter 5 of the boot options), as a number of the standard. */

@@ -34,7 +34,7 @@ interface Reason {
 const otherSuite =
   /no matching cipher suite|invalid (?:authentication|integrity|confidentiality) algorithm|unsupported cipher suite/i;
 const wrongLogin = /RAKP 2 HMAC is invalid|unauthorized name|RAKP 4 message has invalid|invalid role/i;
-/** What the program prints in every run with `-v`, and its general last line. */
+/** Lines that the program prints in every run with `-v`, and its general last line. */
 const chatter =
   /^(?:Loading IANA|Running Get|Discovered IPMB|Invalid completion code|RAW |Error: Unable to establish)/i;
 const insufficientPrivilege = 0xd4;

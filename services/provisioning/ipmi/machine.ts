@@ -13,7 +13,7 @@ import { anotherMachine } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
 import type { BmcMachine, BootProgress, Change, Hardware } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
-import { bootDeviceIn, bytesIn, firmwareIn, powerIn, solIsOn, unitIn, uuidIn } from './answers.ts';
+import { bootDeviceIn, bytesIn, firmwareIn, powerInStatus, solIsOn, unitIn, uuidIn } from './answers.ts';
 import type { IpmiAccess, IpmiCommand } from './failure.ts';
 import type { IpmiTool } from './tool.ts';
 
@@ -165,7 +165,7 @@ export class IpmiMachine implements BmcMachine {
   }
 
   async #readPower(): Promise<Power> {
-    const power = powerIn(await this.#bytes(readPower));
+    const power = powerInStatus(await this.#bytes(readPower));
     if (power === null) throw this.#refused(readPower, 'its answer is empty');
     return power;
   }

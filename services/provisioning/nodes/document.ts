@@ -230,7 +230,7 @@ const namelessText =
 function conditionsOf(node: NodeDocument): Condition[] {
   const stalled = node.work !== null && node.work.attempts > 0;
   const isOther = node.fault === identityFault;
-  const isNameless = node.identity !== null && node.identity.uuid === null && node.identity.serial === null;
+  const isNameless = node.identity?.uuid === null && node.identity.serial === null;
   return [
     {
       type: 'Identity',

@@ -112,7 +112,7 @@ describe.skipIf(missing !== undefined)(
 
     it.each([
       ['a wrong password', { password: 'wrong-one' }, 'ipmi_password'],
-      ['a wrong user', { username: 'nobody' }, 'ipmi_username'],
+      ['a wrong user', { username: 'stranger' }, 'ipmi_username'],
       ['a cipher suite that it does not have', { cipherSuite: 17 }, 'ipmi_cipher_suite'],
     ])(
       'T1: reports %s with the machine, the command and the remedy, and without the password',
