@@ -59,6 +59,8 @@ class NatsHostDoor implements HostDoor {
   readonly #signer: CalloutSigner;
   readonly #stopping = new AbortController();
   #open: Open | undefined;
+  /** The connections that are not in use yet. */
+  #opening: NatsConnection[] = [];
   #trouble = 'not connected yet';
   readonly #inWork = new Set<Promise<void>>();
 
@@ -96,6 +98,8 @@ class NatsHostDoor implements HostDoor {
     this.#stopping.abort();
     const open = this.#open;
     this.#open = undefined;
+    // Else a connection that was about to be in use would take messages after the stop.
+    await this.#closeOpening();
     if (!open) return;
     // Messages that are here get their replies, because their hosts would wait for the end of a request's time.
     await Promise.all(open.subscriptions.map((each) => each.drain().catch(() => undefined)));
@@ -113,14 +117,13 @@ class NatsHostDoor implements HostDoor {
     const { log, name } = this.#options;
     const always = { maxReconnectAttempts: -1, reconnectTimeWait: 250, ignoreAuthErrorAbort: true, timeout: 5_000 };
     while (!this.#stopping.signal.aborted) {
-      const opened: NatsConnection[] = [];
       try {
         const nc = await connect({ ...this.#urls.own.connection, ...always, name: `${name}/hosts` });
-        opened.push(nc);
+        this.#opening.push(nc);
         const system = await connect({ ...this.#urls.admin.connection, ...always, name: `${name}/hosts-admin` });
-        opened.push(system);
+        this.#opening.push(system);
         const info = (await nc.request('$SYS.REQ.USER.INFO')).json<{ data: { account: string } }>();
-        if (this.#stopping.signal.aborted) break;
+        this.#stopping.signal.throwIfAborted();
         const { account } = info.data;
         const subscriptions = [
           nc.subscribe('$SYS.REQ.USER.AUTH', {
@@ -133,15 +136,23 @@ class NatsHostDoor implements HostDoor {
           }),
         ];
         await nc.flush();
+        this.#stopping.signal.throwIfAborted();
         this.#open = { nc, system, account, subscriptions };
+        this.#opening = [];
         return;
       } catch (error) {
+        if (this.#stopping.signal.aborted) break;
         this.#trouble = error instanceof Error ? error.message : String(error);
         log.warn({ err: error }, 'broker for hosts cannot be reached; retrying. Hosts over HTTP are not affected');
       }
-      await Promise.all(opened.map((each) => each.close()));
+      await this.#closeOpening();
       await wait(againMs, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => undefined);
     }
+    await this.#closeOpening();
+  }
+
+  async #closeOpening(): Promise<void> {
+    await Promise.all(this.#opening.splice(0).map((each) => each.close()));
   }
 
   #begin(work: Promise<void>): void {

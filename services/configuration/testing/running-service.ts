@@ -172,5 +172,16 @@ export const startService = (context: TestContext, environment: Record<string, s
   configurationService.start(context, readSettings(configurationService.settings, environment));
 
 export async function claimed(rig: Rig, hostId: string): Promise<Claimed> {
-  return eventually(() => rig.claim(hostId), { what: `a request for ${hostId}` });
+  const requests = `host.${hostId}.requests`;
+  let waiting: unknown;
+  return eventually(
+    async () => {
+      const found = await rig.claim(hostId);
+      if (found) return found;
+      const all = { include_claimed: true, echo: true, client_id: '', limit: 10 };
+      ({ messages: waiting } = await rig.ask(contract.queueMessages, { project, queue: requests, ...all }));
+      return undefined;
+    },
+    { what: `a request for ${hostId}`, last: () => waiting },
+  );
 }
