@@ -84,7 +84,7 @@ export class StandIn {
 
   /** Removes a request that nothing waits for any more. */
   withdraw(id: string): void {
-    this.#drop((each) => (each.body as { id?: string }).id === id);
+    this.#dropRequest(id);
   }
 
   offer(request: Json): void {
@@ -164,9 +164,12 @@ export class StandIn {
         this.#drop((each) => each.id === id);
         return { status: 204 };
       }
-      case 'POST host.h1.responses/messages':
-        this.#take((body as { messages: { body: Json }[] }).messages.map((each) => each.body));
+      case 'POST host.h1.responses/messages': {
+        const answered = this.#take((body as { messages: { body: Json }[] }).messages.map((each) => each.body));
+        // A server that takes answers removes what is answered; an older one waits for the agent to do it.
+        if (this.takesAnswers) for (const each of answered) this.#dropRequest(each);
         return { status: 201, body: { resources: [] } };
+      }
       default:
         return { status: 404 };
     }
@@ -180,9 +183,9 @@ export class StandIn {
     const headers: Record<string, string> = this.takesAnswers ? { 'anneal-takes-answers': 'true' } : {};
     if (answers) {
       if (answers.some(({ body }) => this.refused.has(body.id))) return { status: 400 };
-      this.#take(answers.map(({ body }) => body as unknown as Json));
+      const answered = this.#take(answers.map(({ body }) => body as unknown as Json));
       await this.holdAfterAnswers;
-      for (const { body } of answers) this.#drop((each) => (each.body as { id?: string }).id === body.id);
+      for (const each of answered) this.#dropRequest(each);
     }
     const end = Date.now() + wait * 1000;
     for (;;) {
@@ -209,13 +212,24 @@ export class StandIn {
     if (index >= 0) this.#queue.splice(index, 1);
   }
 
-  #take(bodies: readonly Json[]): void {
+  #dropRequest(id: string): void {
+    this.#drop((each) => (each.body as { id?: string }).id === id);
+  }
+
+  /** Returns the ids of the requests that are answered. */
+  #take(bodies: readonly Json[]): string[] {
+    const answered: string[] = [];
     for (const body of bodies) {
       const progress = hostProgressSchema.safeParse(body);
       if (progress.success) this.progress.push(progress.data.id);
       else if (typeof body === 'object' && body !== null && 'hello' in body) this.hellos.push(body);
-      else this.responses.push(hostResponseSchema.parse(body));
+      else {
+        const response = hostResponseSchema.parse(body);
+        this.responses.push(response);
+        answered.push(response.id);
+      }
     }
+    return answered;
   }
 }
 

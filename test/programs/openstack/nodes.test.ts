@@ -70,7 +70,7 @@ it('run runbooks, and read history, ports, drivers and checks of a node', async 
   const history = await rows('baremetal', 'node', 'history', 'list', 'machine-2');
   expect(history[0]).toMatchObject({ severity: 'INFO', event: expect.stringContaining('→ available') });
   expect(await rows('baremetal', 'port', 'list', '--node', 'machine-2')).toHaveLength(2);
-  expect(await rows('baremetal', 'driver', 'list')).toMatchObject([{ name: 'redfish' }]);
+  expect(await rows('baremetal', 'driver', 'list')).toMatchObject([{ name: 'ipmi' }, { name: 'redfish' }]);
   const checks = await rows('baremetal', 'node', 'validate', 'machine-2');
   expect(checks).toContainEqual(expect.objectContaining({ Interface: 'power', Result: true }));
   for (const list of ['chassis', 'allocation', 'port group', 'volume target', 'conductor', 'deploy template'])
