@@ -1,4 +1,7 @@
-/** `npm run docs`: writes docs/reference/ from the code; with `--check` writes nothing and fails when it is stale. */
+/**
+ * `npm run docs`: writes docs/reference/ and the generated half of the Python client from the code; with `--check` writes
+ * nothing and fails when they are stale.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +31,7 @@ import { sharedSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
 import { httpApiPage, messagesPage, type OpenApiDocument } from './api-pages.ts';
+import { pythonClient, type ClientDocument } from './python-client.ts';
 import {
   commandsPage,
   errorsPage,
@@ -41,7 +45,8 @@ import {
   workflowActionsPage,
 } from './reference.ts';
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const folder = join(root, 'docs', 'reference');
 const services = [
   gatewayService,
   templatingService,
@@ -82,8 +87,12 @@ const pages: Record<string, string> = {
   'workflow-actions.md': workflowActionsPage(workflowActions),
 };
 
+const python = pythonClient(openApi as unknown as ClientDocument);
+const pythonFile = (name: string): string => join(root, 'clients', 'python', 'src', 'anneal_client', name);
 const stale: string[] = [];
 const files = [
+  { name: 'the types of the Python client', text: python.types, path: pythonFile('types.py') },
+  { name: 'the operations of the Python client', text: python.operations, path: pythonFile('operations.py') },
   ...Object.entries(pages).map(([name, text]) => ({ name, text, path: join(folder, name) })),
   { name: 'the commands for completion', text: commandsText(commandTree(program)), path: fileURLToPath(commandsFile) },
 ];

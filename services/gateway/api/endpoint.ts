@@ -7,6 +7,7 @@ import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
 import { problemDetailsType } from '../http/problem-details.ts';
 import { parseField } from '../http/body.ts';
+import { operationName } from './operation-name.ts';
 
 type Schema = z.ZodType;
 
@@ -28,8 +29,10 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly limit?: BodyLimit;
   /** The answer contains a secret of the caller: it is neither compressed nor stored in a cache. */
   readonly sensitive?: boolean;
-  /** The answer may also be a stream of server-sent events. */
-  readonly stream?: boolean;
+  /** The answer may also be a stream of server-sent events; with `only` it is nothing else. */
+  readonly stream?: boolean | 'only';
+  /** The answer is bytes. */
+  readonly bytes?: boolean;
   handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
 }
 
@@ -56,8 +59,8 @@ export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoin
 const nothing = z.strictObject({}).nullish();
 
 /** Not a stream, which would stay open, and not a route without an answer, which does something. */
-const hasHead = ({ method, answer, stream }: Endpoint): boolean =>
-  method === 'GET' && answer !== undefined && stream !== true;
+const hasHead = ({ method, answer, stream = false }: Endpoint): boolean =>
+  method === 'GET' && answer !== undefined && stream === false;
 
 export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const each of endpoints) {
@@ -101,9 +104,10 @@ function responsesOf(each: Endpoint, schemaOf: (schema: Schema) => JsonObject): 
       description: each.answer ? 'Success.' : 'Done.',
       ...(isTagged && { headers: { ETag: { $ref: '#/components/headers/ETag' } } }),
       ...(each.answer && {
+        // Bytes and streams have no schema: OpenAPI 3.1 has one for a whole answer only, and not for each event.
         content: {
-          'application/json': { schema: schemaOf(each.answer) },
-          // Without a schema, which OpenAPI 3.1 has for a whole answer only and not for each event.
+          ...(each.bytes && { 'application/octet-stream': {} }),
+          ...(!each.bytes && each.stream !== 'only' && { 'application/json': { schema: schemaOf(each.answer) } }),
           ...(each.stream && { 'text/event-stream': {} }),
         },
       }),
@@ -121,7 +125,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
     const query: ObjectSchema = each.query ? schemaOf(each.query, 'input') : {};
     (paths[each.path] ??= {})[each.method.toLowerCase()] = {
       summary: each.summary,
-      operationId: `${each.method.toLowerCase()}${each.path.replaceAll(/[{}]/g, '').replaceAll(/[/-](\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+      operationId: operationName(each.method, each.path),
       ...(each.public === true && { security: [] }),
       parameters: [
         ...[...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({

@@ -36,6 +36,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
     path: '/deployments/{deployment}/output/{name}',
     summary:
       'Download what is stored of `stdout`, `stderr` or `outputs.<name>` of the latest run, byte by byte. Hidden values are masked.',
+    bytes: true,
     answer: z.unknown(),
     handle: async ({ request, reply, params }) => {
       const name = storedNameSchema.safeParse(params['name']);
@@ -55,7 +56,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
     path: '/deployments/{deployment}/logs',
     summary:
       'Stream the output of a deployment as it arrives, as server-sent events: `state`, `output` with base64 bytes, and `end`.',
-    stream: true,
+    stream: 'only',
     query: z.strictObject({
       follow: z.enum(['true', 'false']).default('true').meta({
         description: '`false` ends the stream after what is stored now.',

@@ -150,7 +150,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       method: 'GET',
       path: '/queues/{queue}/watch',
       summary: 'Stream each message of a queue as it arrives, as server-sent events.',
-      stream: true,
+      stream: 'only',
       answer: z.unknown(),
       handle: async ({ request, reply, params }) => {
         const queue = params['queue'] ?? '';
