@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@anneal/store/open.ts';
-import { atEnd } from './at-end.ts';
+import { atProcessEnd } from './process-end.ts';
 import { startContainer } from './containers.ts';
 import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
@@ -100,7 +100,7 @@ async function startOwn(program: Program): Promise<BackendServer> {
     killed.kill('SIGKILL');
     await once(killed, 'exit');
   };
-  atEnd(() => server?.kill('SIGKILL'));
+  atProcessEnd(() => server?.kill('SIGKILL'));
   await start();
   return {
     url,

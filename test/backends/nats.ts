@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { atEnd } from './at-end.ts';
+import { atProcessEnd } from './process-end.ts';
 import { startContainer } from './containers.ts';
 import { freeLocalPort } from './free-port.ts';
 import { cacheFolder, findProgram, isProgram } from './program.ts';
@@ -89,7 +89,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     await rm(folder, { recursive: true, force: true });
   };
   // Kill the server with the test run, also when the run dies.
-  atEnd(() => child?.kill('SIGKILL'));
+  atProcessEnd(() => child?.kill('SIGKILL'));
   try {
     await start();
   } catch (error) {

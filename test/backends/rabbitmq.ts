@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { atEnd } from './at-end.ts';
+import { atProcessEnd } from './process-end.ts';
 import { startContainer } from './containers.ts';
 import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
@@ -157,7 +157,7 @@ async function startOwn(
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   // Kill broker and epmd with the test run, also when it is interrupted.
-  atEnd(() => {
+  atProcessEnd(() => {
     server?.kill('SIGKILL');
     names.kill('SIGKILL');
   });

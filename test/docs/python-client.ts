@@ -14,7 +14,7 @@ interface Operation {
   requestBody?: { required: boolean; content: Record<string, Content> };
   responses: Record<string, { content?: Record<string, Content> }>;
 }
-/** What the generator reads of an OpenAPI document. */
+/** The parts of an OpenAPI document that the generator reads. */
 export interface ClientDocument {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonObject> };

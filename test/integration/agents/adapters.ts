@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { buildExecutable, thisMachine } from '@anneal/agent/executable/executable.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { atEnd } from '../../backends/at-end.ts';
+import { atProcessEnd } from '../../backends/process-end.ts';
 
 /** A host on this machine, with one agent in its folder. */
 export interface TestHost {
@@ -156,7 +156,7 @@ let executable: Promise<string> | undefined;
 function builtExecutable(): Promise<string> {
   executable ??= (async () => {
     const folder = mkdtempSync(join(tmpdir(), 'anneal-executable-'));
-    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    atProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
     return (await buildExecutable({ machine: thisMachine() ?? 'amd64', folder })).file;
   })();
   return executable;

@@ -1,11 +1,11 @@
-/** What a test process does when it ends, however it is ended. */
+/** Tasks for the end of a test process, however it is ended. */
 const tasks = new Set<() => void>();
 
 /**
  * Runs a synchronous task at the end of this process: at its exit, and at the SIGTERM with which the test runner ends
  * its workers. A process that is killed with SIGKILL runs nothing.
  */
-export function atEnd(task: () => void): void {
+export function atProcessEnd(task: () => void): void {
   if (tasks.size === 0) {
     process.once('exit', () => {
       for (const each of tasks) each();
