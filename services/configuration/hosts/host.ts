@@ -223,11 +223,8 @@ export function changeHost(
  */
 export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {
   const now = context.service.now();
-  const last = Date.parse(context.contacts.lastOf(host) ?? '') || 0;
-  if (host.status === 'up' && facts === undefined) {
-    if (now.getTime() - last >= contactStepMs) context.contacts.note(host, now.toISOString());
-    return;
-  }
+  // Each contact counts, because a server that resumes waits for the first one after its boot.
+  if (host.status === 'up' && facts === undefined) return context.contacts.note(host, now.toISOString());
   let dropped: string[] = [];
   const record = (current: HostDocument): Draft<HostDocument> | undefined => {
     if (current.status === 'deleting') return undefined;
