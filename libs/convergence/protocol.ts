@@ -37,6 +37,12 @@ export interface GroupReport {
   readonly data: JsonObject;
 }
 
+/** A timer that outlives traversals: its name begins with `group:`. */
+export interface GroupTimer {
+  readonly timer: string;
+  readonly at: string;
+}
+
 /** A duplicate of an input has the same `id`. `occasion`: who asks for it, and why. */
 export type Input = { readonly occasion?: Occasion | undefined } & EngineInput;
 
@@ -58,6 +64,8 @@ type EngineInput =
       readonly group?: JsonObject | null | undefined;
       /** Set when the members of a group change: the events at the start and the end of the update report it. */
       readonly scaling?: Scaling | undefined;
+      /** Timers of the group that the update sets. */
+      readonly timers?: readonly GroupTimer[] | undefined;
       /** The scaling overtakes a running update. Absent: a second change is dropped. */
       readonly overtakes?: boolean | undefined;
     } & FromParent)
@@ -67,7 +75,7 @@ type EngineInput =
       readonly id: string;
       readonly group: JsonObject;
       readonly reports: readonly GroupReport[];
-      readonly timers: readonly { readonly timer: string; readonly at: string }[];
+      readonly timers: readonly GroupTimer[];
     }
   /** `abandon`: keep the real objects. */
   | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)

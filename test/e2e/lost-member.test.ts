@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const template = `heat_template_version: 2018-08-31
+const template = (policy: string): string => `heat_template_version: 2018-08-31
 resources:
   workers:
     type: Anneal::Scaling::Group
@@ -31,22 +31,19 @@ resources:
       min_size: 1
       max_size: 3
       desired_capacity: 2
-      replace_lost: {after: 0, min_in_service: 1}
-      resource: {type: OS::Heat::DeployedServer, properties: {name: {list_join: ['-', [w, {get_param: 'OS::stack_name'}]]}}}
+${policy}      resource: {type: OS::Heat::DeployedServer, properties: {name: {list_join: ['-', [w, {get_param: 'OS::stack_name'}]]}}}
 `;
+const replacing = '      replace_lost: {after: 0, min_in_service: 1}\n';
 
-it('replaces a member whose agent was killed, and says why in its events', async () => {
+/** Runs an agent for the host of the first member until its host is up, and kills it. */
+async function loseFirst(stack: string): Promise<{ lost: string; kept: string; host: string }> {
   const { client } = server;
-  await client.stacks.create({ name: 'web', bundle: bundle(template) });
-  expect((await settled(server, 'web')).stack_status).toBe('CREATE_COMPLETE');
-  const show = () => client.groups.show({ stack: 'web', group: 'workers' });
-  const [lost, kept] = (await show()).members;
-  const host = lost?.resource_id ?? '';
-
-  const seed = join(folder, 'seed.json');
+  const [first, second] = (await client.groups.show({ stack, group: 'workers' })).members;
+  const host = first?.resource_id ?? '';
+  const seed = join(folder, `${stack}.json`);
   const joined = await client.hosts.join({ host });
   await writeFile(seed, JSON.stringify(await client.hosts.seed({ url: joined.url })));
-  agent = spawn(process.execPath, ['services/agent/main.ts', '--seed', seed, '--directory', join(folder, 'agent')], {
+  agent = spawn(process.execPath, ['services/agent/main.ts', '--seed', seed, '--directory', join(folder, stack)], {
     cwd: repository,
     stdio: 'ignore',
     env: ownEnvironment(),
@@ -58,6 +55,15 @@ it('replaces a member whose agent was killed, and says why in its events', async
     last: () => status,
   });
   agent.kill('SIGKILL');
+  return { lost: first?.name ?? '', kept: second?.name ?? '', host };
+}
+
+it('replaces a member whose agent was killed, and says why in its events', async () => {
+  const { client } = server;
+  await client.stacks.create({ name: 'web', bundle: bundle(template(replacing)) });
+  expect((await settled(server, 'web')).stack_status).toBe('CREATE_COMPLETE');
+  const show = () => client.groups.show({ stack: 'web', group: 'workers' });
+  const { lost, kept, host } = await loseFirst('web');
 
   const seen = async (type: string) => await client.events.list({ group: 'web/workers', types: [type], limit: 100 });
   const replaced = await eventually(
@@ -69,7 +75,7 @@ it('replaces a member whose agent was killed, and says why in its events', async
   );
   const { id, entering } = replaced.data as { id: string; entering: string[] };
   const reasons = { reason: 'replacement', id, before: 2, after: 2, policy: null };
-  expect(replaced.data).toMatchObject({ ...reasons, leaving: [lost?.name] });
+  expect(replaced.data).toMatchObject({ ...reasons, leaving: [lost] });
   const started = (await seen('group.scaling.started')).filter(({ data }) => (data as { id: string }).id === id);
   expect(started.map(({ data }) => data)).toMatchObject([
     { origin: { cause: { kind: 'replacement', reason: expect.stringMatching(`^host ${host} is silent since `) } } },
@@ -80,8 +86,8 @@ it('replaces a member whose agent was killed, and says why in its events', async
   for (const [stage, member] of [
     ['entering', entering[0]],
     ['entered', entering[0]],
-    ['leaving', lost?.name],
-    ['left', lost?.name],
+    ['leaving', lost],
+    ['left', lost],
   ] as const) {
     const events = (await seen(`group.member.${stage}`)).filter(({ data }) => (data as { id: string }).id === id);
     expect(
@@ -90,7 +96,29 @@ it('replaces a member whose agent was killed, and says why in its events', async
     ).toMatchObject([{ ...reasons, member }]);
   }
   const after = await show();
-  expect(new Set(after.members.map(({ name }) => name))).toEqual(new Set([kept?.name, entering[0]]));
+  expect(new Set(after.members.map(({ name }) => name))).toEqual(new Set([kept, entering[0]]));
   const text = (await server.anneal('group', 'show', 'web', 'workers')).stdout;
-  expect(text).not.toContain(lost?.name);
+  expect(text).not.toContain(lost);
+});
+
+it('replaces a member that was lost before an update asked for it', async () => {
+  const { client } = server;
+  await client.stacks.create({ name: 'later', bundle: bundle(template('')) });
+  expect((await settled(server, 'later')).stack_status).toBe('CREATE_COMPLETE');
+  const { lost, kept } = await loseFirst('later');
+  const members = async () => (await client.groups.show({ stack: 'later', group: 'workers' })).members;
+  const noted = await eventually(async () => (await members()).find(({ lost_since: since }) => since !== null), {
+    within: 60_000,
+    what: 'the loss in the description of the group',
+  });
+  expect(noted).toMatchObject({ name: lost, lost_reason: expect.stringContaining('is silent since') });
+  await client.stacks.update({ stack: 'later', bundle: bundle(template(replacing)) });
+  let names: string[] = [];
+  await eventually(
+    async () => {
+      names = (await members()).map(({ name }) => name);
+      return (names.length === 2 && names.includes(kept) && !names.includes(lost)) || undefined;
+    },
+    { within: 60_000, what: 'the replacement of the member', last: () => names },
+  );
 });

@@ -38,7 +38,8 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     ...(input.tags !== undefined && { tags: input.tags }),
     ...(input.group !== undefined && { group: input.group }),
   });
-  const { scaling } = input;
+  const { scaling, timers = [] } = input;
+  for (const timer of timers) addEffect(transaction, { kind: 'timer', ...timer, traversal: '' });
   begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaling });
   if (!unchanged) return;
   // All resources are known to match this plan: an empty graph is enough.

@@ -27,23 +27,28 @@ export function createLostHosts(parts: {
 }): LostHosts {
   const { context, collections, shards } = parts;
 
-  /** The innermost group around a stack that follows lost hosts, and the name of its member. */
+  /**
+   * The innermost group around a stack that replaces lost members or lets them leave first, and the name of its member;
+   * without one the innermost group that scales, which notes them for its next update and for people.
+   */
   const memberOf = async (
     stackId: string,
     name: string,
   ): Promise<{ group: StackDocument; member: string } | undefined> => {
     let member = name;
+    let innermost: { group: StackDocument; member: string } | undefined;
     for (let id: string | undefined = stackId; id !== undefined;) {
       const stack: StackDocument | undefined = await collections.stacks.get(id);
-      if (!stack) return undefined;
+      if (!stack) break;
       const kept = scalingGroup(stack);
       // The names of these properties are not secret, so the stored form is enough.
       const follows = kept && (replaceLost(kept.properties) || orderOf(kept.properties) === 'unhealthy');
       if (follows) return { group: stack, member };
+      if (kept) innermost ??= { group: stack, member };
       member = stack.parent?.resource_name ?? '';
       id = stack.parent?.stack_id;
     }
-    return undefined;
+    return innermost;
   };
 
   /** The resource at a place: each part of its path names a resource, which has the id of the stack below it. */

@@ -3,8 +3,10 @@
  * the group. Pure.
  */
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
+import type { GroupTimer } from '@anneal/convergence/protocol.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
+import type { StoredNestedRequest } from '../nested/kept.ts';
 import { allMembers } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import type { LostMember, ScalingState } from './scaling-state.ts';
@@ -95,6 +97,16 @@ function countedSince(lost: LostMember, { node_faults: faults }: ReplaceLost): s
   const { silence, fault } = signsOf(lost);
   const times = [silence?.since, faults ? fault?.since : undefined].filter((since) => since !== undefined);
   return times.toSorted()[0];
+}
+
+/** A timer for each lost member that the policy of the group replaces. */
+export function lostTimers({ properties, members }: Pick<StoredNestedRequest, 'properties' | 'members'>): GroupTimer[] {
+  const policy = replaceLost(properties);
+  if (!policy) return [];
+  return Object.entries(members?.scaling?.lost ?? {}).flatMap(([name, lost]) => {
+    const since = countedSince(lost, policy);
+    return since === undefined ? [] : [later(`group:lost:${name}`, Date.parse(since) + policy.after * 1000)];
+  });
 }
 
 /**

@@ -40,6 +40,7 @@ import { refuseGrowth, type Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from '../groups/cooldown.ts';
 import { boundsOf } from '../groups/size.ts';
+import { lostTimers } from '../groups/lost.ts';
 import { poolSize } from '../groups/warm.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
@@ -206,6 +207,8 @@ export class NestedIntake {
         timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
         ...(compiled.kept && { group: toKept(compiled.kept) }),
         ...scalingOf(message.id, { before: fromKept(stack.group), after: isRepeat ? undefined : compiled.kept }),
+        // The update may be the one that lets the group replace its lost members.
+        timers: compiled.kept ? lostTimers(compiled.kept) : [],
         parent,
       };
     } catch (error) {
