@@ -2,6 +2,7 @@
  * The answers of the gateway's APIs, as far as this client reads them. Fields of Heat and Ironic that the client does
  * not need pass through unread, so that a newer gateway never breaks an older client.
  */
+import { bmcHealthSchema } from '@anneal/contracts/bmc-health.ts';
 import { mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { driftSchema } from '@anneal/contracts/resource.ts';
@@ -122,6 +123,7 @@ export const nodeSchema = z.looseObject({
   fault: z.string().nullable().default(null),
   last_error: z.unknown(),
   consoles: z.array(nodeConsoleSchema).nullable().default(null),
+  bmc: bmcHealthSchema.nullable().default(null),
 });
 /** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;

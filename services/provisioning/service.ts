@@ -87,11 +87,12 @@ export const provisioningService = defineService({
       ),
     });
     const limit = { most: values.nodes, setting: settings.nodes.env };
-    const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit });
+    const { pollSeconds, bmcEvents: events } = values;
+    const readings = { bmcs, pollMs: pollSeconds * 1000 };
+    const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit, readings });
     const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
-    const { pollSeconds, bmcEvents: events } = values;
-    const poll = new PowerPoll({ context, records, bmcs, everyMs: pollSeconds * 1000, events, onHealed: wakeWaiting });
+    const poll = new PowerPoll({ context, records, bmcs, everyMs: readings.pollMs, events, onHealed: wakeWaiting });
 
     setTimers(await openTimers(context, { driver, servers }));
 

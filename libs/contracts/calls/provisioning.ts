@@ -1,5 +1,6 @@
 /** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
+import { bmcHealthSchema } from '../bmc-health.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call } from '../define.ts';
 import { driverInfoSchemas, driverNames } from '../drivers.ts';
@@ -115,6 +116,7 @@ export const nodeViewSchema = z.object({
     .meta({ description: 'The step in progress, of those that an operator, a runbook or a template asked for.' }),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
+  bmc: bmcHealthSchema.nullable().default(null).meta({ description: 'Null in answers of older versions.' }),
 });
 export type NodeView = z.infer<typeof nodeViewSchema>;
 
@@ -216,6 +218,7 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
 export const nodeList = call('node.list', 'List all nodes.', {
   question: z.object({
     provision_state: z.enum(nodeStates).optional(),
+    instance_id: z.string().optional().meta({ description: 'Only the node of this server.' }),
     limit: z.number().int().positive().max(1000).optional(),
     marker: z.string().optional(),
   }),

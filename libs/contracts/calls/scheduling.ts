@@ -397,9 +397,17 @@ export const stackWhy = call(
         .array(z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }))
         .meta({ description: 'From the outermost to the cause.' }),
       exits: z.array(z.string()).meta({ description: 'The steps that an operator can take.' }),
-      request: z.object({ stack_id: z.string(), resource: z.string(), queue: z.string() }).optional().meta({
-        description: 'The request at the end of the chain that a provider works on, and the queue of the provider.',
-      }),
+      request: z
+        .object({
+          stack_id: z.string(),
+          resource: z.string(),
+          queue: z.string(),
+          resource_id: z.string().optional().meta({ description: 'The id by which the provider knows the resource.' }),
+        })
+        .optional()
+        .meta({
+          description: 'The request at the end of the chain that a provider works on, and the queue of the provider.',
+        }),
     }),
   },
 );

@@ -9,6 +9,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
+import { formatAge } from '@anneal/client/text/time.ts';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
@@ -381,9 +382,22 @@ function slotTextOf(node: NodeRepresentation): string | null {
   return conditions?.find(({ type }) => type === 'HasSlot')?.message ?? null;
 }
 
+/** The contact with its BMC. */
+function bmcFields({ bmc }: NodeRepresentation, now: number): [string, string | null][] {
+  if (bmc === null) return [];
+  const { last_contact: contact, failures, breaker, last_error: error, next_try: next } = bmc;
+  return [
+    ['BMC answered', contact === null ? 'never' : `${contact} (${formatAge(contact, now)} ago)`],
+    ['BMC breaker', breaker === 'open' ? 'open: no server gets the node until its BMC answers' : breaker],
+    ...(failures === 0 ? [] : [['BMC failures', `${failures} in a row`] as [string, string]]),
+    ...(error === null ? [] : [['BMC error', error.message] as [string, string]]),
+    ['BMC next try', next],
+  ];
+}
+
 function nodeFields(
   node: NodeRepresentation,
-  { output: { colors } }: CliContext,
+  { output: { colors }, now }: CliContext,
 ): (readonly [string, string | boolean | null])[] {
   return [
     ['name', node.name],
@@ -401,6 +415,7 @@ function nodeFields(
     ['waiting', slotTextOf(node)],
     ['fault', node.fault],
     ['BMC', addressOf(node)],
+    ...bmcFields(node, now()),
     ['consoles', node.consoles?.map(({ kind, protocol }) => `${kind} (${protocol})`).join(', ') ?? null],
     ['last error', errorText(node)],
     ['properties', JSON.stringify(node['properties'] ?? {})],

@@ -1,15 +1,17 @@
-/** Names the host for which a config waits. Only the service of hosts knows it; the engine sees one request. */
+/** Names the host or node that a request waits for. Only its provider knows it; the engine sees one request. */
 import { deploymentList, hostShow, type DeploymentView, type HostView } from '@anneal/contracts/calls/configuration.ts';
 import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
+import { explainNode } from './node-wait.ts';
 
 type Why = z.infer<(typeof stackWhy)['answer']>;
 
-/** The explanation, down to the host when a host is the cause. Unchanged when the service of hosts does not answer. */
-export async function explainHost(ask: Ask, { project, why }: { project: string; why: Why }): Promise<Why> {
+/** The explanation, down to the host or the node that is the cause. Unchanged when its provider does not answer. */
+export async function explainRequest(ask: Ask, { project, why }: { project: string; why: Why }): Promise<Why> {
   const { request } = why;
+  if (request?.queue === requestsQueue('provisioning')) return explainNode(ask, why).catch(() => why);
   if (request?.queue !== requestsQueue('configuration')) return why;
   try {
     const data = { project, stack_id: request.stack_id };

@@ -11,7 +11,7 @@ import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import { explainHost } from './host-wait.ts';
+import { explainRequest } from './host-wait.ts';
 
 /** The most stacks, and the most causes of dead letters, that are explained one by one. */
 const most = 20;
@@ -70,7 +70,7 @@ async function stacksOf(ask: Ask, project: string): Promise<z.infer<(typeof stac
   const { working, ...rest } = await ask('scheduling', stackOverview, { project, data: { project, most } });
   const explained = working.map(async (stack) => ({
     ...stack,
-    why: await explainHost(ask, { project, why: stack.why }),
+    why: await explainRequest(ask, { project, why: stack.why }),
   }));
   return { ...rest, working: await Promise.all(explained) };
 }
@@ -138,10 +138,13 @@ function needOfNode({
   fault,
   last_error: error,
   provision_state: state,
-  updated_at: since,
+  updated_at: updated,
+  conditions,
 }: NodeView): Need[] {
   if (fault === null && !state.endsWith('failed')) return [];
   const what = fault ?? state;
+  const reachable = conditions.find(({ type }) => type === 'Reachable');
+  const since = reachable?.status === 'False' ? reachable.since : updated;
   const summary = error ? `Node ${name}: ${what}. ${error.message}` : `Node ${name}: ${what}.`;
   return [{ kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`] }];
 }

@@ -18,7 +18,7 @@ import type { Ask } from '../ask.ts';
 import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import { explainHost } from './host-wait.ts';
+import { explainRequest } from './host-wait.ts';
 
 const stackSchema = z.object({
   id: z.string(),
@@ -104,7 +104,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
           project,
           data: { project, stack, ...(resource !== undefined && { resource }) },
         });
-        return explainHost(ask, { project, why });
+        return explainRequest(ask, { project, why });
       },
     }),
   ];

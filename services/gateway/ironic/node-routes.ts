@@ -89,7 +89,6 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
   const maintenance = queryBoolean(request, 'maintenance');
   const resourceClass = queryValue(request, 'resource_class');
   const associated = queryBoolean(request, 'associated');
-  const instance = queryValue(request, 'instance_uuid');
   const retired = queryBoolean(request, 'retired');
   const owner = queryValue(request, 'owner');
   const lessee = queryValue(request, 'lessee');
@@ -107,8 +106,7 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
     (words === undefined || (node.description ?? '').toLowerCase().includes(words)) &&
     (maintenance === undefined || node.maintenance === maintenance) &&
     (resourceClass === undefined || node.resource_class === resourceClass) &&
-    (associated === undefined || (node.instance_id !== null) === associated) &&
-    (instance === undefined || node.instance_id === instance);
+    (associated === undefined || (node.instance_id !== null) === associated);
 }
 
 async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): Promise<object> {
@@ -116,6 +114,7 @@ async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): 
   const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
   const marker = queryValue(request, 'marker');
   const state = queryValue(request, 'provision_state');
+  const instance = queryValue(request, 'instance_uuid');
   const size = limit === undefined || limit === 0 ? 1000 : Math.min(limit, 1000);
   const fields = fieldsOf(request);
   const detail = detailed || (queryBoolean(request, 'detail') ?? false);
@@ -124,6 +123,7 @@ async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): 
     data: {
       limit: size,
       ...(marker !== undefined && { marker }),
+      ...(instance !== undefined && { instance_id: instance }),
       ...(state !== undefined && { provision_state: parseField(z.enum(nodeStates), state, 'provision_state') }),
     },
   });

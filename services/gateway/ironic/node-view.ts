@@ -76,10 +76,11 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),
   provision_updated_at: seconds(node.provision_updated_at),
-  // Beyond Ironic: all consoles, the complete last error, and why the node makes no progress.
+  // Beyond Ironic: all consoles, the complete last error, why the node makes no progress, and its BMC.
   consoles: consolesOf(node),
   failure: node.last_error,
   conditions: node.conditions,
+  bmc: node.bmc,
 });
 
 /** Keeps only the requested fields. */

@@ -469,6 +469,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         provision_updated_at: null,
         version: 1,
         conditions: [],
+        bmc: null,
       };
       nodes.set(node.id, node);
       return node;

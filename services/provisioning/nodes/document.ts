@@ -1,4 +1,5 @@
 /** The stored document of a node, and its public view. */
+import type { BmcHealth } from '@anneal/contracts/bmc-health.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
@@ -83,6 +84,18 @@ export interface Boot {
   readonly settled_at?: string;
 }
 
+/** The readings of the power of a node at rest. */
+export interface PowerReadings {
+  /** Failed ones in a row. */
+  readonly failures: number;
+  readonly reading: Power | null;
+  /** When the BMC last answered, and when it was last asked: at most `contactMs` old. Absent: not known. */
+  readonly answered_at?: string | null;
+  readonly tried_at?: string;
+  /** The error of the last one. Absent: it succeeded. */
+  readonly error?: Failure;
+}
+
 export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly name: string;
   /** Sealed. */
@@ -132,7 +145,7 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly boot: Boot | null;
   /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
   readonly warnings?: readonly Condition[];
-  readonly poll: { readonly failures: number; readonly reading: Power | null };
+  readonly poll: PowerReadings;
   readonly reason: string;
   readonly last_error: Failure | null;
   readonly created_at: string;
@@ -165,7 +178,7 @@ export const nodesDefinition: CollectionDefinition = {
 };
 
 /** @param turn its turn among the nodes that wait for a slot. */
-export function nodeView(node: NodeDocument, turn?: SlotTurn): NodeView {
+export function nodeView(node: NodeDocument, { bmc, turn }: { bmc: BmcHealth; turn?: SlotTurn | undefined }): NodeView {
   return {
     id: node.id,
     name: node.name,
@@ -204,6 +217,7 @@ export function nodeView(node: NodeDocument, turn?: SlotTurn): NodeView {
     provision_updated_at: node.provision_updated_at,
     version: node.version,
     conditions: [...conditionsOf(node), ...(turn ? [slotCondition(node, turn)] : [])],
+    bmc,
   };
 }
 

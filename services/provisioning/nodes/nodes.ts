@@ -23,12 +23,15 @@ import { driverInfoOf, hiddenPassword, storedInfo } from './bmc/driver-info.ts';
 import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
 import { nodeView, type NodeDocument, type NodeChange } from './document.ts';
 import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
+import type { Bmcs } from './bmc/bmcs.ts';
 import type { NodeDriver } from './bmc/driver.ts';
+import { bmcHealth } from './bmc/health.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
 import { declarationAfter, fieldsAfter, type Fields } from './patch.ts';
 import { checkSteps } from './plan/catalogue.ts';
 import type { Runbooks } from './plan/runbooks.ts';
 import type { NodeRecords } from './records.ts';
+import type { SlotTurn } from './slots/admission.ts';
 import type { Slots } from './slots/slots.ts';
 import { removableStates } from './states/states.ts';
 
@@ -41,6 +44,7 @@ export class Nodes {
   readonly #runbooks: Runbooks;
   readonly #slots: Slots;
   readonly #limit: { readonly most: number; readonly setting: string };
+  readonly #readings: { readonly bmcs: Bmcs; readonly pollMs: number };
 
   constructor(options: {
     context: ServiceContext;
@@ -49,9 +53,11 @@ export class Nodes {
     runbooks: Runbooks;
     slots: Slots;
     limit: { most: number; setting: string };
+    readings: { bmcs: Bmcs; pollMs: number };
   }) {
     this.#context = options.context;
     this.#limit = options.limit;
+    this.#readings = options.readings;
     this.#runbooks = options.runbooks;
     this.#slots = options.slots;
     this.#records = options.records;
@@ -61,7 +67,7 @@ export class Nodes {
   async enrol(question: Question<typeof nodeEnrol>): Promise<NodeView> {
     const known = await this.#records.get(question.id);
     // The client chose the id, so this call is a repeat.
-    if (known) return nodeView(known);
+    if (known) return this.#view(known);
     const { secrets } = this.#context;
     const { given, ...info } = storedInfo(question.driver_info);
     const password = given === undefined ? null : secrets.seal(openText(secrets, given));
@@ -113,16 +119,22 @@ export class Nodes {
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const again = await this.#records.get(question.id);
-      if (again) return nodeView(again);
+      if (again) return this.#view(again);
       throw await this.#taken(error, draft);
     }
-    if (!question.provide) return nodeView(node);
-    return nodeView(
+    if (!question.provide) return this.#view(node);
+    return this.#view(
       await this.#driver.apply(node.id, 'manage', {
         reason: 'requested to become available',
         change: { target: 'available' },
       }),
     );
+  }
+
+  #view(node: NodeDocument, turn?: SlotTurn): NodeView {
+    const { bmcs, pollMs } = this.#readings;
+    const now = this.#context.now().getTime();
+    return nodeView(node, { bmc: bmcHealth(node, bmcs.contactOf(node.id), { now, pollMs }), turn });
   }
 
   /** @throws AnnealError QuotaExceeded */
@@ -137,20 +149,24 @@ export class Nodes {
   }
 
   async list(question: Question<typeof nodeList>): Promise<{ nodes: NodeView[] }> {
-    const { provision_state: state, limit = 1000, marker } = question;
+    const { provision_state: state, instance_id: instance, limit = 1000, marker } = question;
     const after = marker === undefined ? undefined : (await this.#find(marker)).name;
     const nodes = await this.#records.collection.find({
-      where: { ...(state !== undefined && { state }), ...(after !== undefined && { name: { gt: after } }) },
+      where: {
+        ...(state !== undefined && { state }),
+        ...(instance !== undefined && { instance_id: instance }),
+        ...(after !== undefined && { name: { gt: after } }),
+      },
       orderBy: ['name'],
       limit,
     });
     const turns = await this.#slots.turns(nodes);
-    return { nodes: nodes.map((node) => nodeView(node, turns.get(node.id))) };
+    return { nodes: nodes.map((node) => this.#view(node, turns.get(node.id))) };
   }
 
   async show(idOrName: string): Promise<NodeView> {
     const node = await this.#find(idOrName);
-    return nodeView(node, (await this.#slots.turns([node])).get(node.id));
+    return this.#view(node, (await this.#slots.turns([node])).get(node.id));
   }
 
   async remove(idOrName: string): Promise<void> {
@@ -180,7 +196,7 @@ export class Nodes {
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return nodeView(changed);
+    return this.#view(changed);
   }
 
   async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
@@ -221,7 +237,7 @@ export class Nodes {
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return nodeView(changed);
+    return this.#view(changed);
   }
 
   /** The plan and the secret of a verb. @throws AnnealError InvalidRequest for what does not belong to the verb. */
@@ -263,7 +279,7 @@ export class Nodes {
         return wanted;
       });
       if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-      return nodeView(changed);
+      return this.#view(changed);
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const node = await this.#find(id);
@@ -315,7 +331,7 @@ export class Nodes {
       maintenance_reason: maintenance ? (reason ?? null) : null,
     }));
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-    return nodeView(changed);
+    return this.#view(changed);
   }
 
   async #find(idOrName: string): Promise<NodeDocument> {

@@ -206,7 +206,8 @@ export class NodeRecords {
     const merged: NodeDocument = {
       ...current,
       ...fields,
-      updated_at: now,
+      // A reading of the power that finds no change does not change the node.
+      updated_at: Object.keys(fields).every((name) => name === 'poll') ? current.updated_at : now,
       provision_updated_at: moved ? now : current.provision_updated_at,
       version: current.version + 1,
     };

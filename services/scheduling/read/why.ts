@@ -312,7 +312,7 @@ class Explanation {
     const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
-      request: { stack_id: stack.id, resource: resource.name, queue },
+      request: { stack_id: stack.id, resource: resource.name, queue, resource_id: resource.id },
       summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
       exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
     };

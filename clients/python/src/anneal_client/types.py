@@ -359,6 +359,8 @@ class OverviewWorkingWhyRequest(TypedDict):
     stack_id: str
     resource: str
     queue: str
+    # The id by which the provider knows the resource.
+    resource_id: NotRequired[str]
 
 
 class OverviewWorkingWhy(TypedDict):

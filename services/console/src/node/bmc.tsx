@@ -3,7 +3,9 @@ import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Tone } from '@anneal/client/text/tone.ts';
 import { Mark } from '../parts/state.tsx';
-import { Age } from '../parts/time.tsx';
+import { Age, Until } from '../parts/time.tsx';
+
+type BmcContact = NonNullable<NodeRepresentation['bmc']>;
 
 /** The fields of a node beyond Ironic's that this part shows. */
 interface BmcFields {
@@ -55,9 +57,33 @@ export function BmcHealth({ node }: { node: NodeRepresentation }) {
             </div>,
           ];
         })}
+        {node.bmc !== null && <Contact bmc={node.bmc} />}
         <dt>Fault</dt>
         <dd className={node.fault === null ? 'dim' : 'tone-failed'}>{node.fault ?? 'none'}</dd>
       </dl>
     </section>
+  );
+}
+
+/** The last contact, the failures since, and the next try. */
+function Contact({ bmc }: { bmc: BmcContact }) {
+  const { last_contact: contact, failures, last_error: error, breaker, next_try: next } = bmc;
+  return (
+    <>
+      <dt>Last contact</dt>
+      <dd>{contact === null ? 'never' : <Age since={contact} />}</dd>
+      <dt>Failures in a row</dt>
+      <dd className={failures === 0 ? 'dim' : 'tone-failed'}>
+        {failures === 0 ? 'none' : failures}
+        {error !== null && breaker === 'closed' && `: ${error.message}`}
+      </dd>
+      <dt>Breaker</dt>
+      <dd className="row wrap">
+        <Mark tone={breaker === 'open' ? 'failed' : 'done'} />
+        {breaker === 'open' ? 'open: no server gets the node until its BMC answers' : 'closed'}
+      </dd>
+      <dt>Next try</dt>
+      <dd>{next === null ? <span className="dim">none planned</span> : <Until time={next} />}</dd>
+    </>
   );
 }

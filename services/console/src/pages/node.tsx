@@ -13,7 +13,7 @@ import { useSession } from '../session/session.tsx';
 
 export function NodePage() {
   const { node: name } = useParams({ from: '/nodes/$node' });
-  const node = useAsk(['nodes', name], (client) => client.nodes.show({ node: name }));
+  const node = useAsk(['nodes', name], (client) => client.nodes.show({ node: name }), 10_000);
   return (
     <Answer of={node}>
       {(shown) => (

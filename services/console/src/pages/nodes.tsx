@@ -11,6 +11,7 @@ import { CopyCommand, Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
+import { Age } from '../parts/time.tsx';
 
 const columns: readonly Column<NodeRepresentation>[] = [
   {
@@ -33,6 +34,20 @@ const columns: readonly Column<NodeRepresentation>[] = [
     sort: ({ power_state: power }) => power ?? '',
   },
   {
+    name: 'BMC answered',
+    cell: ({ bmc }) =>
+      bmc === null || bmc.failures === 0 ? (
+        <Age since={bmc?.last_contact} />
+      ) : (
+        <span className="tone-failed">
+          <Age since={bmc.last_contact} />, {bmc.failures} failed
+        </span>
+      ),
+    sort: ({ bmc }) => bmc?.last_contact ?? '',
+    isNumber: true,
+    isExtra: true,
+  },
+  {
     name: 'Class',
     cell: (node) => node.resource_class ?? '',
     sort: (node) => node.resource_class ?? '',
@@ -47,6 +62,9 @@ const columns: readonly Column<NodeRepresentation>[] = [
 ];
 
 const tabs = ['list', 'racks'] as const;
+const mute = 'BMC does not answer';
+
+const isSilent = ({ bmc }: NodeRepresentation): boolean => bmc !== null && bmc.failures > 0;
 
 const textsOf = (node: NodeRepresentation): readonly string[] => [
   nameOfNode(node),
@@ -54,6 +72,7 @@ const textsOf = (node: NodeRepresentation): readonly string[] => [
   node.power_state ?? '',
   node.resource_class ?? '',
   node.fault ?? '',
+  isSilent(node) ? mute : '',
   propertyOf(node, 'rack'),
   propertyOf(node, 'power_domain'),
 ];
@@ -61,6 +80,7 @@ const textsOf = (node: NodeRepresentation): readonly string[] => [
 export function NodesPage() {
   const nodes = useAsk(['nodes'], (client) => client.nodes.list());
   const find = useFilter();
+  const silent = nodes.data?.filter(isSilent).length ?? 0;
   const { tab = 'list' } = useSearch({ from: '/nodes' });
   const [isEnrolling, setEnrolling] = useState(false);
   return (
@@ -68,6 +88,15 @@ export function NodesPage() {
       <div className="heading">
         <h1>Nodes</h1>
         <Filter what="nodes by name, state, rack or class" />
+        <Link
+          className="button"
+          to="."
+          aria-current={find === mute}
+          search={(last) => ({ ...last, find: find === mute ? undefined : mute })}
+        >
+          {mute}
+          {silent > 0 && ` (${silent})`}
+        </Link>
         <button type="button" className="button" aria-expanded={isEnrolling} onClick={() => setEnrolling(!isEnrolling)}>
           Enrol many …
         </button>

@@ -1,5 +1,5 @@
 /** Times: how long ago, with the exact time on hover. One clock serves the whole page. */
-import { formatAge } from '@anneal/client/text/time.ts';
+import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 import { useSyncExternalStore } from 'react';
 
 let now = Date.now();
@@ -23,6 +23,16 @@ export function Age({ since }: { since: string | null | undefined }) {
   return (
     <time dateTime={since} title={new Date(since).toLocaleString()}>
       {formatAge(since, Math.max(at, Date.parse(since)))}
+    </time>
+  );
+}
+
+/** A time that comes, such as "in 40 s". */
+export function Until({ time }: { time: string }) {
+  const left = Date.parse(time) - useNow();
+  return (
+    <time dateTime={time} title={new Date(time).toLocaleString()}>
+      {left <= 1000 ? 'now' : `in ${formatDuration(left)}`}
     </time>
   );
 }

@@ -11,6 +11,7 @@ import type { NodeDocument, Power } from '../document.ts';
 import { createIpmiDriver } from '../../ipmi/driver.ts';
 import { createRedfishDriver, type RedfishDriverOptions } from '../../redfish/driver.ts';
 import { BmcError } from './bmc-error.ts';
+import type { Contact } from './health.ts';
 import { identityFault } from './identity.ts';
 import type { BmcAccess, BmcDriver, BmcMachine, Change, EventReader } from './port.ts';
 import { SerialQueues } from './serial.ts';
@@ -18,6 +19,8 @@ import { SerialQueues } from './serial.ts';
 /** Shorter than the timer of a step, after which another process takes over the node. */
 const turnMs = 60_000;
 const pushMs = 60_000;
+/** Errors that a controller has answered with. */
+const answered: ReadonlySet<string> = new Set(['BmcRefused', 'IdentityMismatch']);
 
 export interface BmcOptions extends RedfishDriverOptions {
   readonly secrets: Secrets;
@@ -31,6 +34,8 @@ export class Bmcs {
   readonly #running = new Map<string, Set<AbortController>>();
   readonly #paths = new Map<string, string>();
   readonly #pushed = new Map<string, number>();
+  /** By the id of a node: what this process has seen of its controller. */
+  readonly #contacts = new Map<string, Contact>();
   #onAnswer: (node: NodeDocument) => void = () => undefined;
 
   constructor(options: BmcOptions) {
@@ -66,9 +71,11 @@ export class Bmcs {
     try {
       const turn = (): Promise<T> => this.#onMachine(node, { signal: end.signal, tries, work });
       const result = await this.#queues.run(keyOf(node), turn, end.signal);
+      this.#noteContact(node.id, true);
       this.#onAnswer(node);
       return result;
     } catch (error) {
+      this.#noteContact(node.id, error instanceof AnnealError && answered.has(error.code));
       // A pause that an abort ends reports only the abort; its reason says who ended the turn.
       throw error instanceof Error && error.name === 'AbortError' && end.signal.aborted ? end.signal.reason : error;
     } finally {
@@ -76,6 +83,23 @@ export class Bmcs {
       running.delete(end);
       if (running.size === 0) this.#running.delete(node.id);
     }
+  }
+
+  /** The contact of this process with the controller of a node. Undefined before the first turn. */
+  contactOf(nodeId: string): Contact | undefined {
+    return this.#contacts.get(nodeId);
+  }
+
+  forget(nodeId: string): void {
+    this.#contacts.delete(nodeId);
+  }
+
+  #noteContact(nodeId: string, hasAnswered: boolean): void {
+    const now = this.#options.now();
+    this.#contacts.set(nodeId, {
+      triedAt: now,
+      answeredAt: hasAnswered ? now : this.#contacts.get(nodeId)?.answeredAt,
+    });
   }
 
   /** B2 */

@@ -6,29 +6,41 @@ import { identityFault } from './identity.ts';
 
 const at = new Date(0);
 const node = (change: Partial<NodeDocument> = {}): NodeDocument =>
-  ({ power: 'power on', fault: null, poll: { failures: 0, reading: 'power on' }, ...change }) as NodeDocument;
+  ({
+    power: 'power on',
+    fault: null,
+    poll: { failures: 0, reading: 'power on', answered_at: at.toISOString() },
+    ...change,
+  }) as NodeDocument;
 const dead = new AnnealError('BmcUnreachable', 'no answer');
 
 describe('power poll', () => {
   it('writes nothing while nothing changes', () => {
-    expect(afterReading(node(), 'power on')).toBeUndefined();
+    expect(afterReading(node(), 'power on', at)).toBeUndefined();
+  });
+
+  it('renews the time of the last contact after ten minutes, for the other replicas', () => {
+    expect(afterReading(node(), 'power on', new Date(599_999))).toBeUndefined();
+    const renewed = new Date(600_000);
+    expect(afterReading(node(), 'power on', renewed)).toMatchObject({ poll: { answered_at: renewed.toISOString() } });
   });
 
   it('L1: records a change after two equal readings', () => {
-    const first = afterReading(node(), 'power off');
-    expect(first).toEqual({ poll: { failures: 0, reading: 'power off' } });
-    expect(afterReading(node({ ...first }), 'power off')).toMatchObject({ power: 'power off' });
-    expect(afterReading(node({ ...first }), 'power on')).not.toMatchObject({ power: 'power off' });
+    const first = afterReading(node(), 'power off', at);
+    expect(first).toMatchObject({ poll: { failures: 0, reading: 'power off' } });
+    expect(first).not.toHaveProperty('power');
+    expect(afterReading(node({ ...first }), 'power off', at)).toMatchObject({ power: 'power off' });
+    expect(afterReading(node({ ...first }), 'power on', at)).not.toMatchObject({ power: 'power off' });
   });
 
   it('L2: sets a fault and unknown power after three failed readings, and clears them after one good reading', () => {
     let seen = node();
     for (let miss = 1; miss <= 3; miss += 1) {
       expect(seen.fault).toBeNull();
-      seen = { ...seen, ...afterMiss(seen, dead, at) };
+      seen = { ...seen, ...afterMiss(seen, dead, { at }) };
     }
     expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
-    expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });
+    expect(afterReading(seen, 'power off', at)).toMatchObject({ fault: null, power: 'power off', last_error: null });
   });
 
   it('begins readings at shared beats, never late and at most a beat early', () => {
@@ -46,22 +58,22 @@ describe('power poll', () => {
 
   it('keeps other faults', () => {
     expect(
-      afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, at),
+      afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, { at }),
     ).not.toHaveProperty('fault');
   });
 
   it('L4: sets a fault at the first reading of another machine, until the original machine answers', () => {
     const reported = { uuid: 'u2', serial: null, manufacturer: null, model: null, path: null };
     const other = new AnnealError('IdentityMismatch', 'another machine', { details: { reported } });
-    const seen = { ...node(), ...afterMiss(node(), other, at) };
+    const seen = { ...node(), ...afterMiss(node(), other, { at }) };
     expect(seen).toMatchObject({ fault: identityFault, power: null, foreign: reported, poll: { failures: 0 } });
-    expect(afterMiss(seen, other, at)).toBeUndefined();
-    expect(afterMiss(seen, dead, at)).not.toHaveProperty('fault');
-    expect(afterReading(seen, 'power on')).toMatchObject({ fault: null, foreign: null, power: 'power on' });
+    expect(afterMiss(seen, other, { at })).toBeUndefined();
+    expect(afterMiss(seen, dead, { at })).not.toHaveProperty('fault');
+    expect(afterReading(seen, 'power on', at)).toMatchObject({ fault: null, foreign: null, power: 'power on' });
   });
 
   it('keeps the fault of a node that is the same machine as another node', () => {
     const twin = node({ fault: identityFault, foreign: null });
-    expect(afterReading(twin, 'power off')).not.toHaveProperty('fault');
+    expect(afterReading(twin, 'power off', at)).not.toHaveProperty('fault');
   });
 });

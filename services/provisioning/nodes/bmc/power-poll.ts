@@ -22,9 +22,9 @@ import type { NodeDocument, Power, NodeChange } from '../document.ts';
 import { identityChange } from './faults.ts';
 import { identityFault } from './identity.ts';
 import { EventStreams, nodesAbout } from './event-streams.ts';
+import { bmcHealth, contactMs, strikes } from './health.ts';
 import type { NodeRecords } from '../records.ts';
 
-export const strikes = 3;
 /** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
 const lanes = { well: 64, suspect: 64 } as const;
 /** Enough to divide evenly over a few replicas. */
@@ -48,30 +48,40 @@ export function pauseUntilBeat(ms: number, { now, everyMs }: { now: number; ever
 
 export const slotOf = (nodeId: string): number => (createHash('sha256').update(nodeId).digest()[0] ?? 0) % slots;
 
+/** True when the stored time of the last contact is to be renewed, for the other replicas. */
+const isContactOld = ({ poll }: NodeDocument, at: Date): boolean =>
+  at.getTime() - Date.parse(poll.answered_at ?? '1970-01-01T00:00:00Z') >= contactMs;
+
 /** Pure. Undefined where nothing is to be written. */
-export function afterReading(node: NodeDocument, reading: Power | null): NodeChange | undefined {
+export function afterReading(node: NodeDocument, reading: Power | null, at: Date): NodeChange | undefined {
   const healed = node.fault === 'power failure' || (node.fault === identityFault && node.foreign !== null);
-  const calm = node.poll.failures === 0 && !healed;
+  const calm = node.poll.failures === 0 && !healed && !isContactOld(node, at);
   if (calm && reading === node.power && node.poll.reading === reading) return undefined;
   const believed = reading !== null && (reading === node.poll.reading || node.power === null);
   return {
-    poll: { failures: 0, reading },
+    poll: { failures: 0, reading, answered_at: at.toISOString(), tried_at: at.toISOString() },
     ...(believed && { power: reading }),
     ...(healed && { fault: null, fault_since: null, foreign: null, last_error: null }),
   };
 }
 
-/** Pure. Undefined where nothing is to be written. */
-export function afterMiss(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
+/** Pure. Undefined where nothing is to be written. @param answeredAt the last answer that this replica has seen. */
+export function afterMiss(
+  node: NodeDocument,
+  error: unknown,
+  { at, answeredAt }: { at: Date; answeredAt?: string | null },
+): NodeChange | undefined {
+  const tried = { tried_at: at.toISOString(), error: toFailure(error) };
   const other = identityChange(node, error, at);
   if (other) {
     const known = node.fault === identityFault && node.last_error?.message === other.last_error?.message;
-    return known ? undefined : { ...other, poll: { failures: 0, reading: null } };
+    if (known && !isContactOld(node, at)) return undefined;
+    return { ...other, poll: { failures: 0, reading: null, answered_at: at.toISOString(), ...tried } };
   }
-  const failures = Math.min(node.poll.failures + 1, strikes);
+  const failures = node.poll.failures + 1;
   const struck = failures >= strikes && node.fault === null;
   return {
-    poll: { failures, reading: null },
+    poll: { failures, reading: null, answered_at: answeredAt ?? node.poll.answered_at ?? null, ...tried },
     // The last power state may be outdated, so show it as unknown.
     ...(failures >= strikes && { power: null, last_error: toFailure(error) }),
     ...(struck && { fault: 'power failure', fault_since: at.toISOString() }),
@@ -181,6 +191,7 @@ export class PowerPoll {
       if (present.has(id)) continue;
       clearTimeout(timer);
       this.#watched.delete(id);
+      this.#options.bmcs.forget(id);
     }
     for (const node of all) this.#see(node);
     this.#streams.retain(new Set([...this.#watched.values()].map(({ node }) => node.address)));
@@ -263,11 +274,14 @@ export class PowerPoll {
     let decide: (current: NodeDocument) => NodeChange | undefined;
     try {
       const reading = await bmcs.with(node, (machine) => machine.power(), { withinMs, tries: 1 });
-      decide = (current) => afterReading(current, reading);
+      decide = (current) => afterReading(current, reading, context.now());
     } catch (error) {
       // Interrupted by the stop of this service, or by work that began meanwhile.
       if (this.#stopped || !(error instanceof AnnealError)) return false;
-      decide = (current) => afterMiss(current, error, context.now());
+      decide = (current) => {
+        const { last_contact: answeredAt } = bmcHealth(current, bmcs.contactOf(node.id));
+        return afterMiss(current, error, { at: context.now(), answeredAt });
+      };
     }
     if (decide(watched.node) === undefined) return false;
     // Skip a node whose work began meanwhile, because that work knows the power better.

@@ -24,6 +24,7 @@ const moment = (cleanOnProvide = false): MoveContext => ({
   newId: () => 'work-1',
   budgets: { bmcMs: 1_000, bootMs: 20_000, cleanMs: 300_000, stepsMs: 7_000, cleanOnProvide },
 });
+const bmc = { last_contact: null, failures: 0, last_error: null, breaker: 'closed', next_try: null } as const;
 const go = (from: NodeDocument, verb: Parameters<typeof move>[1], clean = false) =>
   move(from, verb, { moment: moment(clean), reason: 'asked' });
 const work = { id: 'w', step: 'verify', since: '2026-01-01', attempts: 0, next_at: 0, deadline: 0 } as const;
@@ -163,7 +164,7 @@ describe('the error of a step', () => {
 describe('the conditions of a node', () => {
   const status = (change: Partial<NodeDocument>) =>
     Object.fromEntries(
-      nodeView(node(change)).conditions.map(({ type, status: value, reason }) => [type, [value, reason]]),
+      nodeView(node(change), { bmc }).conditions.map(({ type, status: value, reason }) => [type, [value, reason]]),
     );
 
   it.each([
@@ -195,7 +196,7 @@ describe('the conditions of a node', () => {
       username: 'admin',
       instance_info: { user_data: 'x', metadata: {}, name: 'a' },
     });
-    expect(nodeView(secret)).toMatchObject({
+    expect(nodeView(secret, { bmc })).toMatchObject({
       driver_info: { redfish_username: 'admin', redfish_password: '******' },
       instance_info: { user_data: '******', metadata: '******', name: 'a' },
     });

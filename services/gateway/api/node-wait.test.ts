@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import type { Ask } from '../ask.ts';
+import { explainNode } from './node-wait.ts';
+
+const why = {
+  summary: 'The provider has worked on web since T0.',
+  chain: [],
+  exits: ['anneal resource show s web'],
+  request: { stack_id: 's', resource: 'web', queue: 'anneal.provisioning.requests', resource_id: 'r1' },
+};
+const last_error = { code: 'BmcUnreachable', message: 'https://10.0.0.1 does not answer' };
+const asking =
+  (failures: number): Ask =>
+  (_service, _call, { data }) => {
+    expect(data).toMatchObject({ instance_id: 'r1' });
+    const bmc = { failures, last_contact: 'T1', last_error, breaker: 'closed', next_try: 'T2' };
+    return Promise.resolve({ nodes: [{ name: 'rack1-u01', bmc }] } as never);
+  };
+
+describe('the explanation of a server', () => {
+  it('names the node whose BMC fails and its next try, without the address of the BMC', async () => {
+    const explained = await explainNode(asking(4), why);
+    expect(explained).toMatchObject({
+      summary: 'web waits for node rack1-u01, whose BMC has failed 4 times in a row; it last answered at T1.',
+      chain: [{ object: 'BMC of node rack1-u01', reason: 'it last answered at T1; the next try is at T2' }],
+      exits: ['anneal node show rack1-u01', 'anneal resource show s web'],
+    });
+    expect(JSON.stringify(explained)).not.toContain('10.0.0.1');
+  });
+
+  it('stays the same while the BMC answers', async () => {
+    expect(await explainNode(asking(0), why)).toBe(why);
+  });
+});
