@@ -33,8 +33,14 @@ import { trimAnswers } from './trim.ts';
 import type { NewMessage } from './waiting-puts.ts';
 import { deleteRequests, mayBegin, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
-/** The same call, repeated, gets the same id. */
-const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
+/**
+ * The same call, repeated, gets the same id. It begins with the time in the id of the call, a UUIDv7, so that new
+ * messages are side by side in the indexes of a database, which then writes fewer pages.
+ */
+const repeatableId = (kind: string, call: string, index = 0): string =>
+  call.slice(0, timeLength) + derivedId(`${kind}:${call}:${index}`, 'a').slice(timeLength);
+/** The digits of the time in a UUIDv7, with their hyphen. */
+const timeLength = 13;
 
 export type CallContext = HostMessageContext & SetAsideContext;
 
