@@ -1,4 +1,5 @@
 /** Projects, users, their roles, and tokens for programs: the identity API. */
+import { quotaSet, quotaShow, type QuotaChanges, type QuotaView } from '@anneal/contracts/calls/quotas.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
@@ -63,6 +64,10 @@ export interface IdentityCalls {
     create(parameters: { name: string; description?: string | undefined }): Promise<ProjectView>;
     /** Refused while the project has stacks. */
     remove(project: string): Promise<void>;
+    /** The limits of a project and what it uses of them. */
+    quota(project: string): Promise<QuotaView[]>;
+    /** Sets limits; null sets the default. For administrators. */
+    setQuota(parameters: { project: string; limits: QuotaChanges }): Promise<QuotaView[]>;
   };
   users: {
     list(): Promise<UserView[]>;
@@ -149,12 +154,25 @@ export function identityOf(connection: GatewayConnection): IdentityCalls {
       create: ({ name, description = '' }) => create('/projects', { project: { name, description } }, projectSchema),
       remove: async (project) =>
         change('DELETE', `/projects/${await idOf('projects', project)}`, { what: `delete the project ${project}` }),
+      async quota(project) {
+        const what = `show the quota of the project ${project}`;
+        const body = await connection.json({ service: 'api', path: quotaPath(project), what });
+        return read(quotaShow.answer, body, what).quotas;
+      },
+      async setQuota({ project, limits }) {
+        const what = `set the quota of the project ${project}`;
+        const path = quotaPath(project);
+        const body = await connection.json({ service: 'api', method: 'POST', path, body: { limits }, what });
+        return read(quotaSet.answer, body, what).quotas;
+      },
     },
     users: usersOf(requests),
     roles: rolesOf(requests),
     tokens: tokensOf(connection, requests),
   };
 }
+
+const quotaPath = (project: string): string => `/projects/${encodeURIComponent(project)}/quota`;
 
 function usersOf({ list, find, idOf, change, create }: Requests): IdentityCalls['users'] {
   const update = async (name: string, user: object, what: string): Promise<void> =>

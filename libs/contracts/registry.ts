@@ -1,6 +1,7 @@
 /** Every message on the wire, by its type. */
 import * as alarms from './calls/alarms.ts';
 import * as credentials from './calls/credentials.ts';
+import * as quotas from './calls/quotas.ts';
 import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
@@ -37,6 +38,7 @@ const files = {
   events: { ...events, ...groupEvents },
   notification: { ...notification, ...measuring, ...alarms, ...credentials },
   provisioning,
+  quotas,
   resource,
   scaling,
   scheduling,

@@ -32,6 +32,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { sealText } from '@anneal/runtime/secrets/secrets.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
+import { ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { HostBridge } from './broker/bridge.ts';
@@ -98,6 +99,10 @@ export const configurationService = defineService({
       openContexts(service.store),
       openOutputs(service.store),
     ]);
+    const quotas = await ProjectQuotas.open(service.store, 'configuration', {
+      hosts: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
+      queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
+    });
     const queues: QueueContext = {
       collections,
       secrets: service.secrets,
@@ -111,7 +116,7 @@ export const configurationService = defineService({
       },
       onFirst: (queue, message) => limitFirst(context, queue, message),
       limits: {
-        queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
+        queuesOf: (project) => quotas.limitOf('queues', project),
         messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
         post: { most: settings.postBytes, setting: configurationSettings.postBytes.env },
         deadLetterSeconds: {
@@ -154,7 +159,7 @@ export const configurationService = defineService({
       queueTimeoutMs: settings.queueTimeout * 1000,
       processId: service.newId(),
       popLeaseSeconds: settings.popLease,
-      hostLimit: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
+      quotas,
       wakeContext: (id) => contexts.wake(id),
     };
     const bridge = new HostBridge({
@@ -211,6 +216,10 @@ export const configurationService = defineService({
         ...queueCallRoutes(context),
         ...deploymentRoutes(context),
         ...contextRoutes(context, stored),
+        ...quotas.routes(service, {
+          hosts: (project) => collections.hosts.count({ project }),
+          queues: (project) => collections.queues.count({ host_id: null, project }),
+        }),
       ]),
       { concurrency: settings.concurrency },
     );

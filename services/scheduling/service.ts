@@ -7,6 +7,7 @@ import { workflowTypes } from '@anneal/hot/types/openstack/mistral.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
+import { ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
@@ -171,14 +172,16 @@ async function openEngine(context: ServiceContext, given: Given) {
     stack: { bytes: given.stackBytes, setting: settings.stackBytes.env },
   };
   const evaluation = createEvaluation({ secrets, typeOf: (type) => providers.typeOf(type), sizes, heavy });
+  const projectQuotas = await ProjectQuotas.open(store, 'scheduling', {
+    stacks: { most: given.projectStacks, setting: settings.projectStacks.env },
+    resources: { most: given.projectResources, setting: settings.projectResources.env },
+    stack_bytes: { most: given.projectBytes, setting: settings.projectBytes.env },
+  });
   const quotas = createQuotas({
     collections,
-    limits: {
-      stacks: { most: given.projectStacks, setting: settings.projectStacks.env },
-      resources: { most: given.projectResources, setting: settings.projectResources.env },
-      bytes: { most: given.projectBytes, setting: settings.projectBytes.env },
-    },
+    limitOf: (name, project) => projectQuotas.limitOf(name, project),
   });
+  const quotaRoutes = projectQuotas.routes(context, quotas.used, (project) => quotas.changed(project));
   const limits = { project: given.projectRequests, provider: given.providerRequests };
   const gate = new Limiter({ context, held, providers, limits, shards });
   const [plans, contents] = [createPlans({ store }), createContents({ store })];
@@ -187,7 +190,7 @@ async function openEngine(context: ServiceContext, given: Given) {
     stopCounts();
     return pool.close();
   };
-  return { close, collections, contents, evaluation, gate, heavy, plans, providers, quotas, shards };
+  return { close, collections, contents, evaluation, gate, heavy, plans, providers, quotas, quotaRoutes, shards };
 }
 
 /** The tools of the core for one step. */
@@ -242,7 +245,7 @@ async function openOwnProvider(
   });
   await triggers.open();
   return {
-    routes,
+    routes: [...routes, ...engine.quotaRoutes],
     crons,
     async stop() {
       await triggers.stop();

@@ -344,6 +344,49 @@ describe('two projects', () => {
     await server.anneal('subscription', 'delete', subscription.id, '--yes');
   });
 
+  it('have quotas of their own, which operators set and each reads for itself', async () => {
+    const quota = `/api/v1/projects/${owner.project}/quota`;
+    const set = async (...words: string[]): Promise<string> => {
+      const { status, stdout, stderr } = await server.anneal('project', 'quota', owner.project, ...words);
+      expect([status, stderr]).toEqual([0, '']);
+      return stdout;
+    };
+    expect(await set('stacks=1', 'hosts=0', 'queues=1')).toMatch(/stacks +1 +1 +10000/);
+    const shown = await send(owner.token, 'GET', quota);
+    expect([shown.status, shown.json]).toMatchObject([
+      200,
+      { quotas: [{ name: 'stacks', limit: 1, used: 1 }, {}, {}, {}, {}] },
+    ]);
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', { limits: { stacks: 9 } }],
+    ] as const) {
+      const refused = await send(stranger.token, method, quota, body);
+      expect([refused.status, refused.text.includes(marker)]).toEqual([403, false]);
+    }
+    expect((await send(owner.token, 'POST', quota, { limits: { stacks: 9 } })).status).toBe(403);
+    const wrong = await send(admin, 'POST', quota, { limits: { stack: 9, hosts: -1 } });
+    expect([wrong.status, wrong.text]).toEqual([400, expect.stringMatching(/limits.stack\b.*limits.hosts/)]);
+
+    const heat = (project: string) => `/orchestration/v1/${project}/stacks`;
+    const more = { stack_name: 'more', template };
+    const refused = await send(owner.token, 'POST', heat(owner.project), more);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('maximum stacks per tenant, 1')]);
+    const host = await send(owner.token, 'POST', '/api/v1/hosts/extra/join');
+    expect([host.status, host.text]).toEqual([
+      403,
+      expect.stringContaining('the limit is 0 (its quota, see `anneal project quota`)'),
+    ]);
+    const queue = await send(owner.token, 'PUT', '/messaging/v2/queues/extra', {});
+    expect([queue.status, queue.text]).toEqual([403, expect.stringContaining('the limit is 1')]);
+    expect((await send(stranger.token, 'PUT', '/messaging/v2/queues/extra', {})).status).toBe(201);
+
+    await set('stacks=default', 'hosts=default', 'queues=default');
+    expect((await send(owner.token, 'PUT', '/messaging/v2/queues/extra', {})).status).toBe(201);
+    const mistyped = await server.anneal('project', 'quota', owner.project, 'stack=1', 'hosts=many');
+    expect([mistyped.status, mistyped.stderr]).toEqual([2, expect.stringMatching(/stack=1[^]*hosts=many/)]);
+  });
+
   it('cannot be deleted while they have stacks', async () => {
     const path = `/identity/v3/projects/${owner.project}`;
     const refused = await send(admin, 'DELETE', path);

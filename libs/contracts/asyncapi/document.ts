@@ -3,6 +3,7 @@
  * self-contained: it includes all schemas.
  */
 import { eventGapSchema } from '../calls/notification.ts';
+import { quotaServices } from '../calls/quotas.ts';
 import type { Definition } from '../define.ts';
 import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -45,11 +46,14 @@ interface Channel {
   receiver?: string;
 }
 
+const servicesWithQuotas: readonly string[] = Object.values(quotaServices);
+
 /** Lists the queues and the messages on each. Each provider serves the resource messages on its own queue. */
 function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Channel[] {
   const channels: Channel[] = [];
   for (const service of serviceNames) {
-    const calls = (byFile[service] ?? []).filter(({ kind }) => kind === 'call');
+    const quotas = servicesWithQuotas.includes(service) ? (byFile['quotas'] ?? []) : [];
+    const calls = [...(byFile[service] ?? []), ...quotas].filter(({ kind }) => kind === 'call');
     if (calls.length === 0) continue;
     channels.push({
       address: requestsQueue(service satisfies ServiceName),

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { collect, exampleText, formatOption } from './options.ts';
@@ -66,6 +67,7 @@ function addProjectCommands(program: Command, context: CliContext): void {
       if (format === 'table') output.line(`Created the project ${name} (${project.id}).`);
       else output.one(format, project, () => []);
     });
+  addQuotaCommand(noun, context);
   noun
     .command('delete <project>')
     .description('delete a project that has no stacks')
@@ -75,6 +77,51 @@ function addProjectCommands(program: Command, context: CliContext): void {
       output.line(`Deleted the project ${name}.`);
     });
 }
+
+function addQuotaCommand(noun: Command, context: CliContext): void {
+  const { output } = context;
+  noun
+    .command('quota <project> [limits...]')
+    .description('show what a project may use and uses, or set limits: stacks=20 hosts=default')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      `${exampleText('project quota web', 'project quota web stacks=20 hosts=50', 'project quota web hosts=default')}\nLimits: ${quotaNames.join(', ')}. Only administrators set them. A limit below what the project uses\nremoves nothing and refuses only more.`,
+    )
+    .action(async (project, given, { output: format }) => {
+      const { projects } = (await context.part(['identity'])).identity;
+      const limits = limitsOf(given);
+      const rows = given.length === 0 ? await projects.quota(project) : await projects.setQuota({ project, limits });
+      output.list(format, {
+        rows,
+        none: 'No quotas.',
+        columns: {
+          limit: (row) => row.name,
+          used: (row) => String(row.used),
+          most: (row) => String(row.limit),
+          default: (row) => (row.limit === row.default ? '' : String(row.default)),
+        },
+      });
+    });
+}
+
+/** `stacks=20` and `hosts=default`. @throws AnnealError InvalidRequest that names each wrong one */
+function limitsOf(given: readonly string[]): QuotaChanges {
+  const limits: QuotaChanges = {};
+  const mistakes: Mistake[] = [];
+  for (const each of given) {
+    const [, name = '', value = ''] = /^([^=]*)=(default|\d{1,15})$/.exec(each) ?? [];
+    if (isQuotaName(name)) limits[name] = value === 'default' ? null : Number(value);
+    else {
+      const message = `is no limit: write NAME=NUMBER or NAME=default, with one of the names ${quotaNames.join(', ')}`;
+      mistakes.push({ code: 'InvalidValue', path: each, message });
+    }
+  }
+  if (mistakes.length > 0) throw new AnnealError('InvalidRequest', 'Could not set the quota.', { mistakes });
+  return limits;
+}
+
+const isQuotaName = (name: string): name is QuotaName => (quotaNames as readonly string[]).includes(name);
 
 const roleNames = 'reader (reads), member (reads and changes), admin (everything, in all projects)';
 

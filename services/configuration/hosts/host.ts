@@ -19,6 +19,7 @@ import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.
 import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
+import type { ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
@@ -44,8 +45,7 @@ export interface HostContext {
   readonly startedAt: number;
   /** How long a join token works. */
   readonly joinMs: number;
-  /** The limit of hosts per project. */
-  readonly hostLimit: { readonly most: number; readonly setting: string };
+  readonly quotas: ProjectQuotas<'hosts' | 'queues'>;
 }
 
 /** The most hosts that one search marks as silent. */
@@ -106,14 +106,14 @@ export async function createHost(
 
 /** @throws AnnealError QuotaExceeded, for a host that does not exist yet. */
 async function refuseHost(
-  { collections: { hosts }, hostLimit }: HostContext,
+  { collections: { hosts }, quotas }: HostContext,
   { id, name, project }: { id: string; name: string; project: string },
 ): Promise<void> {
-  const there = await hosts.count({ project });
-  if (there < hostLimit.most || (await hosts.get(id))) return;
+  const [there, limit] = await Promise.all([hosts.count({ project }), quotas.limitOf('hosts', project)]);
+  if (there < limit.most || (await hosts.get(id))) return;
   throw new AnnealError(
     'QuotaExceeded',
-    `Cannot create host ${name}: the project has ${there} hosts and the limit is ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
+    `Cannot create host ${name}: the project has ${there} hosts and the limit is ${limit.most} (${limit.setting}). Delete some hosts first.`,
   );
 }
 

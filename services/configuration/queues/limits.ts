@@ -15,8 +15,8 @@ interface Limit {
 }
 
 export interface QueueLimits {
-  /** Limit per project. The queues of hosts do not count. */
-  readonly queues: Limit;
+  /** The limit of a project. The queues of hosts do not count. */
+  readonly queuesOf: (project: string) => Promise<Limit>;
   /** Limit per queue. */
   readonly messages: Limit;
   readonly bytes: Limit;
@@ -29,11 +29,11 @@ export interface QueueLimits {
 /** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
 export async function refuseQueue(
   { queues }: Pick<ConfigurationCollections, 'queues'>,
-  { queues: limit }: QueueLimits,
+  { queuesOf }: QueueLimits,
   { id, project }: { id: string; project: string },
 ): Promise<void> {
   if (await queues.get(id)) return;
-  const there = await queues.count({ host_id: null, project });
+  const [there, limit] = await Promise.all([queues.count({ host_id: null, project }), queuesOf(project)]);
   if (there < limit.most) return;
   throw new AnnealError(
     'QuotaExceeded',

@@ -21,6 +21,7 @@ import { hostEndpoints } from './host-endpoints.ts';
 import { imageEndpoints } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
+import { quotaEndpoints } from './quota-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { sessionEndpoints } from './session-endpoints.ts';
 import { revisionEndpoints, stackEndpoints } from './stack-endpoints.ts';
@@ -70,6 +71,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...alarmEndpoints(options),
   ...credentialEndpoints(options),
   ...imageEndpoints(options),
+  ...quotaEndpoints(options),
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),

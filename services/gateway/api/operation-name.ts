@@ -25,6 +25,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'POST /metrics': 'postMeasurements',
   'GET /metrics': 'listSeries',
   'GET /metrics/{name}': 'aggregateMeasurements',
+  'GET /projects/{project}/quota': 'getProjectQuota',
+  'POST /projects/{project}/quota': 'setProjectQuota',
   'POST /queues/{queue}/messages': 'publishMessages',
   'GET /queues/{queue}/messages': 'peekMessages',
   'DELETE /queues/{queue}/messages': 'purgeQueue',

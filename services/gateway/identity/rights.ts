@@ -40,6 +40,7 @@ const operatorRoutes: readonly { readonly path: string; readonly methods?: reado
   { path: '/api/v1/dead-letters' },
   { path: '/api/v1/images', methods: ['POST', 'PUT', 'DELETE'] },
   { path: '/api/v1/services' },
+  { path: '/api/v1/projects', methods: ['POST', 'DELETE'] },
 ];
 
 /** Routes on which an operator names a project, so that the scope of the token may be the system. */

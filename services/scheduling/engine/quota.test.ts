@@ -7,6 +7,7 @@ import {
   stackResources,
   stackSignal,
 } from '@anneal/contracts/calls/scheduling.ts';
+import { quotaSet, quotaShow } from '@anneal/contracts/calls/quotas.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
@@ -50,6 +51,47 @@ describe('the quota of stacks', () => {
     await harness.service.stop();
     harness = await openHarness({ context, settings: { projectStacks: 1 } });
     await expect(harness.create('second', planOf(1))).rejects.toMatchObject({ code: 'QuotaExceeded' });
+  });
+});
+
+describe('a quota that an administrator sets for a project', () => {
+  it('replaces the setting at once, up and down, and removes nothing', async () => {
+    harness = await openHarness({ settings: { projectStacks: 1 } });
+    const set = (limits: Record<string, number | null>) => harness.ask(quotaSet, { project, limits });
+    const { id } = await harness.create('first', planOf(2));
+    await harness.settled(id);
+    await expect(harness.create('second', planOf(1))).rejects.toMatchObject({ code: 'QuotaExceeded' });
+    await set({ stacks: 2, hosts: 1 });
+    const second = await harness.create('second', planOf(1));
+    await harness.settled(second.id);
+    expect((await harness.ask(quotaShow, { project })).quotas).toMatchObject([
+      { name: 'stacks', limit: 2, default: 1, used: 2 },
+      { name: 'resources', used: 3 },
+      { name: 'stack_bytes' },
+    ]);
+    const refusal = refusalOf('anneal project quota', /has 2 stacks; with 1 more it would exceed its 2/);
+    await expect(harness.create('third', planOf(1))).rejects.toMatchObject(refusal);
+
+    await set({ stacks: null, resources: 3 });
+    expect((await harness.ask(stackList, { project })).stacks).toHaveLength(2);
+    await expect(harness.update(id, planOf(3))).rejects.toMatchObject(
+      refusalOf('anneal project quota', /has 3 resources; with 1 more it would exceed its 3/),
+    );
+    await harness.update(id, planOf(1));
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+    const other = (await harness.ask(quotaShow, { project: 'other' })).quotas;
+    expect(other.map(({ limit, default: normal, used }) => [limit === normal, used])).toEqual(
+      other.map(() => [true, 0]),
+    );
+  });
+
+  it('holds for simultaneous creates', async () => {
+    harness = await openHarness();
+    await harness.ask(quotaSet, { project, limits: { stacks: 3 } });
+    const all = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, index) => harness.create(`s${index}`, planOf(1))),
+    );
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
   });
 });
 

@@ -8,17 +8,12 @@
  * to the next admission.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Contents } from './contents.ts';
 import type { Plans } from './plans.ts';
-
-export interface QuotaLimit {
-  readonly most: number;
-  /** The name of the setting. */
-  readonly setting: string;
-}
 
 interface Added {
   readonly project: string;
@@ -31,6 +26,10 @@ interface Added {
 }
 
 export interface Quotas {
+  /** What the project has now. */
+  used: Readonly<Record<'stacks' | 'resources' | 'stack_bytes', (project: string) => Promise<number>>>;
+  /** The limits of this project have changed. */
+  changed(project: string): void;
   /**
    * Stores what a project adds, or returns the refusal and stores nothing. Resources of nested stacks count like all
    * others.
@@ -54,6 +53,7 @@ const bytesOfStack = ({ sizes, event_sequence: events }: StackDocument): number 
 type Taken = (end: 'stored' | 'dropped') => void;
 
 interface Usage {
+  limit: QuotaLimit;
   counted: number;
   countedAt: number;
   /** Reserved, and perhaps not in the store yet. */
@@ -72,10 +72,66 @@ const mostProjects = 1000;
 
 export function createQuotas(parts: {
   collections: Pick<SchedulingCollections, 'stacks' | 'resources' | 'snapshotSizes'>;
-  limits: { stacks: QuotaLimit; resources: QuotaLimit; bytes: QuotaLimit };
+  limitOf: (name: 'stacks' | 'resources' | 'stack_bytes', project: string) => Promise<QuotaLimit>;
 }): Quotas {
-  const { stacks, resources, snapshotSizes } = parts.collections;
+  const used = usedIn(parts.collections);
+  const stackQuota = createQuota({
+    limitOf: (project) => parts.limitOf('stacks', project),
+    what: 'stacks',
+    refusalOf: (most) => `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`,
+    leastMs: 0,
+    count: used.stacks,
+  });
+  const resourceQuota = createQuota({
+    limitOf: (project) => parts.limitOf('resources', project),
+    what: 'resources',
+    refusalOf: () => 'Maximum resources per project exceeded. Please delete some stacks.',
+    leastMs: resourcesLeastMs,
+    count: used.resources,
+  });
+  const byteQuota = createQuota({
+    limitOf: (project) => parts.limitOf('stack_bytes', project),
+    what: 'bytes',
+    refusalOf: () => 'Maximum size of the stacks of a project exceeded. Please delete some stacks.',
+    leastMs: resourcesLeastMs,
+    count: used.stack_bytes,
+  });
+  const all = [stackQuota, resourceQuota, byteQuota];
+  return {
+    used,
+    changed: (project) => {
+      for (const quota of all) quota.changed(project);
+    },
+    async within({ project, stacks: newStacks, resources: newResources, bytes, restores = false }, store) {
+      // All counts at once, because a store may take seconds for each.
+      const outcomes = await Promise.allSettled([
+        stackQuota.take(project, { wanted: newStacks, restores }),
+        resourceQuota.take(project, { wanted: newResources, restores }),
+        byteQuota.take(project, { wanted: bytes, restores }),
+      ]);
+      const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      const taken = found.filter((outcome) => typeof outcome === 'function');
+      let end: Parameters<Taken>[0] = 'dropped';
+      try {
+        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+        const refusal = found.find((outcome) => outcome instanceof AnnealError);
+        if (refusal) return refusal;
+        await store();
+        end = 'stored';
+        return undefined;
+      } finally {
+        for (const give of taken) give(end);
+      }
+    },
+  };
+}
 
+/** Counts what a project has. */
+function usedIn({
+  stacks,
+  resources,
+  snapshotSizes,
+}: Pick<SchedulingCollections, 'stacks' | 'resources' | 'snapshotSizes'>): Quotas['used'] {
   /** Counts resources and bytes in one walk over the live stacks. */
   const walk = async (project: string): Promise<Counted> => {
     const counts: Promise<number>[] = [];
@@ -105,49 +161,10 @@ export function createQuotas(parts: {
     queueMicrotask(() => walks.delete(project));
     return walking;
   };
-  const takeStack = createQuota({
-    limit: parts.limits.stacks,
-    what: 'stacks',
-    refusalOf: (most) => `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`,
-    leastMs: 0,
-    count: (project) => stacks.count({ project, deleted_at: null, depth: 0 }),
-  });
-  const takeResources = createQuota({
-    limit: parts.limits.resources,
-    what: 'resources',
-    refusalOf: () => 'Maximum resources per project exceeded. Please delete some stacks.',
-    leastMs: resourcesLeastMs,
-    count: async (project) => (await walkOnce(project)).resources,
-  });
-  const takeBytes = createQuota({
-    limit: parts.limits.bytes,
-    what: 'bytes',
-    refusalOf: () => 'Maximum size of the stacks of a project exceeded. Please delete some stacks.',
-    leastMs: resourcesLeastMs,
-    count: async (project) => (await walkOnce(project)).bytes,
-  });
   return {
-    async within({ project, stacks: newStacks, resources: newResources, bytes, restores = false }, store) {
-      // All counts at once, because a store may take seconds for each.
-      const outcomes = await Promise.allSettled([
-        takeStack(project, { wanted: newStacks, restores }),
-        takeResources(project, { wanted: newResources, restores }),
-        takeBytes(project, { wanted: bytes, restores }),
-      ]);
-      const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-      const taken = found.filter((outcome) => typeof outcome === 'function');
-      let end: Parameters<Taken>[0] = 'dropped';
-      try {
-        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-        const refusal = found.find((outcome) => outcome instanceof AnnealError);
-        if (refusal) return refusal;
-        await store();
-        end = 'stored';
-        return undefined;
-      } finally {
-        for (const give of taken) give(end);
-      }
-    },
+    stacks: (project) => stacks.count({ project, deleted_at: null, depth: 0 }),
+    resources: async (project) => (await walkOnce(project)).resources,
+    stack_bytes: async (project) => (await walkOnce(project)).bytes,
   };
 }
 
@@ -193,21 +210,25 @@ async function* liveStacks(
 }
 
 function createQuota(parts: {
-  limit: QuotaLimit;
+  limitOf: (project: string) => Promise<QuotaLimit>;
   what: string;
   /** The beginning of the refusal: for stacks, the sentence of Heat. */
   refusalOf: (most: number) => string;
   leastMs: number;
   count: (project: string) => Promise<number>;
-}): (project: string, asked: { wanted: number; restores: boolean }) => Promise<Taken | AnnealError> {
-  const { limit, what, refusalOf, leastMs, count } = parts;
+}): {
+  take(project: string, asked: { wanted: number; restores: boolean }): Promise<Taken | AnnealError>;
+  changed(project: string): void;
+} {
+  const { limitOf, what, refusalOf, leastMs, count } = parts;
   const usages = new Map<string, Usage>();
 
   const countAgain = (project: string, usage: Usage): Promise<void> => {
     usage.counting ??= (async () => {
       const storedBefore = usage.stored;
       try {
-        const found = await count(project);
+        const [found, limit] = await Promise.all([count(project), limitOf(project)]);
+        usage.limit = limit;
         // The count may miss what was stored meanwhile, so add it. Counted twice, it only causes an early refusal.
         usage.counted = found + usage.stored - storedBefore;
         usage.countedAt = performance.now();
@@ -218,30 +239,39 @@ function createQuota(parts: {
     return usage.counting;
   };
 
-  return async (project, { wanted, restores }) => {
+  const take = async (project: string, { wanted, restores }: { wanted: number; restores: boolean }) => {
     if (wanted <= 0) return () => undefined;
-    const usage = usages.get(project) ?? { counted: 0, countedAt: -Infinity, pending: 0, stored: 0 };
+    const usage = usages.get(project) ?? { limit: noLimit, counted: 0, countedAt: -Infinity, pending: 0, stored: 0 };
     usages.delete(project);
     usages.set(project, usage);
     forgetOldest(usages);
-    const isOver = (): boolean => !restores && usage.counted + usage.pending + wanted > limit.most;
+    const isOver = (): boolean => !restores && usage.counted + usage.pending + wanted > usage.limit.most;
     const age = performance.now() - usage.countedAt;
     if (age > trustedMs || (isOver() && age >= leastMs)) await countAgain(project, usage);
     if (isOver()) {
+      const { limit } = usage;
       return new AnnealError(
         'QuotaExceeded',
         `${refusalOf(limit.most)} The project has ${usage.counted + usage.pending} ${what}; with ${wanted} more it would exceed its ${limit.most} (${limit.setting}).`,
       );
     }
     usage.pending += wanted;
-    return (end) => {
+    return (end: Parameters<Taken>[0]) => {
       usage.pending -= wanted;
       if (end === 'dropped') return;
       usage.counted += wanted;
       usage.stored += wanted;
     };
   };
+  const changed = (project: string): void => {
+    const usage = usages.get(project);
+    if (usage) usage.countedAt = -Infinity;
+  };
+  return { take, changed };
 }
+
+/** Before the first count, which reads the limit. */
+const noLimit: QuotaLimit = { most: Infinity, setting: '' };
 
 function forgetOldest(usages: Map<string, Usage>): void {
   for (const [project, { pending, counting }] of usages) {

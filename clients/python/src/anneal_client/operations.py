@@ -275,6 +275,14 @@ class Operations:
         """Remove an image. Machines that have it on their disks keep it."""
         self.connection.read("DELETE", f"/images/{self.connection.segment(image)}")
 
+    def get_project_quota(self, project: str) -> types.ProjectQuota:
+        """Show the limits of a project, by id or name, and what it uses. Other projects than the own one are for operators."""
+        return self.connection.json("GET", f"/projects/{self.connection.segment(project)}/quota")
+
+    def set_project_quota(self, project: str, body: types.SetProjectQuotaBody) -> types.ProjectQuota:
+        """Set limits of a project; null sets the default. A limit below what the project uses removes nothing and refuses only more. For operators."""
+        return self.connection.json("POST", f"/projects/{self.connection.segment(project)}/quota", body=body)
+
     def list_dead_letters(
         self,
         *,

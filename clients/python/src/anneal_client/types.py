@@ -758,6 +758,18 @@ class ListImagesAnswer(TypedDict):
     images: list[Image]
 
 
+class ProjectQuotaQuota(TypedDict):
+    name: Literal["stacks", "resources", "stack_bytes", "hosts", "queues"]
+    limit: int
+    # The limit of a project without a quota of its own.
+    default: int
+    used: int
+
+
+class ProjectQuota(TypedDict):
+    quotas: list[ProjectQuotaQuota]
+
+
 class DeadLetterHistory(TypedDict):
     at: str
     error: str
@@ -1332,6 +1344,10 @@ class CreateImageBody(TypedDict):
     sha256: str
     # Bytes.
     size: int
+
+
+class SetProjectQuotaBody(TypedDict):
+    limits: dict[str, int | None]
 
 
 class PurgeDeadLettersAnswer(TypedDict):

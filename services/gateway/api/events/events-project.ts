@@ -16,12 +16,12 @@ export const eventsProjectField = z.string().min(1).max(255).optional().meta({
 
 export interface EventsProjects {
   /** The id of the project. @throws AnnealError Forbidden, NotFound */
-  of(caller: Caller, named: string | undefined): Promise<string>;
+  of(caller: Caller, named: string | undefined, doing?: string): Promise<string>;
 }
 
 export function createEventsProjects({ projects }: Pick<Directory, 'projects'>): EventsProjects {
   return {
-    async of(caller, named) {
+    async of(caller, named, doing = 'read events of') {
       const { project } = caller;
       if (named === undefined || named === project) {
         if (project === null) throw withoutProject();
@@ -30,7 +30,7 @@ export function createEventsProjects({ projects }: Pick<Directory, 'projects'>):
       const own = caller.kind === 'user' ? caller.access.project : undefined;
       if (own?.name === named) return own.id;
       if (caller.kind !== 'user' || !readsAll(caller)) {
-        const message = `Cannot read events of the project ${named}: ${caller.name} needs the role admin, or the role reader in the system, to read those of another project.`;
+        const message = `Cannot ${doing} the project ${named}: ${caller.name} needs the role admin, or the role reader in the system, to read those of another project.`;
         throw new AnnealError('Forbidden', message);
       }
       const domain_id = own?.domain_id ?? defaultDomain.id;
