@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 
-/** What a quota limits, and the service that stores it. */
+/** The names of quotas, each with the service that stores what it limits. */
 export const quotaServices = {
   stacks: 'scheduling',
   resources: 'scheduling',

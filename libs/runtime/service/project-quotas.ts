@@ -23,6 +23,7 @@ interface QuotaDocument extends Document {
   readonly limits: Partial<Record<QuotaName, number>>;
 }
 
+/** The quotas of the projects in one service. Safe for several replicas: each change is a compare-and-set. */
 export class ProjectQuotas<N extends QuotaName> {
   readonly #documents: Collection<QuotaDocument>;
   readonly #defaults: Readonly<Record<N, QuotaLimit>>;

@@ -26,9 +26,9 @@ interface Added {
 }
 
 export interface Quotas {
-  /** What the project has now. */
+  /** Counts the stored objects of a project. */
   used: Readonly<Record<'stacks' | 'resources' | 'stack_bytes', (project: string) => Promise<number>>>;
-  /** The limits of this project have changed. */
+  /** Reads the limits of a project again before its next admission. */
   changed(project: string): void;
   /**
    * Stores what a project adds, or returns the refusal and stores nothing. Resources of nested stacks count like all
