@@ -35,6 +35,13 @@ const roleGrantSchema = z.object({
 /** A role of a user or a group on a project, a domain or the system. */
 export type RoleGrant = z.infer<typeof roleGrantSchema>;
 
+/** The roles that every server has, and what each allows. */
+export const roleMeanings = {
+  reader: 'reads',
+  member: 'reads and changes',
+  admin: 'everything, in all projects',
+} as const;
+
 const programTokenSchema = z.object({
   id: z.string(),
   name: z.string(),

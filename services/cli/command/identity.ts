@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { roleMeanings } from '@anneal/client/identity.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
 import type { Command } from '@commander-js/extra-typings';
@@ -123,7 +124,9 @@ function limitsOf(given: readonly string[]): QuotaChanges {
 
 const isQuotaName = (name: string): name is QuotaName => (quotaNames as readonly string[]).includes(name);
 
-const roleNames = 'reader (reads), member (reads and changes), admin (everything, in all projects)';
+const roleNames = Object.entries(roleMeanings)
+  .map(([role, meaning]) => `${role} (${meaning})`)
+  .join(', ');
 
 function addUserCommands(program: Command, context: CliContext): void {
   const { output } = context;

@@ -116,6 +116,33 @@ const workflows = createRoute({
   validateSearch: filtered,
   component: lazyRouteComponent(() => import('./pages/workflows.tsx'), 'WorkflowsPage'),
 });
+const projects = createRoute({
+  getParentRoute: under,
+  path: '/projects',
+  validateSearch: filtered,
+  component: lazyRouteComponent(() => import('./pages/projects.tsx'), 'ProjectsPage'),
+});
+const project = createRoute({
+  getParentRoute: under,
+  path: '/projects/$project',
+  component: lazyRouteComponent(() => import('./pages/project.tsx'), 'ProjectPage'),
+});
+const users = createRoute({
+  getParentRoute: under,
+  path: '/users',
+  validateSearch: filtered,
+  component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
+});
+const user = createRoute({
+  getParentRoute: under,
+  path: '/users/$user',
+  component: lazyRouteComponent(() => import('./pages/user.tsx'), 'UserPage'),
+});
+const tokens = createRoute({
+  getParentRoute: under,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
+});
 const services = createRoute({
   getParentRoute: under,
   path: '/services',
@@ -141,6 +168,11 @@ export const router = createRouter({
     subscriptions,
     workflows,
     services,
+    projects,
+    project,
+    users,
+    user,
+    tokens,
   ]),
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -11,6 +11,8 @@ export function Confirm(props: {
   /** The word to type. */
   name?: string;
   command: string;
+  /** The same in the API. */
+  request?: string;
   onConfirm: () => Promise<unknown>;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -43,8 +45,14 @@ export function Confirm(props: {
               <input className="field" value={typed} onChange={(event) => setTyped(event.target.value)} />
             </label>
           )}
-          <p className="dim">
+          <p className="dim wraps">
             The same in a terminal: <code>{props.command}</code>
+            {props.request !== undefined && (
+              <>
+                {' '}
+                and in the API: <code>{props.request}</code>
+              </>
+            )}
           </p>
           <div className="row">
             <button className="button danger" type="button" disabled={!isReady} onClick={() => void confirm()}>
@@ -52,7 +60,7 @@ export function Confirm(props: {
             </button>
             <Dialog.Close asChild>
               <button className="button" type="button">
-                Keep it
+                Cancel
               </button>
             </Dialog.Close>
           </div>

@@ -18,6 +18,9 @@ const pages = [
   { key: 'v', name: 'Services', to: '/services' },
   { key: 'u', name: 'Subscriptions', to: '/subscriptions' },
   { key: 'w', name: 'Workflows', to: '/workflows' },
+  { key: 'p', name: 'Projects', to: '/projects' },
+  { key: 'r', name: 'Users', to: '/users' },
+  { key: 't', name: 'Tokens', to: '/tokens' },
 ] as const;
 
 interface PaletteState {

@@ -35,7 +35,17 @@ const observing = [
   },
 ] as const;
 
-type Place = (typeof places)[number] | (typeof observing)[number];
+const forOperators = [
+  { to: '/projects', name: 'Projects', icon: 'M2 4h4.5L8 5.5h6V13H2z' },
+  {
+    to: '/users',
+    name: 'Users',
+    icon: 'M8 2.5a2.7 2.7 0 1 0 0 5.4 2.7 2.7 0 0 0 0-5.4zM2.5 13.5c.5-3 2.5-4 5.5-4s5 1 5.5 4',
+  },
+] as const;
+const own = { to: '/tokens', name: 'Tokens', icon: 'M5 6.5a3 3 0 1 0 0 3h4v2h2v-2h3v-3z' } as const;
+
+type Place = (typeof places)[number] | (typeof observing)[number] | (typeof forOperators)[number] | typeof own;
 
 export function Shell() {
   return (
@@ -88,6 +98,9 @@ function Frame() {
         {places.map((place) => item(place))}
         <div className="section">Observe</div>
         {observing.map((place) => item(place, true))}
+        <div className="section">Access</div>
+        {session.operator && forOperators.map((place) => item(place, true))}
+        {item(own, true)}
         <div className="foot">
           project <b>{session.project.name}</b>
           <br />
@@ -130,10 +143,13 @@ function LiveBadge() {
   );
 }
 
+/** Projects and users have ids in their addresses, which say nothing to a reader. */
+const isId = (text: string): boolean => /^[0-9a-f-]{32,}$/.test(text);
+
 /** `/stacks/web` as `web · Stacks · `. */
 function titleOf(path: string): string {
   const [, first = '', second] = path.split('/');
   if (first === '') return '';
   const page = `${first.slice(0, 1).toUpperCase()}${first.slice(1).replaceAll('-', ' ')}`;
-  return second === undefined ? `${page} · ` : `${page} / ${decodeURIComponent(second)} · `;
+  return second === undefined || isId(second) ? `${page} · ` : `${page} / ${decodeURIComponent(second)} · `;
 }

@@ -65,8 +65,7 @@ const QuietMark = () => (
 );
 
 /** A state in a list: what is normal stays quiet, so that the rest is seen. */
-export function StateWord({ state }: { state: string }) {
-  const tone = toneOf(state);
+export function StateWord({ state, tone = toneOf(state) }: { state: string; tone?: Tone }) {
   return (
     <span className="row">
       {tone === 'done' ? <QuietMark /> : <Mark tone={tone} />}
