@@ -148,18 +148,23 @@ export class Nodes {
     );
   }
 
-  async list(question: Question<typeof nodeList>): Promise<{ nodes: NodeView[] }> {
-    const { provision_state: state, instance_id: instance, limit = 1000, marker } = question;
+  async #page({ provision_state: state, limit = 1000, marker }: Question<typeof nodeList>): Promise<NodeDocument[]> {
     const after = marker === undefined ? undefined : (await this.#find(marker)).name;
-    const nodes = await this.#records.collection.find({
-      where: {
-        ...(state !== undefined && { state }),
-        ...(instance !== undefined && { instance_id: instance }),
-        ...(after !== undefined && { name: { gt: after } }),
-      },
+    return this.#records.collection.find({
+      where: { ...(state !== undefined && { state }), ...(after !== undefined && { name: { gt: after } }) },
       orderBy: ['name'],
       limit,
     });
+  }
+
+  /** The one node of a server. A further page, which begins after it, is empty. */
+  async #ofServer({ provision_state: state, instance_id: server = '', marker }: Question<typeof nodeList>) {
+    const node = marker === undefined ? await this.#records.ofInstance(server) : undefined;
+    return node && (state === undefined || node.state === state) ? [node] : [];
+  }
+
+  async list(question: Question<typeof nodeList>): Promise<{ nodes: NodeView[] }> {
+    const nodes = question.instance_id === undefined ? await this.#page(question) : await this.#ofServer(question);
     const turns = await this.#slots.turns(nodes);
     return { nodes: nodes.map((node) => this.#view(node, turns.get(node.id))) };
   }

@@ -278,6 +278,11 @@ describe('provisioning with the lab', () => {
     expect(failed.error?.message).toContain('machine-1');
     expect(failed.error?.message).toContain(w.lab.url);
     expect(await w.node('machine-1')).toMatchObject({ provision_state: 'deploy failed', instance_id: dead });
+    const listed = async (question: { instance_id: string; provision_state?: 'available' }) =>
+      (await w.ask(nodeList, question)).nodes.map(({ name }) => name);
+    expect(await listed({ instance_id: dead })).toEqual(['machine-1']);
+    expect(await listed({ instance_id: dead, provision_state: 'available' })).toEqual([]);
+    expect(await listed({ instance_id: 'none' })).toEqual([]);
 
     await w.fault('machine-1', undefined);
     await w.request('delete', { id: dead, fence: 2 });
