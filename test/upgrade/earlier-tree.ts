@@ -10,10 +10,17 @@ const run = promisify(execFile);
 const git = async (...words: string[]): Promise<string> =>
   (await run('git', ['-C', repository, ...words], { maxBuffer: 64 << 20 })).stdout.trim();
 
-/** The commit of a revision. @throws with the remedy, when this clone does not have it */
+/**
+ * The commit of a revision, or the last one before a time in ISO 8601. @throws with the remedy, when this clone does not
+ * have it
+ */
 export async function commitOf(revision: string): Promise<string> {
   try {
-    return await git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`);
+    if (!/^\d{4}-\d\d-\d\dT/.test(revision))
+      return await git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`);
+    const found = await git('rev-list', '-1', `--before=${revision}`, 'HEAD');
+    if (found === '') throw new Error(`There is no commit before ${revision}.`);
+    return found;
   } catch {
     const isShallow = (await git('rev-parse', '--is-shallow-repository').catch(() => 'no repository')) !== 'false';
     throw new Error(

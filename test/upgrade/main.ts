@@ -19,7 +19,7 @@ const usage = `Usage: npm run upgrade -- [--from REV] [--embedded | --distribute
 
 Upgrades an installation with work in flight from a revision to this tree.
 
-  --from REV      revision to start with (default: the one in test/upgrade/from)
+  --from REV      revision to start with, or a time: the last one before it (default: the time in test/upgrade/from)
   --embedded      one process, which is stopped and replaced
   --distributed   on NATS and a database: a process of each revision side by side, then only the new one
   --help          show this help
