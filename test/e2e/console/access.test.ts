@@ -51,6 +51,31 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     expect(await page.getByText(password).count()).toBe(0);
   });
 
+  it('sets a quota of a project, and returns to the default', async () => {
+    await page.goto(`${server.url}/projects`);
+    await page.getByRole('link', { name: 'shop' }).click();
+    const quotas = page.getByRole('region', { name: 'Quotas' });
+    await quotas.getByLabel('The quota').selectOption({ label: 'Hosts' });
+    await quotas.getByLabel('The limit').fill('7');
+    await quotas.getByText('anneal project quota shop hosts=7').waitFor();
+    await quotas.getByRole('button', { name: 'Set' }).click();
+    await quotas
+      .getByRole('listitem')
+      .filter({ hasText: /^Hosts0 of 7$/ })
+      .waitFor();
+    const limit = async () =>
+      (await server.client.identity.projects.quota('shop')).find(({ name }) => name === 'hosts');
+    expect(await limit()).toMatchObject({ limit: 7, used: 0 });
+    await quotas.getByLabel('The limit').fill('');
+    await quotas.getByRole('button', { name: 'Set' }).click();
+    await quotas
+      .getByRole('listitem')
+      .filter({ hasText: /^Hosts0 of 100,000 \(default\)$/ })
+      .waitFor();
+    expect(await limit()).toMatchObject({ limit: 100_000 });
+    await page.goto(`${server.url}/users`);
+  });
+
   it('disables a user after its name is typed, and revokes its role', async () => {
     await page.getByRole('link', { name: 'ann' }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
@@ -98,6 +123,7 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     for (const path of ['/projects', `/projects/${project?.id}`, `/users/${user?.id}`, '/tokens']) {
       await page.goto(`${server.url}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      if (path.startsWith('/projects/')) await page.getByRole('list', { name: 'Quotas' }).waitFor();
       violations.push(...(await violationsIn(page)).map((each) => `${path} ${each}`));
     }
     expect(violations).toEqual([]);

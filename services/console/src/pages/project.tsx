@@ -1,5 +1,6 @@
-/** One project: who has which role in it. */
+/** One project: who has which role in it, and what it may use. */
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { Quotas } from '../access/quotas.tsx';
 import { Roles } from '../access/roles.tsx';
 import { useChange } from '../access/use-change.ts';
 import { useAsk } from '../live/ask.ts';
@@ -42,6 +43,7 @@ export function ProjectPage() {
             </div>
           </div>
           <Roles of="project" name={name} id={id} />
+          <Quotas name={name} id={id} />
           <div className="row dim">
             The same in a terminal: <CopyCommand command={`anneal project show ${name}`} />
           </div>
