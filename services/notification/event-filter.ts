@@ -99,7 +99,7 @@ export function checkPatterns(patterns: readonly string[], types: readonly strin
   });
   const known = [...new Set([...families, ...types])];
   const texts = lost.map(
-    (pattern) => `No event type matches ${pattern}. Did you mean ${nearestOf(pattern, known) ?? '#'}?`,
+    (pattern) => `No event type matches ${pattern}. Did you mean ${nearestOf(pattern, known) ?? '#, which is all'}?`,
   );
   throw new AnnealError('InvalidRequest', `${texts.join(' ')} docs/reference/events.md lists the types.`);
 }

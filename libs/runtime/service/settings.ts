@@ -66,8 +66,14 @@ export function refuseUnknown(known: readonly string[], environment: Environment
     Object.keys(environment)
       .filter((name) => name.startsWith('ANNEAL_') && !names.has(name))
       .map((name) => {
-        const nearest = nearestOf(name, [...known]) ?? '';
-        return { code: 'UnknownSetting', path: name, message: `unknown setting; did you mean ${nearest}?`, nearest };
+        const nearest = nearestOf(name, [...known]);
+        const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+        return {
+          code: 'UnknownSetting',
+          path: name,
+          message: `unknown setting${hint}`,
+          ...(nearest !== undefined && { nearest }),
+        };
       }),
   );
 }

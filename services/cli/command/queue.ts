@@ -7,6 +7,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
+import { shownQueueName } from '@anneal/client/text/queue-name.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
@@ -67,7 +68,7 @@ function addList(queue: Queue, context: CliContext): void {
         none: 'No queues.',
         key: 'name',
         columns: {
-          name: (row) => shownName(row, hostNames),
+          name: (row) => shownQueueName(row, hostNames),
           kind: (row) => row.kind,
           depth: (row) => row.depth,
           'in flight': (row) => row.in_flight,
@@ -80,12 +81,6 @@ function addList(queue: Queue, context: CliContext): void {
         },
       });
     });
-}
-
-/** The name of a queue with the name of its host in place of the id. Each command about queues accepts both. */
-function shownName({ name, host_id: id }: QueueRow, hostNames: ReadonlyMap<string, string>): string {
-  const host = id ? hostNames.get(id) : undefined;
-  return host === undefined ? name : name.replace(`host.${id}.`, `${host}.`);
 }
 
 function addReads(queue: Queue, context: CliContext): void {

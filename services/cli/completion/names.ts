@@ -1,5 +1,6 @@
 /** Names of existing objects for completion. Gives up when the server is slow. */
 import type { Client } from '@anneal/client/connect.ts';
+import { shownQueueName } from '@anneal/client/text/queue-name.ts';
 import { hasMembers } from '@anneal/hot/groups/kind.ts';
 import type { CliContext } from '../context.ts';
 import type { Noun } from './complete.ts';
@@ -54,7 +55,7 @@ async function ask({
     case 'host':
       return (await (await context.part(['hosts'], { signal })).hosts.list({ signal })).map((row) => row.name);
     case 'queue':
-      return (await (await context.part(['queues'], { signal })).queues.list({ signal })).map((row) => row.name);
+      return queueNames(await context.part(['queues', 'hosts'], { signal }), signal);
     case 'deployment':
       return (await (await context.part(['deployments'], { signal })).deployments.list()).map((row) => row.id);
     case 'context':
@@ -87,4 +88,11 @@ async function groups(calls: Client['stacks'], signal: AbortSignal): Promise<str
     }),
   );
   return found.flat();
+}
+
+/** The names of the queues, those of hosts with the name of the host. */
+async function queueNames({ queues, hosts }: Pick<Client, 'queues' | 'hosts'>, signal: AbortSignal): Promise<string[]> {
+  const [rows, known] = await Promise.all([queues.list({ signal }), hosts.list({ signal })]);
+  const names = new Map(known.map(({ id, name }) => [id, name]));
+  return rows.map((row) => shownQueueName(row, names));
 }

@@ -57,8 +57,10 @@ export async function isBusQueue(
   } catch (error) {
     if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
   }
-  const nearest = nearestOf(name, await knownNames(ask, project, onBus));
-  const hint = nearest === undefined ? 'There are no queues yet.' : `The nearest name is ${nearest}.`;
+  const known = await knownNames(ask, project, onBus);
+  const nearest = nearestOf(name, known);
+  const list = known.length === 0 ? 'There are no queues yet.' : '`anneal queue list` lists them.';
+  const hint = nearest === undefined ? list : `The nearest name is ${nearest}.`;
   throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
     mistakes: [
       { code: 'NotFound', path: 'queue', message: 'no such queue', ...(nearest !== undefined && { nearest }) },

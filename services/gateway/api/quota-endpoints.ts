@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import type { EventsProjects } from './events/events-project.ts';
+import type { OtherProjects } from '../identity/other-projects.ts';
 
 const services = [...new Set(Object.values(quotaServices))];
 const inOrder = (answers: readonly { quotas: QuotaView[] }[]): { quotas: QuotaView[] } => {
@@ -20,7 +20,7 @@ const inOrder = (answers: readonly { quotas: QuotaView[] }[]): { quotas: QuotaVi
   return { quotas: quotaNames.flatMap((name) => all.filter((each) => each.name === name)) };
 };
 
-export function quotaEndpoints({ ask, eventsProjects }: { ask: Ask; eventsProjects: EventsProjects }): Endpoint[] {
+export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects: OtherProjects }): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -29,7 +29,7 @@ export function quotaEndpoints({ ask, eventsProjects }: { ask: Ask; eventsProjec
         'Show the limits of a project, by id or name, and what it uses. Other projects than the own one are for operators.',
       answer: quotaShow.answer,
       handle: async ({ request, params }) => {
-        const project = await eventsProjects.of(callerOf(request), params['project'], 'read the quota of');
+        const project = await otherProjects.of(callerOf(request), params['project'], 'read the quota of');
         return inOrder(await Promise.all(services.map((service) => ask(service, quotaShow, { data: { project } }))));
       },
     }),
@@ -41,7 +41,7 @@ export function quotaEndpoints({ ask, eventsProjects }: { ask: Ask; eventsProjec
       body: z.strictObject({ limits: quotaChangesSchema }),
       answer: quotaSet.answer,
       handle: async ({ request, params, body: { limits } }) => {
-        const project = await eventsProjects.of(callerOf(request), params['project'], 'set the quota of');
+        const project = await otherProjects.of(callerOf(request), params['project'], 'set the quota of');
         const asked = (service: string): boolean =>
           Object.keys(limits).some((name) => quotaServices[name as QuotaName] === service);
         const answers = services.map((service) =>

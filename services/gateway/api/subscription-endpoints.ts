@@ -25,7 +25,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import { eventsProjectField, type EventsProjects } from './events/events-project.ts';
+import { eventsProjectField, type OtherProjects } from '../identity/other-projects.ts';
 
 const subscribeSchema = z.strictObject({
   name: z.string().max(255).default(''),
@@ -52,12 +52,12 @@ export function subscriptionEndpoints({
   ask,
   newId,
   secrets,
-  eventsProjects,
+  otherProjects,
 }: {
   ask: Ask;
   newId: () => string;
   secrets: Secrets;
-  eventsProjects: EventsProjects;
+  otherProjects: OtherProjects;
 }): Endpoint[] {
   return [
     endpoint({
@@ -73,7 +73,7 @@ export function subscriptionEndpoints({
         const { project: named, secret, credentials, stack, tag, group, host, filters: given = [], ...wanted } = body;
         const filters = [...given, ...filtersOfScope({ stack, tag, group, host })];
         const project = projectOf(request);
-        const from = await eventsProjects.of(callerOf(request), named);
+        const from = await otherProjects.of(callerOf(request), named);
         const sealed = {
           ...(secret !== undefined && { secret: sealText(secrets, secret) }),
           ...(credentials !== undefined && { credentials: sealText(secrets, credentials) }),

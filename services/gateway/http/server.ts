@@ -9,7 +9,7 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
 import { createEventSockets } from '../api/events/event-socket.ts';
 import { eventSocketPath } from '../api/events/event-endpoints.ts';
-import { createEventsProjects } from '../api/events/events-project.ts';
+import { createOtherProjects } from '../identity/other-projects.ts';
 import { createStreams } from '../api/event-stream.ts';
 import { createStreamPlaces } from '../api/stream-places.ts';
 import { apiWording } from '../api/wording.ts';
@@ -231,7 +231,7 @@ function familiesOf(
     allowedOrigins: settings.allowedOrigins,
     authenticate,
     tokens: keystone.tokens,
-    eventsProjects: createEventsProjects(keystone.directory),
+    otherProjects: createOtherProjects(keystone.directory),
     report,
   };
   // Not the streams of users: each host keeps one open.

@@ -4,7 +4,7 @@
  * R1 A user with the role `reader` in a project reads it, and one with `member` changes it. `admin` implies both.
  * R2 Operators see what belongs to no project: nodes, images, queues of services, dead letters. An operator has `admin`
  *    in any project; a user with a role in the system reads as one, and changes with `admin` there. Operators also read
- *    the events of any project, which they name (`events-project.ts`).
+ *    the events of any project, which they name (`other-projects.ts`).
  * R3 A machine credential may use the routes of its rights and no other. The handlers limit what it reads and changes
  *    to its stack.
  */

@@ -12,7 +12,7 @@ import { authenticated, callerOf, type Authenticate, type Caller } from '../../i
 import { endpoint, type Endpoint } from '../endpoint.ts';
 import type { Streams } from '../event-stream.ts';
 import type { EventSockets } from './event-socket.ts';
-import { eventsProjectField, type EventsProjects } from './events-project.ts';
+import { eventsProjectField, type OtherProjects } from '../../identity/other-projects.ts';
 import { mostTicketLength, readTicket, ticketText } from './event-ticket.ts';
 import { readingOf, type EventFilter, type ReadingOptions } from './reading.ts';
 
@@ -23,7 +23,7 @@ export interface EventEndpointOptions extends ReadingOptions {
   streams: Streams;
   sockets: EventSockets;
   authenticate: Authenticate;
-  eventsProjects: EventsProjects;
+  otherProjects: OtherProjects;
 }
 
 /** The path of the WebSocket below the prefix of the API. */
@@ -80,11 +80,11 @@ const filtersOfCaller = (caller: Caller): JsonObject[] =>
 async function filterOf(
   request: FastifyRequest,
   query: z.output<typeof streamQuery>,
-  { eventsProjects }: EventEndpointOptions,
+  { otherProjects }: EventEndpointOptions,
 ): Promise<EventFilter> {
   const caller = callerOf(request);
   return {
-    project: await eventsProjects.of(caller, query.project),
+    project: await otherProjects.of(caller, query.project),
     types: query.types ?? ['#'],
     subject_prefix: query.subject_prefix,
     filters: [...(query.filters ?? []), ...filtersOfScope(query), ...filtersOfCaller(caller)],
@@ -93,9 +93,9 @@ async function filterOf(
 
 /** Whether the caller of an open stream may still read it. @throws AnnealError Unauthorized, Forbidden */
 const checkOf =
-  (request: FastifyRequest, named: string | undefined, { authenticate, eventsProjects }: EventEndpointOptions) =>
+  (request: FastifyRequest, named: string | undefined, { authenticate, otherProjects }: EventEndpointOptions) =>
   async (): Promise<unknown> =>
-    eventsProjects.of(await authenticated(request, authenticate), named);
+    otherProjects.of(await authenticated(request, authenticate), named);
 
 const ticketBody = z.strictObject({
   types: z.array(z.string().min(1)).min(1).max(100).default(['#']),
@@ -176,7 +176,7 @@ const socketEndpoint = (options: EventEndpointOptions, { startOf, follow }: Read
     },
   });
 
-const ticketEndpoint = ({ secrets, now, eventsProjects }: EventEndpointOptions, { page }: Reading): Endpoint =>
+const ticketEndpoint = ({ secrets, now, otherProjects }: EventEndpointOptions, { page }: Reading): Endpoint =>
   endpoint({
     method: 'POST',
     path: '/events/ticket',
@@ -193,7 +193,7 @@ const ticketEndpoint = ({ secrets, now, eventsProjects }: EventEndpointOptions, 
     }),
     handle: async ({ request, body: { project: named, types, subject_prefix, filters: given, seconds, ...scope } }) => {
       const filters = [...given, ...filtersOfScope(scope), ...filtersOfCaller(callerOf(request))];
-      const project = await eventsProjects.of(callerOf(request), named);
+      const project = await otherProjects.of(callerOf(request), named);
       const filter = { project, types, subject_prefix, filters };
       // Refuse an invalid pattern or filter now, not when the page opens the stream.
       await page(filter, 1, { after: undefined });

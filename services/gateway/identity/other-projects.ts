@@ -1,25 +1,25 @@
 /**
- * The project whose events a request reads: its own, or the one that an operator names.
+ * The project that a request is about, where it may name another one: its own, or the one that an operator names.
  *
  * P1 Other users stay in their project, and learn nothing about others: they are refused before a project is looked up.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { withoutProject, type Caller, type UserCaller } from '../../identity/caller.ts';
-import type { Directory } from '../../identity/directory/directory.ts';
-import { defaultDomain } from '../../identity/principals.ts';
-import { isOperator } from '../../identity/rights.ts';
+import { withoutProject, type Caller, type UserCaller } from './caller.ts';
+import type { Directory } from './directory/directory.ts';
+import { defaultDomain } from './principals.ts';
+import { isOperator } from './rights.ts';
 
 export const eventsProjectField = z.string().min(1).max(255).optional().meta({
   description: 'Events of this project, by id or name, in place of the own one. Only for operators.',
 });
 
-export interface EventsProjects {
+export interface OtherProjects {
   /** The id of the project. @throws AnnealError Forbidden, NotFound */
   of(caller: Caller, named: string | undefined, doing?: string): Promise<string>;
 }
 
-export function createEventsProjects({ projects }: Pick<Directory, 'projects'>): EventsProjects {
+export function createOtherProjects({ projects }: Pick<Directory, 'projects'>): OtherProjects {
   return {
     async of(caller, named, doing = 'read events of') {
       const { project } = caller;
