@@ -77,7 +77,7 @@ describe('the deployment files', () => {
   it('let the build of the image read every page of the documentation, and what the pages link to', () => {
     const allowed = matches(textOf('deploy/Containerfile.dockerignore'), /^!(\S+)$/gm);
     const pages = globSync(
-      ['*.md', '{docs,examples}/**/*.md', 'deploy/{*,*/README}.md', '{libs,services,test}/**/README.md'],
+      ['*.md', '{docs,examples}/**/*.md', 'deploy/{*,*/README}.md', '{clients,libs,services,test}/**/README.md'],
       {
         cwd: root,
         exclude: ['**/node_modules'],

@@ -14,7 +14,7 @@ const pagePatterns = [
   '*.md',
   'deploy/*.md',
   'deploy/*/README.md',
-  '{libs,services}/*/README.md',
+  '{clients,libs,services}/*/README.md',
   'test/README.md',
 ];
 

@@ -15,7 +15,7 @@ const pages = globSync(
     '*.md',
     'docs/**/*.md',
     'examples/**/*.md',
-    '{libs,services}/*/README.md',
+    '{clients,libs,services}/*/README.md',
     'deploy/README.md',
     'deploy/*/README.md',
     'test/README.md',
