@@ -145,11 +145,14 @@ export function busConformance(name: string, harness: BusHarness): void {
     it('B3: at most `concurrency` handlers are in flight', async () => {
       let inFlight = 0;
       let most = 0;
+      const full = Promise.withResolvers<void>();
       await bus.consume(
         q,
         async () => {
           inFlight += 1;
           most = Math.max(most, inFlight);
+          if (inFlight === 3) full.resolve();
+          await full.promise;
           await new Promise((resolve) => void setImmediate(resolve));
           inFlight -= 1;
         },
