@@ -7,6 +7,7 @@
  *     process that has ended but keeps its number because its parent has not asked how it ended, as in a container
  *     whose first process never does.
  */
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +33,8 @@ export async function lockDataFolder(parameters: { folder: string }): Promise<Lo
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await refuseForeign(folder);
   const file = join(folder, 'server.lock');
-  const own = join(folder, `server.lock.${process.pid}`);
+  // One file for each attempt, because attempts of one process may be concurrent.
+  const own = join(folder, `server.lock.${process.pid}.${randomUUID()}`);
   const holder: Holder = { pid: process.pid, started: await startOf(process.pid) };
   await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
   try {
@@ -66,7 +68,7 @@ export async function lockDataFolder(parameters: { folder: string }): Promise<Lo
 
 /** Removes only the lock that was judged stale, because another start may just have replaced it. */
 async function discard(file: string, judged: string): Promise<void> {
-  const aside = `${file}.stale.${process.pid}`;
+  const aside = `${file}.stale.${process.pid}.${randomUUID()}`;
   try {
     await rename(file, aside);
   } catch (error) {
