@@ -9,7 +9,7 @@ import { holdsCredentials } from '@anneal/contracts/address.ts';
 import type { SessionView } from '@anneal/contracts/calls/session.ts';
 import { z } from 'zod';
 import { failureOf } from './failure.ts';
-import { reach, type WholeAnswer, type SendOver } from './reach.ts';
+import { reach, type RequestOptions, type WholeAnswer, type SendOver } from './reach.ts';
 
 /** The APIs of the gateway, by their type in the catalog. */
 export type GatewayService = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
@@ -51,6 +51,8 @@ export interface CallParameters {
   method?: string | undefined;
   query?: Record<string, string | number | boolean | readonly string[] | undefined> | undefined;
   body?: unknown;
+  /** Bytes instead of a body for JSON. They are read once, so a call with them needs a token that is valid. */
+  content?: { readonly stream: ReadableStream<Uint8Array>; readonly size: number } | undefined;
   headers?: Record<string, string> | undefined;
   signal?: AbortSignal | undefined;
   /** The attempted action, for the error: `create the stack web`. */
@@ -110,6 +112,33 @@ interface Opening {
   send?: SendOver<WholeAnswer> | undefined;
 }
 
+/** A request in the form of `fetch`. */
+function optionsOf(
+  {
+    method,
+    body,
+    content,
+    headers,
+    signal,
+  }: Pick<CallParameters, 'method' | 'body' | 'content' | 'headers' | 'signal'>,
+  session: Session,
+): RequestOptions {
+  return {
+    method: method ?? 'GET',
+    headers: {
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(content && { 'content-type': 'application/octet-stream', 'content-length': String(content.size) }),
+      ...headers,
+      ...(session.token !== undefined && { 'x-auth-token': session.token }),
+      ...(session.proof !== undefined && { 'x-anneal-proof': session.proof }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(content && { body: content.stream, duplex: 'half' }),
+    ...(signal && { signal }),
+  };
+}
+
 /**
  * Logs in. The connection renews its token by itself.
  * @throws AnnealError Unauthorized for wrong credentials, Unavailable when the gateway does not answer
@@ -144,7 +173,7 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
 
   const send = <A extends WholeAnswer>(
     over: SendOver<A>,
-    { service, path, method, query, body, headers, signal, what }: CallParameters,
+    { service, path, method, query, body, content, headers, signal, what }: CallParameters,
   ): Promise<A> => {
     checkSegments(path, what);
     const target = new URL(endpoint(service) + path);
@@ -156,25 +185,14 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
     return reach(
       over,
       { what, root: url, url: target },
-      {
-        method: method ?? 'GET',
-        headers: {
-          accept: 'application/json',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-          ...(session.token !== undefined && { 'x-auth-token': session.token }),
-          ...(session.proof !== undefined && { 'x-anneal-proof': session.proof }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(signal && { signal }),
-      },
+      optionsOf({ method, body, content, headers, signal }, session),
     );
   };
 
   const succeed = async <A extends WholeAnswer>(over: SendOver<A>, parameters: CallParameters): Promise<A> => {
     const { token } = session;
     let response = await send(over, parameters);
-    if (response.status === 401 && ('password' in login || 'applicationCredential' in login)) {
+    if (response.status === 401 && !parameters.content && ('password' in login || 'applicationCredential' in login)) {
       await response.text();
       await renew(token);
       response = await send(over, parameters); // C2

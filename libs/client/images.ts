@@ -3,10 +3,28 @@ import { imageList, imageSchema, type ImageView } from '@anneal/contracts/calls/
 import type { GatewayConnection } from './connection.ts';
 import { read } from './read.ts';
 
+/** The content of a new image. */
+export interface ImageUpload {
+  readonly name: string;
+  readonly content: ReadableStream<Uint8Array>;
+  /** Bytes. */
+  readonly size: number;
+  /** Checksum of the content, which the server compares. */
+  readonly sha256: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The images that servers can use. */
 export interface ImageCalls {
   /** @throws AnnealError AlreadyExists when another image has the name. */
-  add(image: Pick<ImageView, 'name' | 'url' | 'sha256' | 'size'>): Promise<ImageView>;
+  add(image: Pick<ImageView, 'name' | 'sha256' | 'size'> & { url: string }): Promise<ImageView>;
+  /**
+   * Sends the content to the server, which keeps it.
+   * @throws AnnealError AlreadyExists when another image has the name, InvalidRequest for content that no machine can write
+   */
+  upload(image: ImageUpload): Promise<ImageView>;
+  /** The raw content of an image that the server keeps. @throws AnnealError NotFound, NotSupported */
+  content(options: { image: string; signal?: AbortSignal | undefined }): Promise<Response>;
   list(): Promise<ImageView[]>;
   /** @throws AnnealError NotFound */
   show(options: { image: string }): Promise<ImageView>;
@@ -24,6 +42,22 @@ export function imagesOf(connection: GatewayConnection): ImageCalls {
       const body = { name, url, sha256, size };
       return read(imageSchema, await connection.json({ service, method: 'POST', path: '/images', body, what }), what);
     },
+    async upload({ name, content: stream, size, sha256, signal }) {
+      const what = `upload the image ${name}`;
+      const query = { name, sha256 };
+      const response = await connection.call({
+        service,
+        method: 'POST',
+        path: '/images/upload',
+        query,
+        content: { stream, size },
+        signal,
+        what,
+      });
+      return read(imageSchema, await response.json(), what);
+    },
+    content: ({ image, signal }) =>
+      connection.call({ service, path: `${pathOf(image)}/content`, signal, what: `read the image ${image}` }),
     async list() {
       const what = 'list the images';
       return read(imageList.answer, await connection.json({ service, path: '/images', what }), what).images;

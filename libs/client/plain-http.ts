@@ -32,6 +32,7 @@ async function exchange(
 ): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }> {
   const start = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   return new Promise((resolve, reject) => {
+    if (typeof body === 'object') throw new TypeError('Only fetch sends a stream.');
     const sent = start(url, {
       method: method ?? 'GET',
       headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },

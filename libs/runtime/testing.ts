@@ -58,6 +58,7 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
     now,
     secrets: createSecrets([new Uint8Array(32).fill(7)]),
     gatewayUrl: options.gatewayUrl ?? 'http://127.0.0.1:1',
+    dataDirectory: directory,
     region: 'RegionOne',
     stopping: stopping.signal,
     directory,

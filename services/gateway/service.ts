@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/consume/route.ts';
@@ -16,6 +17,8 @@ import { KnownUsers } from './identity/known-users.ts';
 import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
 import { HeldHosts } from './held-hosts.ts';
+import { ImageContents } from './images/contents.ts';
+import { ImageUploads } from './images/uploads.ts';
 import { gatewaySettings } from './settings.ts';
 import { createWakeups, contextsKey, eventsKey, queueKey } from './wakeups.ts';
 
@@ -59,8 +62,17 @@ export const gatewayService = defineService({
       { onGap: () => wakeups.wakeInTurn() },
     );
 
+    const contents = new ImageContents({
+      folder: settings.images ?? join(context.dataDirectory, 'images'),
+      limit: { bytes: settings.imageLimit, setting: gatewaySettings.imageLimit.env },
+      newId: context.newId,
+      now,
+      stopping: stopping.signal,
+    });
+    await contents.removeBroken();
     const app = buildServer({
       context,
+      images: new ImageUploads({ ask, contents }),
       settings,
       ask,
       wakeups,

@@ -142,6 +142,18 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Folder with the ramdisk that machines boot to be erased and installed. Default: deploy/ramdisk/dist, which `npm run build:ramdisk` fills.',
   },
+  images: {
+    env: 'ANNEAL_GATEWAY_IMAGES',
+    schema: z.string().min(1).optional(),
+    meaning:
+      'Folder for the content of uploaded images. Several gateways need one that they share, such as an NFS export. Default: `images` in the data folder.',
+    cost: 'The folder needs room for every uploaded image, and for one more during an upload.',
+  },
+  imageLimit: {
+    env: 'ANNEAL_GATEWAY_IMAGE_LIMIT',
+    schema: whole(64 * 2 ** 30, 1024 * 1024, 2 ** 50),
+    meaning: 'Maximum size of an uploaded image, in bytes. For qcow2, the size of its disk counts too.',
+  },
   agents: {
     env: 'ANNEAL_GATEWAY_AGENTS',
     schema: z.string().min(1).optional(),

@@ -50,7 +50,7 @@ export function pythonClient(document: ClientDocument): { types: string; operati
 
 const operationsHead = `# mypy: disable-error-code=no-any-return
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from . import types
 from .connection import Connection
@@ -74,7 +74,11 @@ function methodOf(asked: { method: string; path: string; operation: Operation; t
     .filter((each) => each.in === 'query')
     .toSorted((one, other) => Number(other.required) - Number(one.required));
   const body = operation.requestBody;
-  const bodyType = body && types.alias(`${pascal}Body`, body.content['application/json']?.schema ?? {});
+  const bodyType = !body
+    ? undefined
+    : body.content['application/octet-stream']
+      ? 'bytes | IO[bytes]'
+      : types.alias(`${pascal}Body`, body.content['application/json']?.schema ?? {});
   const content = Object.entries(operation.responses).find(([status]) => status < '300')?.[1].content ?? {};
   const parameters = [
     'self',

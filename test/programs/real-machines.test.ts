@@ -2,13 +2,12 @@
  * Real machines in QEMU, through Redfish calls only: firmware, ramdisk, disk, agent. One boots the ramdisk by UEFI HTTP boot,
  * the other by BIOS from virtual media.
  */
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
 import { diskOf, serialLogOf } from '@anneal/lab/qemu/qemu.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -72,15 +71,12 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
   let files: MachineFiles;
   let server: TestServer;
   let lab: Lab;
-  let web: Server;
   let folder: string;
   const names = ['machine-1', 'machine-4'];
 
   beforeAll(async () => {
     files = await prepareMachines();
     folder = await mkdtemp(join(tmpdir(), 'anneal-machines-'));
-    web = createServer((_request, response) => createReadStream(files.image).pipe(response));
-    await new Promise<void>((resolve) => void web.listen(0, '127.0.0.1', resolve));
     server = await startServer({
       lab: 0,
       gatewayHost: guestsView,
@@ -104,8 +100,6 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
   }, bootMs);
   afterAll(async () => {
     await lab?.stop();
-    web?.closeAllConnections();
-    web?.close();
     await server?.dispose();
     await rm(folder, { recursive: true, force: true });
   });
@@ -153,8 +147,11 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
         const enrolled = await server.anneal('node', 'enrol', name, ...words, '--password-file', password);
         expect(enrolled).toMatchObject({ status: 0 });
       }
-      const url = `http://${guestsView}:${(web.address() as AddressInfo).port}/disk.img`;
-      const added = await server.anneal('image', 'add', 'small-debian', '--url', url, '--file', files.image);
+      // The server converts it, keeps it and serves it to the machines.
+      const qcow2 = join(folder, 'disk.qcow2');
+      await promisify(execFile)('qemu-img', ['convert', '-O', 'qcow2', '-c', files.image, qcow2]);
+      const added = await server.anneal('image', 'add', 'small-debian', '--file', qcow2);
+      expect(added, added.stderr).toMatchObject({ status: 0 });
       expect(added.stdout).toContain(
         createHash('sha256')
           .update(await readFile(files.image))

@@ -393,7 +393,16 @@ export const bootSeedSchema = z.object({
     .optional()
     .meta({ description: '`deploy`: valid for the report that the image is written.' }),
   image: z
-    .object({ name: z.string(), url: z.url(), sha256: sha256Schema, size: z.number().int().positive() })
+    .object({
+      name: z.string(),
+      url: z.url(),
+      sha256: sha256Schema,
+      size: z.number().int().positive(),
+      kept: z
+        .boolean()
+        .optional()
+        .meta({ description: 'This server keeps the content. The fetch needs `report_token`.' }),
+    })
     .optional()
     .meta({ description: 'The image to write to the disk. Absent when the registry has no image of this name.' }),
   image_name: z.string().optional(),
@@ -438,13 +447,24 @@ export const bootReport = call(
   },
 );
 
+export const bootImage = call('boot.image', 'Find the image that a machine writes, for its fetch of the content.', {
+  question: z.object({ token: z.string() }),
+  answer: z.object({ name: z.string(), sha256: sha256Schema }),
+});
+
+/** The form of an image's name. */
+const imageName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be letters, digits and ._- and begin with a letter or digit');
+
 /** An image that machines can write to their disks: the raw content of a whole disk. */
 export const imageSchema = z.object({
   id: z.string(),
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be letters, digits and ._- and begin with a letter or digit'),
-  url: z.url({ protocol: /^https?$/ }).meta({ description: 'Where machines fetch it.' }),
+  name: imageName,
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ description: 'Where machines fetch it. Absent: the server keeps the content, which was uploaded.' }),
   sha256: sha256Schema.meta({ description: 'Checksum of the content, which is compared on the disk before the boot.' }),
   size: z
     .number()
@@ -471,4 +491,25 @@ export const imageShow = call('image.show', 'Show an image, by name or id.', {
 export const imageRemove = call('image.remove', 'Remove an image. Machines that write it now may fail.', {
   question: z.object({ image: z.string() }),
   answer: z.object({}),
+});
+
+/** The formats in which content may be uploaded. The server keeps the raw content. */
+export const uploadFormats = ['raw', 'qcow2'] as const;
+
+/** A name and a format that wait for their content, as Glance's clients create images. */
+export const imageDraftSchema = z.object({
+  id: z.string(),
+  name: imageName,
+  format: z.enum(uploadFormats),
+  created_at: z.string(),
+});
+export type ImageDraft = z.infer<typeof imageDraftSchema>;
+
+export const imageDraftAdd = call('image.draft.add', 'Reserve an id for an image whose content follows.', {
+  question: imageDraftSchema.omit({ created_at: true }),
+  answer: imageDraftSchema,
+});
+export const imageDraftShow = call('image.draft.show', 'Show an image that waits for its content.', {
+  question: z.object({ id: z.string() }),
+  answer: imageDraftSchema,
 });

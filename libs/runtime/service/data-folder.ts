@@ -15,7 +15,7 @@ const listName = 'installation.json';
 const keysName = 'keys';
 /** Names of Anneal's files. A folder with at least one of them may hold other files too. */
 const known =
-  /^(?:keys|(?:store|bus)\.db(?:-wal|-shm)?|credentials\.json.*|installation\.json.*|server\.lock.*|lab|logs|port|control\.sock|copy-for-backup\..*)$/;
+  /^(?:keys|(?:store|bus)\.db(?:-wal|-shm)?|credentials\.json.*|installation\.json.*|server\.lock.*|images|lab|logs|port|control\.sock|copy-for-backup\..*)$/;
 /** Names that belong to file systems, not to programs. */
 const neutral: ReadonlySet<string> = new Set(['lost+found']);
 

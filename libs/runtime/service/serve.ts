@@ -96,6 +96,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
           mint: traceMint(createMint({ source: `anneal/${name}`, newId, now: shared.now })),
           newId,
           gatewayUrl: settings.gatewayUrl,
+          dataDirectory,
           region: settings.region,
           stopping: teardown.stopping,
         },

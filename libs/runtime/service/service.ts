@@ -22,6 +22,8 @@ export interface ServiceContext {
   readonly secrets: Secrets;
   /** The address of the gateway for hosts and clients. */
   readonly gatewayUrl: string;
+  /** The folder for files of this process. Other processes may have another one. */
+  readonly dataDirectory: string;
   /** The region's name in the catalog. */
   readonly region: string;
   /** Aborted when the process has to stop. */

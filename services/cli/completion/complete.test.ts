@@ -140,6 +140,7 @@ describe('command help', () => {
       'user revoke',
       'token revoke',
       'credential revoke',
+      'image save',
       'image remove',
       'login',
       'server use',

@@ -6,7 +6,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
 import { problemDetailsType } from '../http/problem-details.ts';
-import { parseField } from '../http/body.ts';
+import { parseField, uploadScope } from '../http/body.ts';
 import { operationName } from './operation-name.ts';
 
 type Schema = z.ZodType;
@@ -33,6 +33,8 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly stream?: boolean | 'only';
   /** The answer is bytes. */
   readonly bytes?: boolean;
+  /** The body is a stream of bytes, which the handler reads from the request. */
+  readonly upload?: boolean;
   handle(input: EndpointInput<z.output<Q>, z.output<B>>): unknown;
 }
 
@@ -63,6 +65,19 @@ const hasHead = ({ method, answer, stream = false }: Endpoint): boolean =>
   method === 'GET' && answer !== undefined && stream === false;
 
 export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
+  serveEach(
+    scope,
+    endpoints.filter(({ upload }) => upload !== true),
+  );
+  uploadScope(scope, (uploads) =>
+    serveEach(
+      uploads,
+      endpoints.filter(({ upload }) => upload === true),
+    ),
+  );
+}
+
+function serveEach(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const each of endpoints) {
     scope.route({
       // The same work and headers as for GET, so that a tag and a length are right; Node sends no body.
@@ -73,13 +88,14 @@ export function serveEndpoint(scope: FastifyInstance, endpoints: readonly Endpoi
         public: each.public === true,
         hosts: each.hosts === true,
         sensitive: each.sensitive === true,
+        upload: each.upload === true,
         ...(each.limit && { limitedBy: each.limit.setting }),
       },
       handler: async (request, reply) => {
         const result = await each.handle({
           params: request.params as Record<string, string>,
           query: parseField(each.query ?? nothing, request.query, 'The query'),
-          body: parseField(each.body ?? nothing, request.body, 'The request body'),
+          body: each.upload === true ? null : parseField(each.body ?? nothing, request.body, 'The request body'),
           request,
           reply,
         });
@@ -146,6 +162,9 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
           required: !each.body.safeParse(undefined).success,
           content: { 'application/json': { schema: schemaOf(each.body, 'input') } },
         },
+      }),
+      ...(each.upload === true && {
+        requestBody: { required: true, content: { 'application/octet-stream': {} } },
       }),
       responses: responsesOf(each, (schema) => schemaOf(schema, 'output')),
     };

@@ -18,7 +18,7 @@ import { eventEndpoints, opensWithTicket, type EventEndpointOptions } from './ev
 import { deploymentEndpoints } from './deployment-endpoints.ts';
 import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
-import { imageEndpoints } from './image-endpoints.ts';
+import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
 import { quotaEndpoints } from './quota-endpoints.ts';
@@ -41,7 +41,8 @@ export type ApiOptions = EventEndpointOptions &
   ContextEndpointOptions &
   GroupEndpointOptions &
   QueueEndpointOptions &
-  MetricEndpointOptions & {
+  MetricEndpointOptions &
+  ImageEndpointOptions & {
     authenticate: Authenticate;
     tokens: Tokens;
     newId: () => string;

@@ -1,20 +1,57 @@
 /** Images that machines write to their disks. */
-import { imageAdd, imageList, imageRemove, imageSchema, imageShow } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  imageAdd,
+  imageList,
+  imageSchema,
+  imageShow,
+  sha256Schema,
+  uploadFormats,
+} from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
+import type { ImageUploads } from '../images/uploads.ts';
+import { sendContent } from '../images/send-content.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
-export function imageEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+export interface ImageEndpointOptions {
+  ask: Ask;
+  images: ImageUploads;
+  newId: () => string;
+}
+
+export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
       path: '/images',
       summary:
         'Add an image: its name, where machines fetch it, its checksum and its size. An image cannot be changed.',
-      body: z.strictObject(imageSchema.omit({ id: true, created_at: true }).shape),
+      body: imageSchema.omit({ id: true, created_at: true }).required({ url: true }).strict(),
       answer: imageAdd.answer,
       status: 201,
       handle: ({ body }) => ask('provisioning', imageAdd, { data: { id: newId(), ...body } }),
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/images/upload',
+      summary:
+        'Add an image whose content is the body, raw or qcow2. The server keeps it as raw content, and serves it to machines.',
+      query: z.strictObject({
+        name: imageSchema.shape.name,
+        sha256: sha256Schema.optional().meta({ description: 'Checksum of the body, which the server compares.' }),
+        format: z
+          .enum(uploadFormats)
+          .optional()
+          .meta({ description: 'Absent: the server reads it from the start of the body.' }),
+      }),
+      upload: true,
+      answer: imageAdd.answer,
+      status: 201,
+      handle: ({ query: { name, sha256, format }, request }) => {
+        const length = Number(request.headers['content-length'] ?? Number.NaN);
+        const size = Number.isSafeInteger(length) ? length : undefined;
+        return images.add({ id: newId(), name }, { content: request.raw, size, sha256, format });
+      },
     }),
     endpoint({
       method: 'GET',
@@ -31,10 +68,19 @@ export function imageEndpoints({ ask, newId }: { ask: Ask; newId: () => string }
       handle: ({ params }) => ask('provisioning', imageShow, { data: { image: params['image'] ?? '' } }),
     }),
     endpoint({
+      method: 'GET',
+      path: '/images/{image}/content',
+      summary: 'Read the raw content of an image that the server keeps, by name or id.',
+      bytes: true,
+      answer: z.unknown(),
+      handle: async ({ params, request, reply }) =>
+        sendContent(await images.read(params['image'] ?? ''), { request, reply }),
+    }),
+    endpoint({
       method: 'DELETE',
       path: '/images/{image}',
       summary: 'Remove an image. Machines that have it on their disks keep it.',
-      handle: ({ params }) => ask('provisioning', imageRemove, { data: { image: params['image'] ?? '' } }),
+      handle: ({ params }) => images.remove(params['image'] ?? ''),
     }),
   ];
 }

@@ -22,6 +22,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'POST /configs': 'storeConfig',
   'POST /executions/{id}/action': 'actOnExecution',
   'POST /hooks/{token}': 'completeHook',
+  'POST /images/upload': 'uploadImage',
   'POST /metrics': 'postMeasurements',
   'GET /metrics': 'listSeries',
   'GET /metrics/{name}': 'aggregateMeasurements',

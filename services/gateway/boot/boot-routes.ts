@@ -8,6 +8,7 @@ import {
   bootDocumentShow,
   bootExchange,
   bootFind,
+  bootImage,
   bootKeySchema,
   bootReport,
   bootReportStatuses,
@@ -19,11 +20,14 @@ import type { Ask } from '../ask.ts';
 import { parseField, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
+import { sendContent } from '../images/send-content.ts';
+import type { ImageUploads } from '../images/uploads.ts';
 import { Ramdisk } from './ramdisk.ts';
 import { bootScript } from './steps.ts';
 
 export interface BootOptions {
   ask: Ask;
+  images: Pick<ImageUploads, 'read'>;
   now: () => number;
   wording: FamilyWording;
   /** Folder with the ramdisk. Undefined for the one that the build writes. */
@@ -48,19 +52,25 @@ initrd --name initrd.img ${base}/ramdisk/initrd.img
 boot
 `;
 
+const tokenIn = ({ headers }: FastifyRequest): string =>
+  typeof headers['x-auth-token'] === 'string' ? headers['x-auth-token'] : '';
+
+/** Slows down the guessing of secrets. */
+type Guarded = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>;
+
 const exchangeSchema = z.object({ key: bootKeySchema });
 const reportSchema = z.object({ status: z.enum(bootReportStatuses), message: z.string().max(4096).default('') });
 
 export function bootFamily(
   scope: FastifyInstance,
-  { ask, now, wording, ramdisk: folder, gatewayUrl, report }: BootOptions,
+  { ask, images, now, wording, ramdisk: folder, gatewayUrl, report }: BootOptions,
 ): void {
   readJsonBodies(scope);
   wordErrors(scope, wording, report);
   // Whole racks boot at once from one address, and only failures count.
   const attempts = new Attempts({ now, what: 'Fetching what to boot with', free: 20, longestWaitMs: 30_000 });
 
-  const guarded = async <T>({ ip }: FastifyRequest, work: () => Promise<T>): Promise<T> => {
+  const guarded: Guarded = async ({ ip }, work) => {
     try {
       return await work();
     } catch (error) {
@@ -130,12 +140,26 @@ export function bootFamily(
     }),
   );
 
+  tokenRoutes(scope, { ask, images, guarded });
+}
+
+/** Routes for the token from the exchange. */
+function tokenRoutes(
+  scope: FastifyInstance,
+  { ask, images, guarded }: Pick<BootOptions, 'ask' | 'images'> & { guarded: Guarded },
+): void {
+  // The content for a machine that writes its image now.
+  scope.get('/image', async (request, reply) => {
+    const { name } = await guarded(request, () =>
+      ask('provisioning', bootImage, { data: { token: tokenIn(request) } }),
+    );
+    return sendContent(await images.read(name), { request, reply });
+  });
+
   scope.post('/report', (request, reply) =>
     guarded(request, async () => {
       const { status, message } = parseField(reportSchema, request.body, 'The report');
-      const given = request.headers['x-auth-token'];
-      const token = typeof given === 'string' ? given : '';
-      const answer = await ask('provisioning', bootReport, { data: { token, status, message } });
+      const answer = await ask('provisioning', bootReport, { data: { token: tokenIn(request), status, message } });
       return answer.settled === undefined ? reply.code(204).send() : answer;
     }),
   );

@@ -35,6 +35,7 @@ export function bootScript(seed: BootSeed): string {
     ...common,
     image_name,
     image_url: image?.url ?? '',
+    image_header: image?.kept === true ? `X-Auth-Token: ${report_token}` : '',
     image_sha256: image?.sha256 ?? '',
     image_size: image?.size ?? 0,
     hints: hintLines(seed.root_device ?? {}),

@@ -1,14 +1,28 @@
-/** Glance's API v2 as far as clients read images. Images are added and removed by `/api/v1/images`. */
+/**
+ * Glance's API v2 as far as clients list, upload, save and delete images. An image whose content machines fetch elsewhere
+ * is added by `/api/v1/images`.
+ */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { imageList, imageShow } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  imageDraftAdd,
+  imageDraftShow,
+  imageDraftSchema,
+  imageList,
+  imageShow,
+  uploadFormats,
+  type ImageDraft,
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { queryValue, readJsonBodies } from '../http/body.ts';
+import { parseField, queryValue, readJsonBodies, uploadScope } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
-import { glanceImage, imagePage } from './image-view.ts';
+import { sendContent } from '../images/send-content.ts';
+import type { ImageUploads } from '../images/uploads.ts';
+import { glanceDraft, glanceImage, imagePage } from './image-view.ts';
 
 /** Where the API is. Clients add the version. */
 export const glancePrefix = '/image';
@@ -26,6 +40,33 @@ const glanceWording: FamilyWording = {
   }),
 };
 
+interface ImagePath {
+  Params: { image: string };
+}
+
+/**
+ * The body by which clients create an image. They send properties of their own, with checksums of the file, which no
+ * machine needs; any other property is refused instead of being lost.
+ */
+const createFields = {
+  id: z.uuid().optional(),
+  name: imageDraftSchema.shape.name,
+  disk_format: z.enum(uploadFormats, 'must be raw or qcow2, which are the formats that machines can get'),
+  container_format: z.literal('bare', 'must be bare').optional(),
+  visibility: z.literal('public', 'must be public: every project may use every image').optional(),
+  min_disk: z.literal(0).optional(),
+  min_ram: z.literal(0).optional(),
+  protected: z.literal(false).optional(),
+  os_hidden: z.literal(false).optional(),
+  tags: z.array(z.never()).optional(),
+};
+const createSchema = z.looseObject(createFields).superRefine((given, check) => {
+  for (const name of Object.keys(given)) {
+    if (name in createFields || name.startsWith('owner_specified.')) continue;
+    check.addIssue({ code: 'custom', path: [name], message: 'is a property that this server does not keep' });
+  }
+});
+
 const mostOnPage = 1_000;
 
 /** @throws AnnealError InvalidRequest for a number of images that no page has. */
@@ -38,9 +79,15 @@ function limitIn(request: FastifyRequest): number | undefined {
 
 export function glanceFamily(
   scope: FastifyInstance,
-  options: { ask: Ask; authenticate: Authenticate; report: (error: unknown, request: FastifyRequest) => void },
+  options: {
+    ask: Ask;
+    images: ImageUploads;
+    newId: () => string;
+    authenticate: Authenticate;
+    report: (error: unknown, request: FastifyRequest) => void;
+  },
 ): void {
-  const { ask, authenticate, report } = options;
+  const { ask, images, newId, authenticate, report } = options;
   readJsonBodies(scope);
   wordErrors(scope, glanceWording, report);
   requireToken(scope, authenticate);
@@ -59,9 +106,9 @@ export function glanceFamily(
   scope.get('/versions', open, versions);
 
   scope.get('/v2/images', async (request) => {
-    const { images } = await ask('provisioning', imageList, { data: {} });
+    const { images: all } = await ask('provisioning', imageList, { data: {} });
     const marker = queryValue(request, 'marker');
-    const page = imagePage(images, {
+    const page = imagePage(all, {
       name: queryValue(request, 'name'),
       status: queryValue(request, 'status'),
       visibility: queryValue(request, 'visibility'),
@@ -78,12 +125,48 @@ export function glanceFamily(
       schema: '/v2/schemas/images',
     };
   });
-  scope.get<{ Params: { image: string } }>('/v2/images/:image', async ({ params: { image } }) =>
-    glanceImage(await ask('provisioning', imageShow, { data: { image } })),
+  const draftOf = (id: string): Promise<ImageDraft> => ask('provisioning', imageDraftShow, { data: { id } });
+  scope.get<ImagePath>('/v2/images/:image', async ({ params: { image } }) => {
+    try {
+      return glanceImage(await ask('provisioning', imageShow, { data: { image } }));
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+      const draft = await draftOf(image).catch(() => undefined);
+      if (draft) return glanceDraft(draft);
+      throw error;
+    }
+  });
+  contentRoutes(scope, { ask, images, newId, draftOf });
+}
+
+/** Images with their content: create, upload, save, delete. */
+function contentRoutes(
+  scope: FastifyInstance,
+  options: { ask: Ask; images: ImageUploads; newId: () => string; draftOf: (id: string) => Promise<ImageDraft> },
+): void {
+  const { ask, images, newId, draftOf } = options;
+  scope.post('/v2/images', async (request, reply) => {
+    const { id = newId(), name, disk_format: format } = parseField(createSchema, request.body, 'The image');
+    const draft = await ask('provisioning', imageDraftAdd, { data: { id, name, format } });
+    return reply
+      .code(201)
+      .header('location', `${baseUrl(request)}${glancePrefix}/v2/images/${id}`)
+      .send(glanceDraft(draft));
+  });
+  scope.delete<ImagePath>('/v2/images/:image', async ({ params: { image } }, reply) => {
+    await images.remove(image);
+    return reply.code(204).send();
+  });
+  scope.get<ImagePath>('/v2/images/:image/file', async (request, reply) =>
+    sendContent(await images.read(request.params.image), { request, reply }),
   );
-  scope.get<{ Params: { image: string } }>('/v2/images/:image/file', async ({ params: { image } }) => {
-    const { name, url } = await ask('provisioning', imageShow, { data: { image } });
-    // A redirect would send the token of the client to another server.
-    throw new AnnealError('NotSupported', `Anneal keeps no copy of image ${name}. Fetch it where machines do: ${url}`);
+  uploadScope(scope, (uploads) => {
+    uploads.put<ImagePath>('/v2/images/:image/file', { config: { upload: true } }, async (request, reply) => {
+      const { id, name, format } = await draftOf(request.params.image);
+      const length = Number(request.headers['content-length'] ?? Number.NaN);
+      const size = Number.isSafeInteger(length) ? length : undefined;
+      await images.add({ id, name }, { content: request.raw, size, sha256: undefined, format });
+      return reply.code(204).send();
+    });
   });
 }

@@ -1,22 +1,36 @@
 /** An image in Glance's form. Pure. */
-import type { ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning.ts';
 
-/** `direct_url` is the address from which machines fetch the content; Anneal keeps no copy. */
+/** `direct_url` is the address from which machines fetch the content, of an image of which Anneal keeps no copy. */
 export const glanceImage = (image: ImageView): Record<string, unknown> => ({
-  id: image.id,
-  name: image.name,
+  ...common(image),
   status: 'active',
-  visibility: 'public',
   disk_format: 'raw',
-  container_format: 'bare',
   size: image.size,
   virtual_size: image.size,
-  checksum: null,
   os_hash_algo: 'sha256',
   os_hash_value: image.sha256,
+  ...(image.url !== undefined && { direct_url: image.url, locations: [{ url: image.url, metadata: {} }] }),
+});
+
+/** An image that waits for its content. */
+export const glanceDraft = (draft: ImageDraft): Record<string, unknown> => ({
+  ...common(draft),
+  status: 'queued',
+  disk_format: draft.format,
+  size: null,
+  virtual_size: null,
+  os_hash_algo: null,
+  os_hash_value: null,
+});
+
+const common = (image: Pick<ImageView, 'id' | 'name' | 'created_at'>): Record<string, unknown> => ({
+  id: image.id,
+  name: image.name,
+  visibility: 'public',
+  container_format: 'bare',
+  checksum: null,
   os_hidden: false,
-  direct_url: image.url,
-  locations: [{ url: image.url, metadata: {} }],
   min_disk: 0,
   min_ram: 0,
   owner: null,

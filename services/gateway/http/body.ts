@@ -28,6 +28,16 @@ export function readJsonBodies(scope: FastifyInstance): void {
   });
 }
 
+/** Routes whose handlers read the body of a request as a stream, of any content type and length. */
+export function uploadScope(scope: FastifyInstance, build: (uploads: FastifyInstance) => void): void {
+  void scope.register((uploads, _options, done) => {
+    uploads.removeAllContentTypeParsers();
+    uploads.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
+    build(uploads);
+    done();
+  });
+}
+
 /** Reading more characters than this takes some ten milliseconds. */
 const charactersOfTurn = 256 * 1024;
 

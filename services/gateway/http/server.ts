@@ -47,8 +47,10 @@ import { readJsonBodies } from './body.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
 import { RequestRates } from './request-rates.ts';
+import { limitBodyTime } from './slow-body.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { Upgrades } from './upgrades.ts';
+import type { ImageUploads } from '../images/uploads.ts';
 
 export interface ServerOptions {
   context: ServiceContext;
@@ -58,12 +60,14 @@ export interface ServerOptions {
   keystone: KeystoneOptions;
   wakeups: Wakeups;
   held: HeldHosts;
+  images: ImageUploads;
   /** Aborted when long polls and streams must end. */
   stopping: AbortSignal;
   version: string;
 }
 
 const identityPrefix = '/identity';
+const bodyMs = 60_000;
 
 type Report = (error: unknown, request: FastifyRequest) => void;
 
@@ -89,7 +93,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       log.debug({ code: error.code }, 'connection ended: its bytes are not readable as HTTP');
       answerUnreadable(error, socket);
     },
-    requestTimeout: 60_000,
+    // `limitBodyTime` ends slow requests; Node itself ends slow headers.
+    requestTimeout: 0,
     keepAliveTimeout: 75_000,
     return503OnClosing: true,
   });
@@ -97,6 +102,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.decorateReply('pieces', null);
   app.decorate('wordings', new Map());
   upgrades.route(app);
+  limitBodyTime(app, bodyMs);
   addHooks(app, context, settings);
   const report: Report = (error, request) => {
     log.error(
@@ -193,7 +199,8 @@ function familiesOf(
   options: ServerOptions & { upgrades: Upgrades },
   report: Report,
 ): (readonly [prefix: string, build: (scope: FastifyInstance) => void])[] {
-  const { context, settings, ask, authenticate, keystone, wakeups, held, stopping, upgrades, version } = options;
+  const { context, settings, ask, authenticate, keystone, wakeups, held, images, stopping, upgrades, version } =
+    options;
   const { bus, store, secrets, newId, gatewayUrl } = context;
   const now = (): number => context.now().getTime();
   const wording = apiWording;
@@ -221,6 +228,7 @@ function familiesOf(
     now,
     wakeups,
     streams: createStreams({ places, stopping }),
+    images,
     sockets: createEventSockets({ places, stopping, upgrades, now, heartbeatMs: settings.heartbeatMs }),
     heartbeatMs: settings.heartbeatMs,
     maxWaitSeconds: settings.maxWaitSeconds,
@@ -246,7 +254,7 @@ function familiesOf(
       (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
     ),
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
-    [glancePrefix, (scope) => glanceFamily(scope, { ask, authenticate, report })],
+    [glancePrefix, (scope) => glanceFamily(scope, { ask, images, newId, authenticate, report })],
     [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, authenticate, report })],
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, now: Date.now })],
     [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
@@ -254,7 +262,10 @@ function familiesOf(
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
     [docsFilesPrefix, (scope) => docsFiles(scope)],
     [consoleFilesPrefix, (scope) => consoleFiles(scope, settings.console)],
-    ['/boot/v1', (scope) => bootFamily(scope, { ask, now, wording, ramdisk: settings.ramdisk, gatewayUrl, report })],
+    [
+      '/boot/v1',
+      (scope) => bootFamily(scope, { ask, images, now, wording, ramdisk: settings.ramdisk, gatewayUrl, report }),
+    ],
     [apiPrefix, (scope) => apiFamily(scope, api)],
   ];
 }

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Fastify from 'fastify';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
+import { readJsonBodies, uploadScope } from './body.ts';
+import { limitBodyTime } from './slow-body.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 let gateway: TestGateway;
@@ -84,6 +87,42 @@ describe('bytes that are not readable as HTTP', () => {
       expect(answer.json).toMatchObject({ error: { code: 'TimedOut' } });
     } finally {
       server.close();
+    }
+  });
+
+  it('get an answer when their body does not arrive in time, but not an upload', async () => {
+    const app = Fastify();
+    limitBodyTime(app, 100);
+    readJsonBodies(app);
+    let arrived = '';
+    app.post('/small', () => 'not reached');
+    uploadScope(app, (uploads) => {
+      uploads.post('/upload', { config: { upload: true } }, async ({ raw }) => {
+        for await (const chunk of raw) arrived += String(chunk);
+        return 'done';
+      });
+    });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = app.server.address() as AddressInfo;
+    const request = (path: string): string =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab`;
+    try {
+      const upload = connect(port, '127.0.0.1');
+      const answered = new Promise<string>(
+        (resolve) => void upload.once('data', (text: Buffer) => resolve(String(text))),
+      );
+      upload.write(request('/upload'));
+      await vi.waitFor(() => expect(arrived).toBe('ab'));
+      // Its time ends after that of the upload would.
+      expect(await exchange(port, request('/small'))).toMatchObject({
+        status: 408,
+        json: { error: { code: 'TimedOut' } },
+      });
+      upload.write('cd');
+      expect(await answered).toContain('200 OK');
+      expect(arrived).toBe('abcd');
+    } finally {
+      await app.close();
     }
   });
 

@@ -39,6 +39,7 @@ const operatorRoutes: readonly { readonly path: string; readonly methods?: reado
   { path: '/baremetal/v1' },
   { path: '/api/v1/dead-letters' },
   { path: '/api/v1/images', methods: ['POST', 'PUT', 'DELETE'] },
+  { path: '/image/v2/images', methods: ['POST', 'PUT', 'PATCH', 'DELETE'] },
   { path: '/api/v1/services' },
   { path: '/api/v1/projects', methods: ['POST', 'DELETE'] },
 ];

@@ -15,6 +15,7 @@ import type { createSteps } from '../nodes/states/steps.ts';
 let context: TestContext;
 let records: NodeRecords;
 let boots: Boots;
+let images: Images;
 beforeEach(async () => {
   context = await createTestContext({ name: 'provisioning' });
   records = await NodeRecords.open(context);
@@ -26,7 +27,7 @@ beforeEach(async () => {
     throw new Error('no timers');
   };
   const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets });
-  const images = await Images.open({ context, accepted: [], announce: () => Promise.resolve() });
+  images = await Images.open({ context, accepted: [], announce: () => Promise.resolve() });
   boots = new Boots({ context, records, driver, images, erase: 'express' });
 });
 afterEach(() => context.dispose());
@@ -102,6 +103,21 @@ describe('a report of a machine that writes an image', () => {
     await expect(boots.report('another', written)).rejects.toMatchObject({ code: 'NotFound' });
     await records.change('n', () => ({ state: 'active', boot: boot('deploy') }));
     await expect(boots.report('token', written)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('the content that the server keeps', () => {
+  it('is for a machine that writes its image now, until it reports', async () => {
+    const instance_info = { image: 'debian' };
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', instance_info, boot: boot('deploy') });
+    await images.add({ id: 'i', name: 'debian', sha256: 'b'.repeat(64), size: 7 });
+    expect(await boots.image('token')).toEqual({ name: 'debian', sha256: 'b'.repeat(64) });
+    await expect(boots.image('another')).rejects.toMatchObject({ code: 'NotFound' });
+    await records.change('n', () => ({ state: 'active' }));
+    await expect(boots.image('token')).rejects.toMatchObject({ code: 'NotFound' });
+    await records.change('n', () => ({ state: 'wait call-back' }));
+    await boots.report('token', { status: 'written', message: '' });
+    await expect(boots.image('token')).rejects.toMatchObject({ code: 'NotFound' });
   });
 });
 

@@ -15,7 +15,13 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
 import { on, type Route } from '@anneal/bus/consume/route.ts';
-import { bootReport, eraseModes, type BootDocument, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  bootReport,
+  eraseModes,
+  type BootDocument,
+  type BootSeed,
+  type ImageView,
+} from '@anneal/contracts/calls/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
@@ -93,6 +99,16 @@ export class Boots {
     if (boot?.secret_hash !== hash) throw unknown();
     if (refusal) throw new AnnealError('Conflict', `The boot secret of node ${node.name} was refused: ${refusal.why}.`);
     return await this.#seedOf(changed ?? node, boot);
+  }
+
+  /** The image that a machine writes now. @throws AnnealError NotFound for a token of no such machine */
+  async image(token: string): Promise<{ name: string; sha256: string }> {
+    const node = await this.#records.ofReportToken(hashOf(token));
+    const isWriting = node?.boot?.purpose === 'deploy' && seedStates.deploy.includes(node.state);
+    if (!isWriting || node.boot.report !== null) throw unknown();
+    const name = textOf(this.#context.secrets.open(node.instance_info), 'image');
+    const { sha256 } = await this.#images.show(name);
+    return { name, sha256 };
   }
 
   /** The first report counts. `settled` is true when the machine that wrote its image may reboot from its disk. */
@@ -196,10 +212,17 @@ export class Boots {
       metadata: objectOf(info, 'metadata'),
       ...(typeof access['rescue_password'] === 'string' && { rescue_password: access['rescue_password'] }),
       ...(boot.purpose === 'deploy' && { report_token: textOf(access, 'report_token'), image_name: name }),
-      ...(image && { image: { name, url: image.url, sha256: image.sha256, size: image.size } }),
+      ...(image && { image: this.#source(image) }),
       ...(root !== undefined && { root_device: isObject(root) ? root : { unreadable: true } }),
       ...(boot.purpose === 'clean' && { erase: eraseModeOf(node, this.#erase) }),
     };
+  }
+
+  /** Where a machine fetches an image. The content that this server keeps is only for machines that write it. */
+  #source({ name, url, sha256, size }: ImageView): NonNullable<BootSeed['image']> {
+    if (url !== undefined) return { name, url, sha256, size };
+    const here = `${this.#context.gatewayUrl.replace(/\/$/, '')}/boot/v1/image`;
+    return { name, url: here, sha256, size, kept: true };
   }
 
   #now(): string {

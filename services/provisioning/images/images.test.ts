@@ -33,6 +33,21 @@ describe('the registry of images', () => {
     expect(announced.at(-1)).toEqual(['any', 'debian']);
   });
 
+  it('I3: a draft is no image until its content is there', async () => {
+    const draft = { id: '1', name: 'debian', format: 'qcow2' } as const;
+    expect(await images.addDraft(draft)).toMatchObject(draft);
+    expect(await images.addDraft(draft)).toMatchObject(draft);
+    expect(await images.list()).toEqual([]);
+    expect(await images.showDraft('1')).toMatchObject(draft);
+    const { url: _, ...kept } = image('1', 'debian');
+    await images.add(kept);
+    await expect(images.showDraft('1')).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(images.addDraft({ ...draft, id: '2' })).rejects.toMatchObject({ code: 'AlreadyExists' });
+    await images.addDraft({ ...draft, id: '3', name: 'alpine' });
+    await images.remove('3');
+    await expect(images.showDraft('3')).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
   it('I1: refuses a second image with the same name, and repeats a repeated addition', async () => {
     const first = await images.add(image('1', 'debian'));
     expect(await images.add(image('1', 'debian'))).toEqual(first);

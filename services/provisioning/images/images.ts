@@ -1,22 +1,30 @@
 /**
  * The registry of images: names, addresses and checksums. Machines fetch the content themselves and compare its checksum.
+ * The gateway keeps the content of an image without an address.
  *
  * I1 A name has one image, in every replica. An image never changes: remove it and add another.
  * I2 After each change the type of servers is announced again, so that templates with an unknown image are refused.
+ * I3 A draft is no image: no server can use it. It becomes one with its content, or is forgotten after a day.
  */
-import type { ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Collection, type CollectionDefinition } from '@anneal/store/port.ts';
 
 type ImageDocument = ImageView & { readonly version: number };
+type DraftDocument = ImageDraft & { readonly version: number };
 
 const imagesDefinition: CollectionDefinition = {
   name: 'provisioning_images',
   indexes: [{ fields: ['name'], unique: true }],
 };
+const draftsDefinition: CollectionDefinition = {
+  name: 'provisioning_image_drafts',
+  indexes: [{ fields: ['created_at'] }],
+};
 /** Every announcement of the type of servers carries all names. */
 const mostImages = 2_000;
+const draftMs = 24 * 3_600_000;
 
 export interface ImagesOptions {
   readonly context: ServiceContext;
@@ -29,37 +37,72 @@ export interface ImagesOptions {
 export class Images {
   readonly #options: ImagesOptions;
   readonly #collection: Collection<ImageDocument>;
+  readonly #drafts: Collection<DraftDocument>;
 
   static async open(options: ImagesOptions): Promise<Images> {
-    return new Images(options, await options.context.store.collection<ImageDocument>(imagesDefinition));
+    const { store } = options.context;
+    const images = await store.collection<ImageDocument>(imagesDefinition);
+    return new Images(options, { images, drafts: await store.collection<DraftDocument>(draftsDefinition) });
   }
 
-  private constructor(options: ImagesOptions, collection: Collection<ImageDocument>) {
+  private constructor(
+    options: ImagesOptions,
+    { images, drafts }: { images: Collection<ImageDocument>; drafts: Collection<DraftDocument> },
+  ) {
     this.#options = options;
-    this.#collection = collection;
+    this.#collection = images;
+    this.#drafts = drafts;
   }
 
   /** The client chose the id, so a repeat answers the image that it added. @throws AnnealError AlreadyExists. */
   async add(image: Omit<ImageView, 'created_at'>): Promise<ImageView> {
     const known = await this.#collection.get(image.id);
     if (known) return view(known);
-    if ((await this.#collection.count({})) >= mostImages) {
-      throw new AnnealError('QuotaExceeded', `Cannot add image ${image.name}: there are ${mostImages} images already.`);
-    }
+    await this.#refuseMore(image.name);
     try {
-      const added = await this.#collection.insert({ ...image, created_at: this.#options.context.now().toISOString() });
+      const added = await this.#collection.insert({ ...image, created_at: this.#now() });
+      await this.#drafts.remove(image.id);
       await this.announce();
       return view(added);
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const again = await this.#collection.get(image.id);
       if (again) return view(again);
-      throw new AnnealError(
-        'AlreadyExists',
-        `An image named ${image.name} already exists. Its content cannot change: remove it first, or choose another name.`,
-        { cause: error },
-      );
+      throw taken(image.name, error);
     }
+  }
+
+  /** I3. The client chose the id, so a repeat answers the same. @throws AnnealError AlreadyExists, QuotaExceeded */
+  async addDraft(draft: Omit<ImageDraft, 'created_at'>): Promise<ImageDraft> {
+    const old = await this.#drafts.find({ where: { created_at: { lt: this.#now(-draftMs) } }, limit: mostImages });
+    await this.#drafts.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
+    if (await this.find(draft.name)) throw taken(draft.name);
+    await this.#refuseMore(draft.name);
+    try {
+      return draftView(await this.#drafts.insert({ ...draft, created_at: this.#now() }));
+    } catch (error) {
+      const known = error instanceof DuplicateError ? await this.#drafts.get(draft.id) : undefined;
+      if (known) return draftView(known);
+      throw error;
+    }
+  }
+
+  /** @throws AnnealError NotFound */
+  async showDraft(id: string): Promise<ImageDraft> {
+    const draft = await this.#drafts.get(id);
+    if (!draft) throw new AnnealError('NotFound', `No image with id ${id} waits for its content.`);
+    return draftView(draft);
+  }
+
+  /** @throws AnnealError QuotaExceeded */
+  async #refuseMore(name: string): Promise<void> {
+    const count = (await this.#collection.count({})) + (await this.#drafts.count({}));
+    if (count < mostImages) return;
+    throw new AnnealError('QuotaExceeded', `Cannot add image ${name}: there are ${mostImages} images already.`);
+  }
+
+  #now(plus = 0): string {
+    return new Date(this.#options.context.now().getTime() + plus).toISOString();
   }
 
   async list(): Promise<ImageView[]> {
@@ -77,7 +120,9 @@ export class Images {
     return (await this.#collection.find({ where: { name }, limit: 1 }))[0];
   }
 
+  /** Removes an image, or a draft by its id. @throws AnnealError NotFound */
   async remove(idOrName: string): Promise<void> {
+    if (await this.#drafts.remove(idOrName)) return;
     const { id } = await this.show(idOrName);
     await this.#collection.remove(id);
     await this.announce();
@@ -96,3 +141,11 @@ export class Images {
 }
 
 const view = ({ version: _version, ...image }: ImageView & { version?: number }): ImageView => image;
+const draftView = ({ version: _version, ...draft }: DraftDocument): ImageDraft => draft;
+
+const taken = (name: string, cause?: unknown): AnnealError =>
+  new AnnealError(
+    'AlreadyExists',
+    `An image named ${name} already exists. Its content cannot change: remove it first, or choose another name.`,
+    { cause },
+  );

@@ -1,4 +1,6 @@
 /** Tests the APIs of nodes and images with the OpenStack clients from PyPI. */
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { useOpenstackClients, type ClientRow } from './clients.ts';
@@ -29,6 +31,25 @@ it('list, show and find images', async () => {
   const saved = await openstack('image', 'save', 'small', '--file', join(clients.directory, 'small.raw'));
   // Anneal keeps no content. The client compares what it got with the checksum, and refuses it.
   expect(saved.status).toBe(1);
+});
+
+it('upload, save and delete images', async () => {
+  const file = join(clients.directory, 'upload.raw');
+  const content = randomBytes(3_000_000);
+  await writeFile(file, content);
+  const created = await row('image', 'create', 'uploaded', '--file', file, '--disk-format', 'raw', '--public');
+  expect(created).toMatchObject({ name: 'uploaded' });
+  const shown = await row('image', 'show', 'uploaded');
+  expect(shown).toMatchObject({ status: 'active', size: content.length, disk_format: 'raw' });
+  const saved = join(clients.directory, 'saved.raw');
+  await ok('image', 'save', 'uploaded', '--file', saved);
+  expect((await readFile(saved)).equals(content)).toBe(true);
+  const again = await openstack('image', 'create', 'uploaded', '--file', file, '--disk-format', 'raw');
+  expect(again.stderr).toContain('already exists');
+  const other = await openstack('image', 'create', 'vmdk', '--file', file, '--disk-format', 'vmdk');
+  expect(other.stderr).toContain('must be raw or qcow2');
+  await ok('image', 'delete', 'uploaded');
+  expect((await rows('image', 'list')).map(({ Name: name }) => name)).toEqual(['small']);
 });
 
 it('describe, retire, adopt, protect and service nodes', async () => {

@@ -125,11 +125,11 @@ class Connection:
             answer = self._reach(
                 method,
                 url,
-                body=None if body is None else json.dumps(body).encode(),
+                body=_content(body),
                 headers={
                     "accept": "application/json",
                     "x-auth-token": token,
-                    **({} if body is None else {"content-type": "application/json"}),
+                    **({} if body is None else {"content-type": _content_type(body)}),
                     **(headers or {}),
                 },
                 timeout=urllib3.Timeout(connect=10.0, read=self.timeout if timeout == -1 else timeout),
@@ -179,6 +179,19 @@ class Connection:
             f"No server answers at {self.login.url}: {reason}.",
             remedy="Check that the server is running, or correct the address.",
         )
+
+
+def _content(body: Any) -> Any:
+    if body is None or isinstance(body, bytes):
+        return body
+    if hasattr(body, "read"):
+        body.seek(0)
+        return body
+    return json.dumps(body).encode()
+
+
+def _content_type(body: Any) -> str:
+    return "application/octet-stream" if isinstance(body, bytes) or hasattr(body, "read") else "application/json"
 
 
 def _query_text(query: _Query) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 # mypy: disable-error-code=no-any-return
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from . import types
 from .connection import Connection
@@ -267,6 +267,17 @@ class Operations:
         """List the images."""
         return self.connection.json("GET", "/images")
 
+    def upload_image(
+        self,
+        body: bytes | IO[bytes],
+        *,
+        name: str,
+        sha256: str | None = None,
+        format: Literal["raw", "qcow2"] | None = None,
+    ) -> types.Image:
+        """Add an image whose content is the body, raw or qcow2. The server keeps it as raw content, and serves it to machines."""
+        return self.connection.json("POST", "/images/upload", query={"name": name, "sha256": sha256, "format": format}, body=body)
+
     def get_image(self, image: str) -> types.Image:
         """Show an image, by name or id."""
         return self.connection.json("GET", f"/images/{self.connection.segment(image)}")
@@ -274,6 +285,10 @@ class Operations:
     def delete_image(self, image: str) -> None:
         """Remove an image. Machines that have it on their disks keep it."""
         self.connection.read("DELETE", f"/images/{self.connection.segment(image)}")
+
+    def get_image_content(self, image: str) -> bytes:
+        """Read the raw content of an image that the server keeps, by name or id."""
+        return self.connection.read("GET", f"/images/{self.connection.segment(image)}/content")
 
     def get_project_quota(self, project: str) -> types.ProjectQuota:
         """Show the limits of a project, by id or name, and what it uses. Other projects than the own one are for operators."""

@@ -745,8 +745,8 @@ class ListCredentialsAnswer(TypedDict):
 class Image(TypedDict):
     id: str
     name: str
-    # Where machines fetch it.
-    url: str
+    # Where machines fetch it. Absent: the server keeps the content, which was uploaded.
+    url: NotRequired[str]
     # Checksum of the content, which is compared on the disk before the boot.
     sha256: str
     # Bytes.
@@ -1338,7 +1338,7 @@ class CreateCredentialAnswer(TypedDict):
 
 class CreateImageBody(TypedDict):
     name: str
-    # Where machines fetch it.
+    # Where machines fetch it. Absent: the server keeps the content, which was uploaded.
     url: str
     # Checksum of the content, which is compared on the disk before the boot.
     sha256: str

@@ -18,7 +18,8 @@ write_image() {
   spoil
   tries=0
   while :; do
-    curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1024 --speed-time 60 "$image_url" \
+    curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
+      ${image_header:+--header "$image_header"} "$image_url" \
       2>/run/curl | dd of="/dev/$best" bs=1M iflag=fullblock conv=fsync,notrunc 2>/run/dd
     [ -s /run/curl ] || break
     tries=$((tries + 1))

@@ -1,0 +1,28 @@
+/**
+ * Ends requests whose body does not arrive in time. Node has one limit for all requests, and an image may take longer than
+ * a request for JSON may.
+ */
+import type { FastifyInstance } from 'fastify';
+import { answerUnreadable } from './unreadable.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Its handler reads the body as a stream, and ends it when it pauses. */
+    upload?: boolean;
+  }
+}
+
+const lateCode = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** Every route but those of uploads: the whole body has to arrive within `ms`. */
+export function limitBodyTime(app: FastifyInstance, ms: number): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
+    if (!hasBody || routeOptions.config.upload === true) return;
+    const late = Object.assign(new Error('the body of the request is late'), { code: lateCode });
+    const timer = setTimeout(() => answerUnreadable(late, raw.socket), ms);
+    const clear = (): void => clearTimeout(timer);
+    raw.once('end', clear);
+    raw.once('close', clear);
+  });
+}
