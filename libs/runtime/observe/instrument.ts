@@ -4,7 +4,7 @@ import type { Mint } from '@anneal/contracts/envelope.ts';
 import { kindOf } from '@anneal/contracts/errors.ts';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { StoreGate } from '../service/store-gate.ts';
-import { activeTraceparent, traceHandling } from './trace.ts';
+import { traceHandling, traceparentFor } from './trace.ts';
 
 /** Every host has its own queues; in metrics they are combined into two. */
 const labelOf = (queue: string): string =>
@@ -91,8 +91,11 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
   };
 }
 
-/** Envelopes written while a traced message is handled continue its trace. */
+/** Envelopes continue the trace of their cause; without one, that of the message or the request that is handled. */
 export const traceMint =
   (mint: Mint): Mint =>
   (definition, parameters) =>
-    mint(definition, { ...parameters, traceparent: activeTraceparent() ?? parameters.traceparent });
+    mint(definition, {
+      ...parameters,
+      traceparent: traceparentFor(parameters.traceparent ?? parameters.cause?.traceparent),
+    });

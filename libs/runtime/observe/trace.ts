@@ -1,9 +1,9 @@
 /**
- * Traces across services by W3C trace context in the envelope. Without an OTLP endpoint the SDK is not loaded and
- * OpenTelemetry's API does nothing. Only this file has names of OpenTelemetry's messaging conventions, because they are
- * still marked as in development.
+ * Traces across services by W3C trace context in requests over HTTP and in the envelope. Without an OTLP endpoint the SDK
+ * is not loaded and OpenTelemetry's API does nothing. Only this file has names of OpenTelemetry's conventions, because
+ * those of messaging are still marked as in development.
  */
-import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Context } from '@opentelemetry/api';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
 
@@ -17,7 +17,8 @@ export async function startTracing(options: { endpoint: string; service: string 
     ]);
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': options.service }),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: options.endpoint }))],
+    // A collector that does not answer delays the end of the process by no more than this.
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: options.endpoint, timeoutMillis: 5000 }))],
   });
   provider.register();
   return () => provider.shutdown();
@@ -30,16 +31,53 @@ export function activeTraceparent(): string | undefined {
   return carrier['traceparent'];
 }
 
+/**
+ * The trace context for a message of the current work: that of `carried`, the cause of the message, if it belongs to
+ * another trace than the current work. One piece of work can carry on several causes, and an answer of a host carries on
+ * the request that queued its config.
+ */
+export function traceparentFor(carried: string | undefined): string | undefined {
+  const active = activeTraceparent();
+  return carried === undefined || (active !== undefined && traceIdOf(active) === traceIdOf(carried)) ? active : carried;
+}
+
+const traceIdOf = (traceparent: string): string | undefined => traceparent.split('-')[1];
+
+const contextOf = (traceparent: string | undefined): Context =>
+  traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
+
+/** The span of a request over HTTP. */
+export interface RequestSpan {
+  /** Runs a part of the request in the span. */
+  run<T>(work: () => T): T;
+  /** Ends the span, once the answer is sent. `route` is the pattern, because addresses contain names and secrets. */
+  end(answer: { route: string | undefined; status: number }): void;
+}
+
+/** Starts the span of a request over HTTP. It continues the trace of the client if the client names one. */
+export function startRequestSpan(request: { method: string; traceparent: string | undefined }): RequestSpan {
+  const { method, traceparent } = request;
+  const parent = contextOf(traceparent);
+  const span = trace.getTracer('anneal').startSpan(method, { kind: SpanKind.SERVER }, parent);
+  const inside = trace.setSpan(parent, span);
+  return {
+    run: (work) => context.with(inside, work),
+    end({ route, status }) {
+      if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route);
+      span.setAttributes({ 'http.request.method': method, 'http.response.status_code': status });
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+}
+
 /** Runs the handling of a message in a span that continues the sender's trace. */
 export async function traceHandling(
   parameters: { message: Envelope; queue: string; attempt: number },
   work: () => Promise<void>,
 ): Promise<void> {
   const { message, queue, attempt } = parameters;
-  const parent =
-    message.traceparent === undefined
-      ? ROOT_CONTEXT
-      : propagation.extract(ROOT_CONTEXT, { traceparent: message.traceparent });
+  const parent = contextOf(message.traceparent);
   const span = trace.getTracer('anneal').startSpan(
     `process ${message.type}`,
     {

@@ -47,6 +47,7 @@ import { readJsonBodies } from './body.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
 import { RequestRates } from './request-rates.ts';
+import { traceRequests } from './request-traces.ts';
 import { limitBodyTime } from './slow-body.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { Upgrades } from './upgrades.ts';
@@ -102,6 +103,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.decorateReply('pieces', null);
   app.decorate('wordings', new Map());
   upgrades.route(app);
+  traceRequests(app);
   limitBodyTime(app, bodyMs);
   addHooks(app, context, settings);
   const report: Report = (error, request) => {

@@ -1,0 +1,28 @@
+/** A span for each request, so that all messages of a request have one trace. */
+import { startRequestSpan, type RequestSpan } from '@anneal/runtime/observe/trace.ts';
+import type { FastifyInstance } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: RequestSpan | null;
+  }
+}
+
+/** The handlers of all routes run in the span of their request. */
+export function traceRequests(app: FastifyInstance): void {
+  app.decorateRequest('span', null);
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { method, headers } = request;
+    const { traceparent } = headers;
+    request.span = startRequestSpan({ method, traceparent: typeof traceparent === 'string' ? traceparent : undefined });
+    request.span.run(done);
+  });
+  // The events of a socket that bring a body run outside the span.
+  app.addHook('preValidation', ({ span }, _reply, done) => {
+    if (span) span.run(done);
+    else done();
+  });
+  app.addHook('onResponse', async ({ span, routeOptions }, reply) => {
+    span?.end({ route: routeOptions.url, status: reply.statusCode });
+  });
+}
