@@ -17,7 +17,7 @@ export async function startTracing(options: { endpoint: string; service: string 
     ]);
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': options.service }),
-    // A collector that does not answer delays the end of the process by no more than this.
+    // The end of the process waits for the last spans to be sent, also to a collector that does not answer.
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: options.endpoint, timeoutMillis: 5000 }))],
   });
   provider.register();
@@ -32,9 +32,9 @@ export function activeTraceparent(): string | undefined {
 }
 
 /**
- * The trace context for a message of the current work: that of `carried`, the cause of the message, if it belongs to
- * another trace than the current work. One piece of work can carry on several causes, and an answer of a host carries on
- * the request that queued its config.
+ * The trace context for a message that the current work sends. `carried` is that of the message's cause, undefined when
+ * the cause has none. The result is that of the current work, so that the message is below its span, unless the cause
+ * belongs to another trace: the work that takes a host's result sends what the request for the config caused.
  */
 export function traceparentFor(carried: string | undefined): string | undefined {
   const active = activeTraceparent();

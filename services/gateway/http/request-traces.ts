@@ -17,7 +17,7 @@ export function traceRequests(app: FastifyInstance): void {
     request.span = startRequestSpan({ method, traceparent: typeof traceparent === 'string' ? traceparent : undefined });
     request.span.run(done);
   });
-  // The events of a socket that bring a body run outside the span.
+  // A body is read in events of the socket, which are outside the span.
   app.addHook('preValidation', ({ span }, _reply, done) => {
     if (span) span.run(done);
     else done();
