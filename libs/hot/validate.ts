@@ -40,20 +40,20 @@ export function validate({
       Parameters: toRecord(described),
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
       ...(showNested && describeNested(body)),
-      Environment: withEverySection(maskHidden(front.environment.merged, front.schemas)),
+      Environment: withTemplates(withEverySection(maskHidden(front.environment.merged, front.schemas)), body),
     },
     warnings: mistakes.warnings(),
     plan: body.plan,
   };
 }
 
-/** The nested stacks by resource. Heat shows no values of their parameters. */
+/** The nested stacks by resource, with the values that the resources pass to them, as far as they are known. */
 function describeNested({ nested, writtenTypes }: Body): JsonObject {
   if (nested.size === 0) return {};
-  const described = Array.from(nested, ([name, { file, body }]): [string, Json] => {
+  const described = Array.from(nested, ([name, { file, parameters: passed, body }]): [string, Json] => {
     const parameters = Array.from(body.schemas.values(), (schema): [string, Json] => [
       schema.name,
-      describeParameter(schema, undefined),
+      describeParameter(schema, Object.hasOwn(passed, schema.name) ? body.plan.parameters[schema.name] : undefined),
     ]);
     const part = {
       Type: writtenTypes.get(name) ?? file,
@@ -119,6 +119,14 @@ function withEverySection(environment: JsonObject): JsonObject {
     ...environment,
     resource_registry: { resources: {}, ...(isPlainObject(registry) && registry) },
   };
+}
+
+/** Heat enters each template that the root stack names as a type into the registry. */
+function withTemplates(environment: JsonObject, { nested, writtenTypes }: Body): JsonObject {
+  const files = Array.from(nested, ([name, { file }]) => [writtenTypes.get(name), file] as const);
+  const named = files.filter(([written, file]) => written === file);
+  const { resource_registry: registry } = environment;
+  return { ...environment, resource_registry: { ...Object.fromEntries(named), ...(registry as JsonObject) } };
 }
 
 /** Replaces the values of hidden parameters in an environment. */

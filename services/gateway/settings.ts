@@ -80,6 +80,15 @@ export const gatewaySettings = defineSettings({
     meaning: 'Maximum size of a request body, in bytes.',
     cost: 'Each request in flight may take several times this much memory.',
   },
+  hiddenTags: {
+    env: 'ANNEAL_GATEWAY_HIDDEN_STACK_TAGS',
+    schema: z
+      .string()
+      .default('data-processing-cluster')
+      .transform((text) => text.split(',').flatMap((each) => each.trim() || [])),
+    meaning:
+      'Tags, separated by commas: Heat’s list of stacks shows a stack with one of them only with `show_hidden`. The default is that of Heat.',
+  },
   configLimit: {
     env: 'ANNEAL_GATEWAY_CONFIG_LIMIT',
     schema: whole(16 * 1024 * 1024, 1024, 256 * 1024 * 1024),

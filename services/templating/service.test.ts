@@ -190,10 +190,16 @@ describe('the templating service', () => {
         }),
       });
     const w = { Type: 'Number', Description: '', NoEcho: 'false', Label: 'w', Default: 0 };
-    const described = { Description: 'No description', Parameters: { w } };
-    expect((await validate(true))['NestedParameters']).toEqual({
-      n: { Type: 'one.yaml', ...described, NestedParameters: { n: { Type: 'two.yaml', ...described } } },
+    const described = (value: number) => ({
+      Description: 'No description',
+      Parameters: { w: { ...w, Value: value } },
     });
+    const answer = await validate(true);
+    expect(answer['NestedParameters']).toEqual({
+      n: { Type: 'one.yaml', ...described(1), NestedParameters: { n: { Type: 'two.yaml', ...described(5) } } },
+    });
+    // As in Heat, the registry names the templates that the root stack uses as types.
+    expect(answer['Environment']).toMatchObject({ resource_registry: { 'one.yaml': 'one.yaml', resources: {} } });
     for (const not of [false, undefined]) expect(await validate(not)).not.toHaveProperty('NestedParameters');
   });
 

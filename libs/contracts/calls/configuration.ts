@@ -480,7 +480,9 @@ export const hostRequestSchema = z.object({
     description:
       'Only for hosts that ask for references: the config is a long text, which the host fetches. `config` is empty.',
   }),
-  action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
+  action: z.string().min(1).max(255).meta({
+    description: 'CREATE, UPDATE, DELETE, SUSPEND or RESUME; a deployment made over the API may name its own.',
+  }),
   inputs: z.array(
     z.object({
       name: z.string(),
@@ -626,7 +628,7 @@ export const deploymentViewSchema = z.object({
   host_id: z.string(),
   host_name: z.string(),
   group: z.string(),
-  action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
+  action: z.string(),
   status: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'SKIPPED']),
   reason: z.string(),
   config: json,
@@ -713,6 +715,10 @@ export const deploymentCreate = call('deployment.create', 'Run a stored config o
     }),
     forget: z.boolean().optional().meta({
       description: 'Delete it by itself some time after its end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
+    }),
+    elsewhere: z.boolean().optional().meta({
+      description:
+        'Accept a host that does not exist, as Heat does: it receives nothing, and a client reports the result.',
     }),
     ended: z.object({ status: endedStatus, reason: z.string() }).optional().meta({
       description: 'Records a deployment that ran elsewhere; the host need not exist and receives nothing.',

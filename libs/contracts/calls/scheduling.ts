@@ -366,6 +366,10 @@ export const plannedChangeSchema = z.object({
       description:
         'The differences; `known` is false where the new value comes from a resource that is not created or changed yet.',
     }),
+  required_by: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'For a new resource: those of the same stack that need it. Older services send none.' }),
   step: z
     .number()
     .int()
@@ -383,6 +387,9 @@ export const stackPreview = call('stack.preview', 'Plan an update; read-only.', 
         'Hash of the current stack and of the new one: an update with this hash is refused once either differs.',
     }),
     changes: z.array(plannedChangeSchema),
+    parameters: jsonObject
+      .optional()
+      .meta({ description: 'The values of the parameters, with hidden ones masked. Older services send none.' }),
   }),
 });
 
@@ -469,6 +476,7 @@ export const stackResources = call('stack.resources', 'List the resources of a s
   question: which.extend({
     name: z.string().optional(),
     detail: z.boolean(),
+    sealed: z.boolean().optional().meta({ description: 'Leave secret attributes sealed instead of masking them.' }),
     nested_depth: z
       .number()
       .int()

@@ -77,12 +77,12 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
   const schema = schemaFor(type, given);
   const read = readMap({ context, given, schema, steps: [], path: base });
   if (mistakes.length === 0 && section === 'properties') {
-    for (const problem of brokenRules(type.type, toRecord(read), parameters.siblings)) {
+    for (const problem of brokenRules(type, toRecord(read), parameters.siblings)) {
       const isHidden = Object.values(resource.properties).some((each) => scope.isHidden?.(each));
       const shownProblem = isHidden ? 'The properties break a rule of the type; a hidden value is not shown' : problem;
       mistakes.push({
         code: 'ConstraintBroken',
-        message: `resources.${resource.name}: ${shownProblem}`,
+        message: typeof shownProblem === 'string' ? `resources.${resource.name}: ${shownProblem}` : shownProblem.whole,
         path: base,
         steps: [],
       });

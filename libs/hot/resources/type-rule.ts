@@ -26,9 +26,13 @@ export function schemaFor(type: ResourceType, given: ReadonlyMap<string, Partial
     : type.properties;
 }
 
-/** `siblings`: the resources of the same stack, if known. */
-export function brokenRules(type: string, values: Values, siblings?: ReadonlyMap<string, boolean>): string[] {
+/** `siblings`: the resources of the same stack, if known. A `whole` problem is shown without the resource's name. */
+export function brokenRules(
+  { type, properties }: ResourceType,
+  values: Values,
+  siblings?: ReadonlyMap<string, boolean>,
+): (string | { readonly whole: string })[] {
   const rule = Object.hasOwn(rules, type) ? rules[type] : undefined;
-  const problem = rule?.({ values, siblings });
+  const problem = rule?.({ values, siblings, properties });
   return problem === undefined ? [] : [problem];
 }

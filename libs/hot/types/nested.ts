@@ -4,7 +4,6 @@ import { nestedKind } from '../nested/describe.ts';
 import { awsTypes } from './openstack/aws.ts';
 import { groupTypes } from './group.ts';
 import { ownPolicies, scheduleType } from './scaling.ts';
-import { oneOf } from './schema.ts';
 import { softwareConfigTypes } from './software-config.ts';
 
 const all: readonly ResourceType[] = [...groupTypes, ...awsTypes, ...softwareConfigTypes];
@@ -12,13 +11,13 @@ const all: readonly ResourceType[] = [...groupTypes, ...awsTypes, ...softwareCon
 /** Types that the engine runs itself. */
 export const nestedTypes: readonly ResourceType[] = all.filter(({ type }) => nestedKind(type, false) !== undefined);
 
-/** The nested types for a region. A remote stack can be created only in that region. */
+/** The nested types for a region: that in which a remote stack is created. */
 export function nestedTypesIn(region: string): ResourceType[] {
   return nestedTypes.map((type) => {
     const { context } = type.properties;
     const named = context?.schema?.['region_name'];
     if (!type.stack || !named) return type;
-    const here = { ...named, default: region, constraints: oneOf(region) };
+    const here = { ...named, default: region };
     const properties = {
       ...type.properties,
       context: { ...context, schema: { ...context.schema, region_name: here } },

@@ -1,6 +1,9 @@
 /** Rules of a type beyond the schemas of its properties: relations between properties. Messages are Heat's. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { wrongSizes } from '../groups/scaling.ts';
+import { Mistakes } from '../syntax/mistakes.ts';
+import { readTemplate } from '../syntax/template.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import { holdsUnknown, type PartialValue, type PartialMap, unknown } from '../evaluate/unknown.ts';
@@ -10,10 +13,11 @@ interface Ruled {
   readonly values: Readonly<Record<string, PartialValue>>;
   /** Names of the resources of the same stack, and whether each exists. */
   readonly siblings: ReadonlyMap<string, boolean> | undefined;
+  readonly properties: ResourceType['properties'];
 }
 
-/** Returns the message of a violation, or undefined. */
-type Rule = (resource: Ruled) => string | undefined;
+/** Returns the message of a violation, or undefined. A `whole` message is shown without the name of the resource. */
+type Rule = (resource: Ruled) => string | { readonly whole: string } | undefined;
 
 const isGiven = (value: PartialValue | undefined): boolean => value !== undefined && value !== null && value !== '';
 
@@ -70,11 +74,26 @@ const launch: Rule = ({ values }) =>
     ? "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
     : undefined;
 
-/** Refuses credentials for another cloud. The schema of the service that runs the stack limits the region. */
-const remote: Rule = ({ values: { context } }) =>
-  isMap(context) && isGiven(context['credential_secret_id'])
-    ? 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.'
-    : undefined;
+/** Refuses credentials for another cloud, another region, and a text that is no template. */
+const remote: Rule = ({ values: { context, template }, properties }) => {
+  const given = isMap(context) ? context : {};
+  if (isGiven(given['credential_secret_id'])) {
+    return 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.';
+  }
+  const here = properties['context']?.schema?.['region_name']?.default;
+  if (typeof here !== 'string') return undefined;
+  const region = given['region_name'] ?? here;
+  if (typeof region === 'string' && region !== here) {
+    const reason = `public endpoint for orchestration service in ${region} region not found`;
+    return { whole: `Cannot establish connection to Heat endpoint at region "${region}" due to "${reason}"` };
+  }
+  const mistakes = new Mistakes();
+  if (typeof template === 'string') readTemplate({ content: template, mistakes });
+  const [first] = mistakes.all();
+  if (!first) return undefined;
+  const reason = `ERROR: ${first.message}`;
+  return { whole: `Failed validating stack template using Heat endpoint at region "${here}" due to "${reason}"` };
+};
 
 /** Refuses a known value: a reference is unknown until the resource exists, so a known value is not one. */
 const reference =

@@ -11,7 +11,7 @@ import { resourceRoutes } from './resources/resource-routes.ts';
 import { signalRoutes } from './resources/signal-routes.ts';
 import { snapshotRoutes } from './stacks/snapshot-routes.ts';
 import { softwareRoutes } from './software-routes.ts';
-import { stackListRoutes } from './stacks/stack-list.ts';
+import { stackListRoutes, type StackListOptions } from './stacks/stack-list.ts';
 import { stackReadRoutes, type StackReadOptions } from './stacks/stack-reads.ts';
 import { stackRoutes } from './stacks/stack-routes.ts';
 import { typeRoutes, type TypeRouteOptions } from './templates/type-routes.ts';
@@ -20,6 +20,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 
 export type HeatOptions = CompilerOptions &
+  StackListOptions &
   StackReadOptions &
   TypeRouteOptions & {
     authenticate: Authenticate;
@@ -53,6 +54,12 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     const { project } = request.params as { project?: string };
     if (project === undefined || project === projectOf(request)) return;
     throw heatError('Forbidden', 'HTTPForbidden', 'Access was denied to this resource.');
+  });
+
+  // Heat names no charset, and some of its clients compare the whole value.
+  scope.addHook('onSend', async (_request, reply) => {
+    if (reply.getHeader('content-type') !== 'application/json; charset=utf-8') return;
+    reply.header('content-type', 'application/json');
   });
 
   const open = { config: { public: true } } as const;

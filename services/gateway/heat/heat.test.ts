@@ -1,4 +1,5 @@
 /** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, startTestGateway, type HttpAnswer, type TestGateway } from '../testing/test-gateway.ts';
@@ -43,6 +44,31 @@ it.each([
   const { json } = await gateway.call('POST', `${root}/validate${query}`, { template });
   expect(json).toHaveProperty('Parameters');
   expect('NestedParameters' in json).toBe(isNested);
+});
+
+it('has a content type without charset, as Heat has', async () => {
+  for (const path of ['/stacks', '/stacks/none']) {
+    const { headers } = await gateway.call('GET', `${root}${path}`);
+    expect(headers.get('content-type')).toBe('application/json');
+  }
+});
+
+it('the preview of a new stack has the parameters as text, and an id of no stack', async () => {
+  const { json } = await gateway.call('POST', `${root}/stacks/preview`, { stack_name: 'later', template });
+  expect(json['stack']).toMatchObject({
+    id: 'None',
+    parameters: { 'OS::stack_id': 'None', 'OS::stack_name': 'later', size: '2' },
+  });
+});
+
+it('the attributes of a handle are open to users who may signal it; other sealed ones stay hidden', async () => {
+  const id = await created('handles');
+  const attributesOf = async (resource: string) => {
+    const { json } = await gateway.call('GET', `${root}/stacks/handles/${id}/resources/${resource}`);
+    return (json['resource'] as unknown as JsonObject)['attributes'];
+  };
+  expect(await attributesOf('handle')).toEqual({ signal: '{"token": "t"}' });
+  expect(await attributesOf('secret')).toEqual({ value: '******' });
 });
 
 describe('a stack', () => {
@@ -164,6 +190,20 @@ describe('a stack', () => {
     expect((await gateway.call('GET', `${root}/stacks?name=listed&tags=red`)).json).toEqual({ stacks: [] });
     const page = await gateway.call('GET', `${root}/stacks?limit=1&status=COMPLETE`);
     expect(page.json).toMatchObject({ links: [{ rel: 'next', href: expect.stringContaining('&marker=') }] });
+  });
+
+  it('with a hidden tag is listed only when the client asks for hidden stacks, and takes no place in a page', async () => {
+    for (const name of ['seen-a', 'seen-b']) await create(name, { tags: 'page' });
+    await create('unseen', { tags: 'page,data-processing-cluster' });
+    const namesOf = async (query: string) => {
+      const { json } = await gateway.call('GET', `${root}/stacks?tags=page${query}`);
+      return (json as unknown as { stacks: { stack_name: string }[] }).stacks
+        .map(({ stack_name }) => stack_name)
+        .sort();
+    };
+    expect(await namesOf('')).toEqual(['seen-a', 'seen-b']);
+    expect(await namesOf('&limit=2')).toEqual(['seen-a', 'seen-b']);
+    expect(await namesOf('&show_hidden=true')).toEqual(['seen-a', 'seen-b', 'unseen']);
   });
 
   it('is listed in the requested order, page by page, with the total count', async () => {

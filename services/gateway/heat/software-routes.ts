@@ -150,6 +150,7 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
         config: body.config_id,
         input_values: body.input_values ?? {},
         action: body.action ?? 'CREATE',
+        elsewhere: true,
         ...(ended && { ended: { status: ended, reason: body.status_reason ?? '' } }),
       },
     });

@@ -15,3 +15,21 @@ it('an exceeded quota is 403 with Heat’s message and type, without Retry-After
     error: { type: 'RequestLimitExceeded', message: text, code: 'QuotaExceeded' },
   });
 });
+
+it('a parameter that a property reads and the template does not declare is a mistake of the property, as in Heat', () => {
+  const mistake = {
+    code: 'UnknownParameter',
+    message: 'The Parameter (size) was not provided. (in resources.two.properties.value.get_param)',
+    path: 'resources.two.properties.value.get_param',
+  };
+  const messageOf = (first: typeof mistake, message: string): unknown => {
+    const request = { id: 'r', headers: {}, routeOptions: {} } as FastifyRequest;
+    const problem = toProblem(new AnnealError('InvalidTemplate', message, { mistakes: [first] }), request);
+    return (heatWording.body(problem, request) as { error: { message: string } }).error.message;
+  };
+  expect(messageOf(mistake, `${mistake.message} (and 1 more)`)).toBe(
+    'Property error: : resources.two.properties.value: : The Parameter (size) was not provided. (and 1 more)',
+  );
+  const inOutput = { ...mistake, path: 'outputs.a.value.get_param' };
+  expect(messageOf(inOutput, mistake.message)).toBe(mistake.message);
+});

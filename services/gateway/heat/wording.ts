@@ -63,6 +63,16 @@ const typeOf = ({ code, mistakes, details }: Failure, fallback: string): string 
   return byMistake(mistakes?.[0]) ?? byCode[code] ?? fallback;
 };
 
+/** Heat words a parameter that a property reads and no parameter declares as a mistake of the property. */
+function messageOf({ message, mistakes }: Failure): string {
+  const [first] = mistakes ?? [];
+  const property = /^resources\.[^.]+\.properties\.[^.]+/.exec(first?.path ?? '')?.[0];
+  if (first?.code !== 'UnknownParameter' || property === undefined || !message.startsWith(first.message))
+    return message;
+  const [missing] = first.message.split(' (in ');
+  return `Property error: : ${property}: : ${missing}${message.slice(first.message.length)}`;
+}
+
 function heatBody({ status, failure }: Problem): object {
   if (status === 401) {
     return { error: { code: 401, title: 'Unauthorized', message: failure.message } };
@@ -76,7 +86,7 @@ function heatBody({ status, failure }: Problem): object {
     error: {
       type: typeOf(failure, type),
       traceback: null,
-      message: failure.message,
+      message: messageOf(failure),
       code: failure.code,
       remedy: failure.remedy,
       ...(failure.mistakes && { mistakes: failure.mistakes }),

@@ -221,7 +221,8 @@ function familiesOf(
     report,
   };
   const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
-  const heat = { ask, bus, blobs: store.blobs, secrets, now: context.now, authenticate, configLimit, report };
+  const shared = { ask, bus, secrets, authenticate, configLimit, report };
+  const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags };
   const api = {
     ask,
     bus,

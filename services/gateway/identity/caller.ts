@@ -18,7 +18,7 @@ import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signa
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import type { KnownUsers, TokenAccess } from './known-users.ts';
-import { allowsRoute, isOperator, needOfRoute, requireRole } from './rights.ts';
+import { allowsRoute, hasRole, isOperator, needOfRoute, requireRole } from './rights.ts';
 import { tokenOf } from './session.ts';
 
 export interface UserCaller extends TokenAccess {
@@ -248,6 +248,12 @@ export function projectOf(request: FastifyRequest): string {
   const { project } = callerOf(request);
   if (project === null) throw withoutProject();
   return project;
+}
+
+/** Whether the request comes from a user who may change the project, not only read it. */
+export function mayChange(request: FastifyRequest): boolean {
+  const caller = callerOf(request);
+  return caller.kind === 'user' && hasRole(caller.access, 'member');
 }
 
 /** Whether the request comes from an operator, who also sees what belongs to no project. */

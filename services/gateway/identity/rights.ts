@@ -75,6 +75,10 @@ export const isOperator = ({ system, roles }: UserAccess, role: RouteNeed['role'
       domain_id === '' && (name === 'admin' || (system && role === 'reader' && name === 'reader')),
   );
 
+/** Whether the user has the role in the scope of the request, itself or implied. */
+export const hasRole = ({ roles }: UserAccess, role: RouteNeed['role']): boolean =>
+  roles.some(({ name, domain_id }) => domain_id === '' && name === role);
+
 /** @throws AnnealError Forbidden that names the missing role */
 export function requireRole(access: UserAccess, { role, operator }: RouteNeed): void {
   const { user, project, roles } = access;
@@ -86,5 +90,5 @@ export function requireRole(access: UserAccess, { role, operator }: RouteNeed): 
   if (operator && !isOperator(access, role)) {
     deny(role === 'reader' ? 'the role admin, or the role reader in the system' : 'the role admin');
   }
-  if (!operator && !roles.some(({ name, domain_id }) => domain_id === '' && name === role)) deny(`the role ${role}`);
+  if (!operator && !hasRole(access, role)) deny(`the role ${role}`);
 }

@@ -108,6 +108,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     if (found?.project === project) return found;
     throw new AnnealError('NotFound', `There is no stack ${named}.`);
   };
+  const seal = (value: string) => context.secrets.seal(value);
   const resourceOf = (stack: StackView): ResourceView => ({
     id: 'r1',
     name: 'v',
@@ -178,7 +179,11 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       stacks.set(stack.id, stack);
       return stack;
     }),
-    answer(context, stackPreview, async () => ({ hash: 'h', changes: [] })),
+    answer(context, stackPreview, async () => ({
+      hash: 'h',
+      changes: [],
+      parameters: { 'OS::stack_id': 'x', 'OS::stack_name': 'later', size: 2 },
+    })),
     answer(context, stackUpdate, async ({ data }) => {
       const before = stackOf(data.project, data.id);
       const after: StackView = {
@@ -222,7 +227,13 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     })),
     answer(context, stackResources, async ({ data: { project, stack: named, name } }) => {
       const stack = stackOf(project, named);
-      return { stack, resources: name === undefined || name === 'v' ? [resourceOf(stack)] : [] };
+      const one = resourceOf(stack);
+      const sealed: Record<string, Partial<ResourceView>> = {
+        handle: { type: 'OS::Heat::WaitConditionHandle', attributes: { signal: seal('{"token": "t"}') } },
+        secret: { attributes: { value: seal('hush') } },
+      };
+      if (name !== undefined && name in sealed) return { stack, resources: [{ ...one, ...sealed[name], name }] };
+      return { stack, resources: name === undefined || name === 'v' ? [one] : [] };
     }),
     answer(context, stackEvents, async ({ data: { project, stack: named, resource, descending, marker, limit } }) => {
       const stack = stackOf(project, named);

@@ -24,6 +24,7 @@ import { predictionOf, launchConfiguration, type NestedPrediction } from '../nes
 import { fromKept, type StoredNestedRequest } from '../nested/kept.ts';
 import type { Plans } from '../engine/plans.ts';
 import { targetOf } from '../shard/target.ts';
+import { requirersOf, shownParameters } from './views.ts';
 
 type Question = z.infer<typeof stackPreview.data>;
 type Answer = z.infer<typeof stackPreview.answer>;
@@ -91,6 +92,7 @@ export class StackPreview {
     return {
       hash: planHash(existing, target),
       changes: await mapInSlices(inOrder(trees), (row) => masked(this.#options.context.secrets, row)),
+      parameters: this.#options.context.secrets.mask(shownParameters(plan)),
     };
   }
 
@@ -103,7 +105,14 @@ export class StackPreview {
       if (row) byName.set(row.name, row);
       if (pace.isOver) await pace.turn();
     }
-    return treesOf([...byName.values()], at.prefix, (row, prefix) => this.#below({ ...at, prefix }, row, byName));
+    const requirers = requirersOf(plan);
+    const trees = await treesOf([...byName.values()], at.prefix, (row, prefix) =>
+      this.#below({ ...at, prefix }, row, byName),
+    );
+    return trees.map((tree) => {
+      const required_by = tree.row.change === 'create' ? requirers.get(tree.name) : undefined;
+      return required_by ? { ...tree, row: { ...tree.row, required_by } } : tree;
+    });
   }
 
   /** The rows of a nested stack that stays unchanged, or whose change cannot be predicted. */

@@ -141,7 +141,8 @@ export class StackReading {
     for await (const level of this.#tree.down(stack, levels, question.name)) {
       for (const { stack: at, found } of level) {
         const plan = await this.#headingFor(at);
-        rows.push({ stack: at, views: await this.#resourceViews({ stack: at, plan, found, detail: question.detail }) });
+        const { detail, sealed = false } = question;
+        rows.push({ stack: at, views: await this.#resourceViews({ stack: at, plan, found, detail, sealed }) });
       }
     }
     const views = rows
@@ -251,6 +252,7 @@ export class StackReading {
     plan: Plan;
     found: readonly ResourceDocument[];
     detail: boolean;
+    sealed: boolean;
   }): Promise<ResourceView[]> {
     const { context, providers } = this.#options;
     const pace = new Pace();

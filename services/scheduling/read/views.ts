@@ -93,6 +93,8 @@ export interface ResourceViewParameters {
   readonly budgetSeconds: number | undefined;
   readonly detail: boolean;
   readonly mask: <T extends Json>(value: T) => T;
+  /** Whether secret attributes stay sealed. */
+  readonly sealed: boolean;
 }
 
 export function resourceView(parameters: ResourceViewParameters): ResourceView {
@@ -131,7 +133,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     }),
     ...(resource.failure && { failure: resource.failure }),
     ...(parameters.detail && {
-      attributes: mask(withoutReads(resource)),
+      attributes: parameters.sealed ? withoutReads(resource) : mask(withoutReads(resource)),
       properties: mask(resource.request?.properties ?? resource.properties),
       metadata: shownMap(mask(resource.metadata)),
     }),

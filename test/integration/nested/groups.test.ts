@@ -651,7 +651,14 @@ resources:
       files,
     });
     await expect(world.create('a', inputOf('context: {region_name: Elsewhere}'))).rejects.toThrow(
-      'resources.r.properties.context.region_name: "Elsewhere" is not an allowed value ["RegionOne"]',
+      'Cannot establish connection to Heat endpoint at region "Elsewhere" due to "public endpoint for orchestration',
+    );
+    const broken = {
+      ...inputOf('timeout: 7'),
+      files: { 'member.yaml': 'heat_template_version: 2018-08-31\nresource: {}' },
+    };
+    await expect(world.create('c', broken)).rejects.toThrow(
+      'at region "RegionOne" due to "ERROR: The template section is invalid: resource"',
     );
     await expect(world.create('b', inputOf('context: {credential_secret_id: x}'))).rejects.toThrow(
       'credentials for another cloud are not supported',

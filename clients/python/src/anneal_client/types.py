@@ -111,7 +111,7 @@ class Deployment(TypedDict):
     host_id: str
     host_name: str
     group: str
-    action: Literal["CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME"]
+    action: str
     status: Literal["IN_PROGRESS", "COMPLETE", "FAILED", "SKIPPED"]
     reason: str
     config: Any

@@ -105,6 +105,22 @@ describe('a deployment made by a client', () => {
     expect(deployments[0]?.inputs).toContainEqual({ name: 'count', type: 'Number', value: 3 });
   });
 
+  it('for a host that does not exist runs nothing when the client accepts that, and takes the result of a client', async () => {
+    const config = await store();
+    const asked = { host: 'elsewhere', config: config.id, action: 'ROTATE' };
+    await expect(deploy(asked)).rejects.toMatchObject({ code: 'NotFound' });
+    const { id } = await deploy({ ...asked, elsewhere: true });
+    expect(await show(id)).toMatchObject({ status: 'IN_PROGRESS', host_id: 'elsewhere', action: 'ROTATE' });
+    expect((await show(id)).reason).toContain('There is no host elsewhere, so nothing runs');
+    const { deployments } = await rig.ask(hostMetadata, { project, host: 'elsewhere' });
+    expect(deployments).toMatchObject([{ id: config.id, group: 'script' }]);
+    const result = { status: 'COMPLETE' as const, reason: 'done by hand', output_values: { said: 'so' } };
+    await rig.ask(deploymentUpdate, { project, deployment: id, action: 'VERIFY', result });
+    const ended = await show(id);
+    expect(ended).toMatchObject({ status: 'COMPLETE', reason: 'done by hand', action: 'VERIFY' });
+    expect(ended).toMatchObject({ output_values: { said: 'so' }, finished_at: expect.any(String) });
+  });
+
   it('D1: runs once when its call is delivered twice and the service dies after the first write', async () => {
     const host = await rig.host('web');
     const config = await store();

@@ -100,11 +100,12 @@ async function newDeployment(
     unsent: false,
   };
   const target = targetFrom(found, data);
-  if (data.ended) {
+  if (data.ended ?? (data.elsewhere === true && !host)) {
     const where = host ?? { id: data.host, name: data.host };
-    const { status, reason } = data.ended;
-    const deployment = { ...restingState(context, null, { host: where, target, action: data.action }), status, reason };
-    return { ...base, deployment, status };
+    const resting = restingState(context, null, { host: where, target, action: data.action });
+    const { status, reason } = data.ended ?? { status: 'IN_PROGRESS' as const, reason: waitsForClient(where.name) };
+    const finished_at = data.ended ? resting.finished_at : null;
+    return { ...base, deployment: { ...resting, status, reason, finished_at }, status };
   }
   if (!host) throw noHost(data.host);
   const deadline = new Date(context.queues.now() + limitMs(data)).toISOString();
@@ -119,6 +120,9 @@ const noHost = (host: string): AnnealError =>
     'NotFound',
     `There is no host ${host}: a deployment needs a host that a stack made or that joined (anneal host list).`,
   );
+
+const waitsForClient = (host: string): string =>
+  `There is no host ${host}, so nothing runs: a client must report the result, or create the deployment again once the host exists.`;
 
 const targetFrom = (
   { name, config, values }: Awaited<ReturnType<typeof storedConfig>>,
@@ -173,7 +177,7 @@ export async function updateDeployment(context: Context, message: Envelope<Deplo
       if (saved) return shown(context, { ...saved, deployment: saved.deployment ?? before.deployment });
       continue;
     }
-    if (data.result) await record(context, before, data.result);
+    if (data.result ?? data.action) await record(context, before, { ...data.result, action: data.action });
     const after = await existing(context, data);
     return shown(context, after);
   }
@@ -228,11 +232,12 @@ async function withdrawBefore(context: Context, before: Existing, now: string | 
 async function record(
   context: Context,
   before: Existing,
-  result: NonNullable<DeploymentUpdate['result']>,
+  result: NonNullable<DeploymentUpdate['result']> & Pick<DeploymentUpdate, 'action'>,
 ): Promise<void> {
   const { deploy_stdout, deploy_stderr, deploy_status_code, ...output_values } = result.output_values ?? {};
   const code = Number(deploy_status_code ?? Number.NaN);
   const change: Partial<DeploymentState> = {
+    ...(result.action !== undefined && { action: result.action }),
     ...(result.output_values && { output_values }),
     ...(typeof deploy_stdout === 'string' && { stdout: deploy_stdout }),
     ...(typeof deploy_stderr === 'string' && { stderr: deploy_stderr }),
@@ -250,7 +255,12 @@ async function record(
       ...current.deployment,
       ...change,
       ...(reason !== undefined && { reason }),
-      ...(status !== undefined && current.deployment.status !== 'IN_PROGRESS' && { status }),
+      // Without a run, only a client can end it.
+      ...(status !== undefined &&
+        (current.deployment.status !== 'IN_PROGRESS' || current.run_id === null) && {
+          status,
+          finished_at: current.deployment.finished_at ?? context.service.now().toISOString(),
+        }),
     };
     const draft = { ...current, deployment, status: deployment.status };
     if (await context.collections.resources.replace(draft, current.version)) return;

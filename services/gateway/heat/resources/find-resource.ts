@@ -13,11 +13,19 @@ export interface ResourcePath {
 const resourceMissing = (resource: string, stack: string): AnnealError =>
   heatError('NotFound', 'ResourceNotFound', `The Resource (${resource}) could not be found in Stack ${stack}.`);
 
+interface Wanted {
+  readonly name?: string;
+  readonly detail?: boolean;
+  readonly depth?: number;
+  /** Leaves secret attributes sealed instead of masking them. */
+  readonly sealed?: boolean;
+}
+
 /** Lists the resources of a stack, or the one with the name. */
 export async function resourcesOf(
   ask: Ask,
   stack: StackView,
-  { name, detail = true, depth = 0 }: { name?: string; detail?: boolean; depth?: number },
+  { name, detail = true, depth = 0, sealed = false }: Wanted,
 ): Promise<ResourceView[]> {
   const { project, id } = stack;
   const { resources } = await ask('scheduling', stackResources, {
@@ -28,16 +36,21 @@ export async function resourcesOf(
       detail,
       ...(depth > 0 && { nested_depth: depth }),
       ...(name !== undefined && { name }),
+      ...(sealed && { sealed }),
     },
   });
   return resources;
 }
 
 /** The stack and the resource of a path. @throws AnnealError NotFound with Heat's message. */
-export async function resourceAt(ask: Ask, request: FastifyRequest<ResourcePath>): Promise<[StackView, ResourceView]> {
+export async function resourceAt(
+  ask: Ask,
+  request: FastifyRequest<ResourcePath>,
+  { sealed = false }: Pick<Wanted, 'sealed'> = {},
+): Promise<[StackView, ResourceView]> {
   const stack = await stackAt(ask, request);
   const name = request.params.resource;
-  const [resource] = await resourcesOf(ask, stack, { name }).catch((error: unknown) => {
+  const [resource] = await resourcesOf(ask, stack, { name, sealed }).catch((error: unknown) => {
     if (error instanceof AnnealError && error.code === 'NotFound') return [];
     throw error;
   });

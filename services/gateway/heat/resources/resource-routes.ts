@@ -1,10 +1,13 @@
 /** Reads the resources of a stack, and marks one as unhealthy. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { resourceAct, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';
+import { mayChange } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
@@ -19,7 +22,14 @@ const resourceFilters: Readonly<Record<string, (resource: ResourceView) => strin
   physical_resource_id: ({ physical_id }) => physical_id ?? '',
 };
 
-export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+/** The types whose attributes are the ways to signal them. */
+const handles: ReadonlySet<string> = new Set([
+  'OS::Heat::WaitConditionHandle',
+  'OS::Heat::UpdateWaitConditionHandle',
+  'AWS::CloudFormation::WaitConditionHandle',
+]);
+
+export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   scope.get(`${stackPath}/resources`, async (request) => {
     const detail = queryBoolean(request, 'with_detail') ?? false;
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
@@ -50,8 +60,14 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
   });
 
   scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
-    const [, resource] = await resourceAt(ask, request);
-    return { resource: resourceBody(rootStackOf(request), resource, { detail: true, shown: true }) };
+    const [, resource] = await resourceAt(ask, request, { sealed: true });
+    const { attributes = {} } = resource;
+    // The user who may signal a handle reads how: Heat's users take the command from here.
+    const isShown = handles.has(resource.type) && mayChange(request);
+    const shown = isShown ? secrets.open<JsonObject>(attributes) : secrets.mask(attributes);
+    return {
+      resource: resourceBody(rootStackOf(request), { ...resource, attributes: shown }, { detail: true, shown: true }),
+    };
   });
 
   scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, async (request, reply) => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackPreview, stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
@@ -11,8 +12,11 @@ import type { Compiler } from './compile.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { byPath, nestedRows, previewList, previewRow, type PreviewList } from './preview-rows.ts';
 import { clientGone } from '../../http/client-gone.ts';
-import { stackHref } from '../representation.ts';
+import { parameterText, stackHref } from '../representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
+
+const textsOf = (parameters: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, parameterText(value)]));
 
 /** Depth that includes every nested stack. */
 const deepest = 1_000_000;
@@ -28,7 +32,11 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
       stackId: id,
       gone: clientGone(reply),
     });
-    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true });
+    const [{ parameters: shown, ...plan }, { types }] = await Promise.all([
+      ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true }),
+      ask('templating', resourceTypeList, { data: {} }),
+    ]);
+    const attributesOf = new Map(types.map(({ type, attributes }) => [type, Object.keys(attributes)]));
     return {
       stack: {
         // Heat's text for a stack that does not exist.
@@ -38,14 +46,15 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         description: target.description,
         template_description: target.description,
         stack_owner: callerOf(request).name,
-        parameters: wanted.parameters,
+        // An older service does not send them.
+        parameters: { ...textsOf(shown ?? wanted.parameters), 'OS::stack_id': 'None' },
         disable_rollback: wanted.onFailure !== 'rollback',
         timeout_mins: wanted.timeoutMinutes ?? null,
         tags: wanted.tags ?? null,
         capabilities: [],
         notification_topics: [],
         links: [{ href: stackHref(rootStackOf(request), { id, name }), rel: 'self' }],
-        resources: nestedRows(plan.changes, { id, name, project }),
+        resources: nestedRows(plan.changes, { id: 'None', name, project }, attributesOf),
       },
       plan,
       ...said,
@@ -88,7 +97,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
             added: await listed('added'),
             deleted: await listed('deleted'),
           },
-          plan,
+          plan: { hash: plan.hash, changes: plan.changes },
           ...said,
         };
       },

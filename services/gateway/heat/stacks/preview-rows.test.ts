@@ -65,8 +65,11 @@ describe('a row of a preview', () => {
 
   it('of a new nested stack is in the list of its parent, with its properties', () => {
     const after = [{ property: 'value', after: 1, known: true, replaces: false }];
-    const rows = nestedRows([change('a', { properties: after }), change('g'), change('g.resources.0')], stack);
-    expect(rows).toMatchObject([{ resource_name: 'a', properties: { value: 1 } }, [{ resource_name: '0' }]]);
+    const changes = [change('a', { properties: after, required_by: ['g'] }), change('g'), change('g.resources.0')];
+    expect(nestedRows(changes, stack, new Map([['OS::Heat::Value', ['value']]]))).toMatchObject([
+      { resource_name: 'a', properties: { value: 1 }, attributes: { value: null }, required_by: ['g'] },
+      [{ resource_name: '0', stack_name: 'shop-g', required_by: [] }],
+    ]);
   });
 
   it('is in the list of updated ones for a nested stack, which every update reaches', () => {

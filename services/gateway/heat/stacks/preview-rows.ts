@@ -25,14 +25,16 @@ export function byPath(stack: PreviewedStack, views: readonly ResourceView[]): R
 }
 
 export function previewRow(
-  { resource: path, type, change }: PlannedChange,
+  { resource: path, type, change, required_by: requiredBy = [] }: PlannedChange,
   { stack, there }: { stack: PreviewedStack; there: ReadonlyMap<string, ResourceView> },
 ): JsonObject {
   const names = path.split('.resources.');
   const name = names.at(-1) ?? path;
   const parent = names.at(-2);
   const around = parent === undefined ? stack : there.get(names.slice(0, -1).join('.resources.'))?.nested_stack;
-  const inside = { tenant: stack.project, stack_name: around?.name ?? parent ?? '', stack_id: around?.id ?? 'None' };
+  // Heat names a nested stack after its parent and its resource.
+  const newName = [stack.name, ...names.slice(0, -1)].join('-');
+  const inside = { tenant: stack.project, stack_name: around?.name ?? newName, stack_id: around?.id ?? 'None' };
   const view = there.get(path);
   return {
     resource_name: name,
@@ -55,7 +57,7 @@ export function previewRow(
       },
     }),
     ...(parent !== undefined && { parent_resource: parent }),
-    required_by: view?.required_by ?? [],
+    required_by: view?.required_by ?? requiredBy,
     description: '',
     metadata: {},
     attributes: {},
@@ -86,13 +88,23 @@ export const previewList = (
 ): PreviewList => (change === 'unchanged' && there.get(resource)?.nested_stack ? 'updated' : lists[change]);
 
 /** The rows of a new stack in Heat's form: a nested stack is replaced by the list of its resources. */
-export function nestedRows(changes: readonly PlannedChange[], stack: PreviewedStack): Json[] {
+export function nestedRows(
+  changes: readonly PlannedChange[],
+  stack: PreviewedStack,
+  /** The names of the attributes of a type. Their values are not known before the resource exists. */
+  attributesOf: ReadonlyMap<string, readonly string[]>,
+): Json[] {
   const inside = Map.groupBy(changes, ({ resource }) => resource.split('.resources.').slice(0, -1).join('.resources.'));
   const rowsIn = (path: string): Json[] =>
     (inside.get(path) ?? []).map((change) => {
       if (inside.has(change.resource)) return rowsIn(change.resource);
       const properties = change.properties.map(({ property, after }) => [property, after ?? null] as const);
-      return { ...previewRow(change, { stack, there: new Map() }), properties: Object.fromEntries(properties) };
+      const attributes = (attributesOf.get(change.type) ?? []).map((name) => [name, null] as const);
+      return {
+        ...previewRow(change, { stack, there: new Map() }),
+        properties: Object.fromEntries(properties),
+        attributes: Object.fromEntries(attributes),
+      };
     });
   return rowsIn('');
 }

@@ -11,15 +11,22 @@ import { heatError } from '../wording.ts';
 
 const mostRows = 1000;
 
-export function stackListRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+export interface StackListOptions {
+  ask: Ask;
+  /** A stack with one of these tags is listed only with `show_hidden`. */
+  hiddenTags: readonly string[];
+}
+
+export function stackListRoutes(scope: FastifyInstance, { ask, hiddenTags }: StackListOptions): void {
+  const from = { ask, hiddenTags };
   scope.get('/:project/stacks', async (request) => {
     const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER });
     const size = limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows);
     const counted = queryBoolean(request, 'with_count') ?? false;
     const marker = queryValue(request, 'marker');
     // The store pages stacks newest first. Any other order, or a count, needs all of them.
-    const all = counted || isOrdered(request) ? await list(ask, request, {}) : undefined;
-    const stacks = all ? pageOf(all, { marker, size }) : await list(ask, request, { size, marker });
+    const all = counted || isOrdered(request) ? await list(from, request, {}) : undefined;
+    const stacks = all ? pageOf(all, { marker, size }) : await list(from, request, { size, marker });
     const row = rowOf(request);
     const last = stacks.at(-1);
     const more = limit !== undefined && last !== undefined && stacks.length === limit;
@@ -31,7 +38,7 @@ export function stackListRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): 
   });
 
   scope.get('/:project/stacks/detail', async (request) => {
-    return { stacks: (await list(ask, request, {})).map(rowOf(request)) };
+    return { stacks: (await list(from, request, {})).map(rowOf(request)) };
   });
 }
 
@@ -54,14 +61,14 @@ function ofAllProjects(request: FastifyRequest): boolean {
 
 /** Lists one page, or all stacks when no limit is given. */
 async function list(
-  ask: Ask,
+  { ask, hiddenTags }: StackListOptions,
   request: FastifyRequest,
   { size, marker: from }: { size?: number | undefined; marker?: string | undefined },
 ): Promise<StackView[]> {
   const project = projectOf(request);
   const all = ofAllProjects(request);
   const nested = queryBoolean(request, 'show_nested') ?? false;
-  queryBoolean(request, 'show_hidden');
+  const hidden = (queryBoolean(request, 'show_hidden') ?? false) ? [] : hiddenTags;
   const names = [...queryValues(request, 'name'), ...queryValues(request, 'stack_name')];
   const ids = queryValues(request, 'id');
   const states = [...queryValues(request, 'status'), ...queryValues(request, 'stack_status')];
@@ -87,7 +94,7 @@ async function list(
       },
     });
     for (const stack of page.stacks) {
-      if (!filters.every((fits) => fits(stack))) continue;
+      if (!filters.every((fits) => fits(stack)) || hidden.some((tag) => stack.tags.includes(tag))) continue;
       found.push(stack);
       if (found.length === size) return found;
     }

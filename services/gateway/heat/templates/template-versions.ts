@@ -36,7 +36,7 @@ interface TemplateFunction {
 
 const functions: readonly TemplateFunction[] = [
   { functions: 'get_attr', description: 'An attribute of a resource.', since: '2013-05-23' },
-  { functions: 'get_file', description: 'The content of a file that was sent with the template.', since: '2013-05-23' },
+  { functions: 'get_file', description: 'A function for including a file inline.', since: '2013-05-23' },
   { functions: 'get_param', description: 'The value of a parameter.', since: '2013-05-23' },
   { functions: 'get_resource', description: 'The reference of a resource.', since: '2013-05-23' },
   { functions: 'list_join', description: 'The items of lists, joined to one string.', since: '2014-10-16' },
