@@ -39,6 +39,12 @@ export const mailServerOf = ({
   timeoutMs,
 }: ConfirmationSettings): MailServer | undefined => (url === undefined ? undefined : { url, from, timeoutMs });
 
+/** Whether a recipient of mail is outside the domains to which the operator lets the server write unasked. */
+export const hasForeignDomain = (
+  recipients: readonly string[],
+  { mailDomains }: Pick<SettingsOf<typeof notificationSettings>, 'mailDomains'>,
+): boolean => recipients.some((each) => !mailDomains.has(each.slice(each.lastIndexOf('@') + 1).toLowerCase()));
+
 /** Asks the listener of an unconfirmed subscription, and confirms the subscription when a webhook agrees at once. */
 export async function askListener(
   { context, subscriptions }: ConfirmationOptions,
@@ -152,7 +158,15 @@ export async function confirmSubscription(
     );
   }
   const { document = found } = await change(subscriptions, found, (current) =>
-    current.status === 'unconfirmed' ? { ...current, status: 'active', last_error: null, ...rateOf(rate) } : undefined,
+    current.status === 'unconfirmed'
+      ? {
+          ...current,
+          status: 'active',
+          last_error: null,
+          ...rateOf(rate),
+          ...(current.queue && { queue: { ...current.queue, confirmed: true } }),
+        }
+      : undefined,
   );
   return document;
 }

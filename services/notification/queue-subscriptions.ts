@@ -1,5 +1,5 @@
 /**
- * Subscriptions to queues, as in Zaqar: each message of a queue goes to a webhook. Configuration publishes the messages
+ * Subscriptions to queues, as in Zaqar: each message of a queue goes to a webhook or by mail. Configuration publishes the messages
  * of such a queue as `queue.message.posted` events, and a subscription to these delivers them, in the order of the queue.
  */
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
@@ -16,11 +16,11 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
-import { checkProof, postConfirmation, type ConfirmationProof } from './confirmation.ts';
+import { askListener, checkProof, hasForeignDomain, postConfirmation, type ConfirmationProof } from './confirmation.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { notificationSettings } from './settings.ts';
 import { mistakesInOptions } from './sinks/rendering.ts';
-import { readSinkAddress } from './sinks/sink-address.ts';
+import { readSinkAddress, type SinkAddress } from './sinks/sink-address.ts';
 import { createSubscription, subscriptionEnd, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 
 export interface QueueSubscriptionOptions {
@@ -43,7 +43,7 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
 
   return [
     answer(context, queueSubscriptionCreate, async ({ data }) => {
-      checkSubscriber(data, settings);
+      const address = checkSubscriber(data, settings);
       const before = (await listed(options, data)).find(({ url }) => url === data.subscriber);
       if (before) {
         await askSubscriber(options, before);
@@ -62,7 +62,7 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
           subject_prefix: '',
           filters: [{ exact: { subject: queue } }],
           format: 'zaqar',
-          confirm: settings.confirm,
+          confirm: mustConfirm(address, settings),
           queue: { name: queue, ttl, since: now(), options: given, confirmed: false },
         },
         cursor: await dispatch.events.last(),
@@ -85,10 +85,10 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
       if (data.proof) checkProof(context, found, data.proof);
       else if (data.project === undefined || (data.confirmed === true && found.status === 'unconfirmed'))
         throw onlyListener(data.id);
-      if (!data.proof) checkSubscriber({ ...data, subscriber: data.subscriber ?? found.url }, settings);
-      const mustConfirm = settings.confirm;
+      const subscriber = data.subscriber ?? found.url;
+      const isAsked = !data.proof && mustConfirm(checkSubscriber({ ...data, subscriber }, settings), settings);
       const { document = found } = await change(subscriptions, found, (current) =>
-        changed(current, { ...data, mustConfirm }, now()),
+        changed(current, { ...data, mustConfirm: isAsked }, now()),
       );
       if (document.url !== found.url) await askSubscriber(options, document);
       await dispatch.wake([document]);
@@ -102,11 +102,11 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
 }
 
 /** Asks the subscriber of an unconfirmed subscription to confirm it. */
-async function askSubscriber(
-  { context, settings }: QueueSubscriptionOptions,
-  subscription: SubscriptionDocument,
-): Promise<void> {
-  if (subscription.status === 'unconfirmed') await postConfirmation(context, subscription, settings);
+async function askSubscriber(options: QueueSubscriptionOptions, subscription: SubscriptionDocument): Promise<void> {
+  if (subscription.status !== 'unconfirmed') return;
+  const { context, settings } = options;
+  if (subscription.url.startsWith('mailto:')) await askListener(options, subscription, settings);
+  else await postConfirmation(context, subscription, settings);
 }
 
 /** The subscriptions to a queue, the oldest first. Removes those that have ended. */
@@ -161,11 +161,16 @@ function changed(current: SubscriptionDocument, wanted: QueueSubscriptionChange,
 function checkSubscriber(
   { subscriber, options = {} }: { subscriber: string; options?: JsonObject | undefined },
   { allowPrivate }: { allowPrivate: boolean },
-): void {
-  readSinkAddress(subscriber, { allowPrivate });
+): SinkAddress {
+  const address = readSinkAddress(subscriber, { allowPrivate });
   const [first] = mistakesInOptions(options);
   if (first !== undefined) throw new AnnealError('InvalidRequest', `Options must be a dict. ${first}`);
+  return address;
 }
+
+/** Whether the subscriber must agree first. The mail server of the operator never writes to strangers unasked. */
+const mustConfirm = (address: SinkAddress, settings: QueueSubscriptionOptions['settings']): boolean =>
+  settings.confirm || (address.kind === 'mail' && hasForeignDomain(address.recipients, settings));
 
 const noSubscription = (id: string): AnnealError => new AnnealError('NotFound', `Subscription ${id} does not exist`);
 

@@ -25,7 +25,7 @@ import type { z } from 'zod';
 import { latestAttempts } from './delivery/attempt-log.ts';
 import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
-import { confirmSubscription, askListener } from './confirmation.ts';
+import { askListener, confirmSubscription, hasForeignDomain } from './confirmation.ts';
 import { checkPatterns } from './event-filter.ts';
 import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
 import { storedTypes } from './event-types.ts';
@@ -126,8 +126,7 @@ export class SubscriptionRequests {
   #mustConfirm({ url, confirm }: Question<typeof subscriptionCreate>, address: SinkAddress): boolean {
     const { settings } = this.#options;
     if (address.kind === 'mail') {
-      const domains = address.recipients.map((each) => each.slice(each.lastIndexOf('@') + 1).toLowerCase());
-      return confirm === true || domains.some((each) => !settings.mailDomains.has(each));
+      return confirm === true || hasForeignDomain(address.recipients, settings);
     }
     const isWebhook = address.kind === 'webhook';
     if (confirm === true && !isWebhook) {

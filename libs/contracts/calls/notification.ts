@@ -241,13 +241,13 @@ export type QueueSubscription = z.infer<typeof queueSubscriptionSchema>;
 
 const ofQueue = z.object({ project: z.string(), queue: z.string() });
 const queueSubscriptionFields = {
-  subscriber: z.url().meta({ description: 'The webhook.' }),
+  subscriber: z.url().meta({ description: 'The webhook, or `mailto:` and the recipients.' }),
   ttl: z.number().int().positive().meta({ description: 'Seconds.' }),
   options: jsonObject.meta({ description: '`post_headers` and `post_data` of the requests.' }),
 };
 export const queueSubscriptionCreate = call(
   'queue.subscription.create',
-  'Send the messages of a queue to a webhook. Another one for the same queue and webhook has no effect.',
+  'Send the messages of a queue to a webhook or by mail. Another one for the same queue and subscriber has no effect.',
   {
     question: ofQueue.extend({ id: z.string(), ...queueSubscriptionFields }),
     answer: z.object({ subscription_id: z.string() }),

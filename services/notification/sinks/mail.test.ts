@@ -1,6 +1,15 @@
 /** Mail to a real SMTP server. */
 import type { AddressInfo } from 'node:net';
-import { deliveryList, mailSend, subscriptionConfirm, subscriptionShow } from '@anneal/contracts/calls/notification.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  deliveryList,
+  mailSend,
+  queueSubscriptionCreate,
+  queueSubscriptionList,
+  subscriptionConfirm,
+  subscriptionShow,
+} from '@anneal/contracts/calls/notification.ts';
+import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -94,6 +103,36 @@ describe('mail', () => {
     });
     await eventually(() => mails.length === 2);
     expect(mails[1]?.text).toContain('host.up');
+  });
+
+  it('has a message of a queue as Zaqar sends it, after a stranger has agreed', async () => {
+    const { url, mails } = await startMailServer();
+    const world = await startWorld(settingsFor(url));
+    const wanted = { project, queue: 'jobs', ttl: 600, options: { subject: 'A job\r\nBcc: x@elsewhere.example' } };
+    const make = (subscriber: string) =>
+      world.ask(queueSubscriptionCreate, { ...wanted, id: randomUUID(), subscriber });
+    await make('mailto:a@ops.example');
+    const stranger = await make('mailto:me@elsewhere.example');
+    const post = (version: number) => {
+      const data = { queue: 'jobs', message_id: `m${version}`, ttl: 300, body: { n: version }, version };
+      return world.context.bus.publish([world.context.mint(queueMessagePosted, { data, subject: 'jobs', project })]);
+    };
+    await post(1);
+    const sent = await eventually(() => mails.find(({ text }) => text.includes('Notification')), { last: () => mails });
+    expect(sent.recipients).toEqual(['a@ops.example']);
+    expect(sent.text).toMatch(/^Subject: A job Bcc: x@elsewhere\.example\r$/m);
+    expect(sent.text).toContain('"queue_name":"jobs"');
+    expect(sent.text).toContain('"n":1');
+    const asked = mails.find(({ recipients }) => recipients[0] === 'me@elsewhere.example');
+    const [, expires, signature = ''] = /expires=3?D?(\d+)&signature=(?:3D)?(\S+)/.exec(asked?.text ?? '') ?? [];
+    await world.ask(subscriptionConfirm, {
+      id: stranger.subscription_id,
+      expires: Number(expires),
+      signature: decodeURIComponent(signature),
+    });
+    const { subscriptions } = await world.ask(queueSubscriptionList, { project, queue: 'jobs' });
+    expect(subscriptions.map(({ confirmed }) => confirmed)).toEqual([false, true]);
+    await eventually(() => mails.filter(({ text }) => text.includes('Notification')).length === 2);
   });
 
   it('waits while the server refuses the login, and gives up what it refuses for good', async () => {

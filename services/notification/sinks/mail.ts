@@ -1,10 +1,11 @@
 /** Mail, through the SMTP server of the operator. The same message has the same Message-ID, so a repeat is recognised. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
-import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { originSchema, pathFrom } from '@anneal/contracts/origin.ts';
 import { createTransport, type Transporter } from 'nodemailer';
 import type { DeliveryOutcome } from '../delivery/schedule.ts';
+import { notification } from './rendering.ts';
 import { accepted, awayBecause, reasonOf, type EventSink } from './sink.ts';
 
 /** The server that takes mail, and the sender that it allows. */
@@ -71,6 +72,23 @@ function lineOf({ time, type, subject, data: given }: Envelope, { withTime = tru
     .slice(0, 500);
 }
 
+interface MailSubscription {
+  readonly id: string;
+  readonly name: string;
+  /** For a subscription to a queue, whose options may give a `subject`. */
+  readonly queue?: { readonly name: string; readonly options: JsonObject };
+}
+
+/** The mail of Zaqar for a message of a queue: its text is the notification. A line break would begin a header. */
+function mailOfMessage(event: Envelope, { name, options }: NonNullable<MailSubscription['queue']>): MailText {
+  const { subject } = options;
+  const given = typeof subject === 'string' ? subject.replaceAll(/[\r\n]+/g, ' ').slice(0, 500) : '';
+  return {
+    subject: given === '' ? `[Anneal] Message of the queue ${name}` : given,
+    text: notification(event, options).body,
+  };
+}
+
 export function openMailSink({
   server,
   recipients,
@@ -78,13 +96,15 @@ export function openMailSink({
 }: {
   server: MailServer;
   recipients: readonly string[];
-  subscription: { id: string; name: string };
+  subscription: MailSubscription;
 }): EventSink {
   const transport = transportOf(server);
+  const mailOf = (event: Envelope): MailText =>
+    subscription.queue ? mailOfMessage(event, subscription.queue) : mailAbout(event, subscription);
   return {
     async send({ id, events: [event, ...more] }) {
-      const { subject, text } = mailAbout(event, subscription);
-      const rest = more.map((each) => mailAbout(each, subscription).text);
+      const { subject, text } = mailOf(event);
+      const rest = more.map((each) => mailOf(each).text);
       return (await sendMail(transport, server, { id, recipients, subject, text: [text, ...rest].join('\n') })).outcome;
     },
     close() {

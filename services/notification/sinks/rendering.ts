@@ -81,7 +81,7 @@ const dataOptions = ['post_data', '_post_data'];
 const messageMark = '"$zaqar_message$"';
 
 /** The request of Zaqar for a message of a queue. `post_data` is its text, in which a mark is replaced by the message. */
-function notification({ data }: Envelope, options: JsonObject): RenderedEvents {
+export function notification({ data }: Envelope, options: JsonObject): RenderedEvents {
   const { queue, ttl, body }: JsonObject = isObject(data) ? data : {};
   const message = JSON.stringify({ body, ttl, queue_name: queue, Message_Type: 'Notification' });
   const given = dataOptions.map((name) => options[name]).find((value) => typeof value === 'string');

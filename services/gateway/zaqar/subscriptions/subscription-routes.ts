@@ -1,4 +1,4 @@
-/** Subscriptions to a queue in v2. Webhooks are served; Zaqar's subscribers by mail and by trust are refused. */
+/** Subscriptions to a queue in v2, by webhook and by mail. Zaqar's subscribers by trust are refused. */
 import { queueCreate, queueShow } from '@anneal/contracts/calls/configuration.ts';
 import {
   queueSubscriptionCreate,
@@ -54,17 +54,19 @@ export function readSubscription(body: JsonObject): WantedFields {
   };
 }
 
+const schemes = ['http', 'https', 'mailto'];
+const schemeList = `['${schemes.join("', '")}']`;
+
 function checkSubscriber(subscriber: unknown): void {
-  const scheme = typeof subscriber === 'string' ? subscriber.split(':', 1)[0] : '';
-  if (scheme === 'http' || scheme === 'https') {
+  const scheme = typeof subscriber === 'string' ? (subscriber.split(':', 1)[0] ?? '') : '';
+  if (schemes.includes(scheme)) {
     if (URL.canParse(String(subscriber))) return;
     throw invalid(`The subscriber ${JSON.stringify(subscriber)} is not a URL.`);
   }
-  const known = scheme === 'mailto' || scheme === 'trust+http' || scheme === 'trust+https';
   throw invalid(
-    known
-      ? `This service has no subscribers of the type ${scheme}; the type of a subscriber must be in the list ['http', 'https'].`
-      : `The subscriber type of subscription must be supported in the list ['http', 'https'].`,
+    scheme === 'trust+http' || scheme === 'trust+https'
+      ? `This service has no subscribers of the type ${scheme}; the type of a subscriber must be in the list ${schemeList}.`
+      : `The subscriber type of subscription must be supported in the list ${schemeList}.`,
   );
 }
 
