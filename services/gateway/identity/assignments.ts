@@ -46,7 +46,10 @@ export function effectiveAssignments(source: AssignmentSource): RoleAssignment[]
       .map(({ id }) => ({ ...given, grant: { ...grant, on: 'project', id } }));
   };
   const impliedToo = (given: RoleAssignment): RoleAssignment[] =>
-    withImplied([given.grant.role_id], roles).map(({ id }) => ({ ...given, grant: { ...given.grant, role_id: id } }));
+    // A role of a domain gives only what it implies.
+    withImplied([given.grant.role_id], roles)
+      .filter(({ domain_id }) => domain_id === '')
+      .map(({ id }) => ({ ...given, grant: { ...given.grant, role_id: id } }));
   return directAssignments(source).flatMap(members).flatMap(below).flatMap(impliedToo);
 }
 

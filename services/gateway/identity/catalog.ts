@@ -1,5 +1,10 @@
-/** The address of each API, derived from the address of the request. Ids are derived from names, so that they stay. */
+/**
+ * The catalog: the address of each API, derived from the address of the request, and what the operator added. The ids of
+ * the APIs are derived from their names, so that they stay.
+ */
 import { createHash } from 'node:crypto';
+import type { Directory } from './directory/directory.ts';
+import type { EndpointDocument, ServiceDocument } from './directory/documents.ts';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
 
@@ -60,32 +65,88 @@ export const catalogEndpoints = ({ base, region }: { base: string; region: strin
     })),
   );
 
+/** The services, endpoints and regions that the operator added. */
+export interface AddedCatalog {
+  readonly services: readonly ServiceDocument[];
+  readonly endpoints: readonly EndpointDocument[];
+}
+
+/** Reads what the operator added. One revision of the directory is read once. */
+export class AddedCatalogs {
+  readonly #directory: Directory;
+  #known: { readonly revision: number; readonly added: AddedCatalog } | undefined;
+
+  constructor(directory: Directory) {
+    this.#directory = directory;
+  }
+
+  async read(): Promise<AddedCatalog> {
+    const { revision: revisions, services, endpoints } = this.#directory;
+    const revision = await revisions.read();
+    if (this.#known?.revision === revision) return this.#known.added;
+    const [foundServices, foundEndpoints] = await Promise.all([services.list(), endpoints.list()]);
+    const added = { services: foundServices, endpoints: foundEndpoints };
+    this.#known = { revision, added };
+    return added;
+  }
+}
+
+/** The address of an added endpoint for a token. Undefined when it needs a project or a user that the token lacks. */
+function filled(url: string, values: Readonly<Record<string, string | null>>): string | undefined {
+  let missing = false;
+  const text = url.replaceAll(/[$%]\((tenant_id|project_id|user_id)\)s/g, (_all, name: string) => {
+    const value = values[name];
+    if (value == null) missing = true;
+    return value ?? '';
+  });
+  return missing ? undefined : text;
+}
+
 /** The catalog in a token. An API whose address needs a project has no endpoints without one. */
 export function catalogFor({
   base,
   project,
+  user = null,
   region,
+  added,
 }: {
   base: string;
   project: string | null;
+  user?: string | null;
   region: string;
+  added: AddedCatalog;
 }): object[] {
-  const endpoints = catalogEndpoints({ base, region });
+  const own = catalogEndpoints({ base, region });
   const paths = pathsFor(project);
-  return catalogServices
+  const values = { project_id: project, tenant_id: project, user_id: user };
+  const addedTo = (service: string): object[] =>
+    added.endpoints.flatMap((endpoint) => {
+      const url = filled(endpoint.url, values);
+      if (endpoint.service_id !== service || !endpoint.enabled || url === undefined) return [];
+      const { id, region_id, interface: side } = endpoint;
+      return [{ id, interface: side, region_id, url, region: region_id }];
+    });
+  const ownServices = catalogServices
     .filter(({ type }) => type in paths)
     .map(({ id, type, name }) => ({
-      endpoints: endpoints
-        .filter(({ service_id }) => service_id === id)
-        .map((endpoint) => ({
-          id: endpoint.id,
-          interface: endpoint.interface,
-          region_id: region,
-          url: `${base}${paths[type]}`,
-          region,
-        })),
+      endpoints: [
+        ...own
+          .filter(({ service_id }) => service_id === id)
+          .map((endpoint) => ({
+            id: endpoint.id,
+            interface: endpoint.interface,
+            region_id: region,
+            url: `${base}${paths[type]}`,
+            region,
+          })),
+        ...addedTo(id),
+      ],
       id,
       type,
       name,
     }));
+  const others = added.services
+    .filter(({ enabled }) => enabled)
+    .map(({ id, type, name }) => ({ endpoints: addedTo(id), id, type, name }));
+  return [...ownServices, ...others];
 }

@@ -64,6 +64,7 @@ export const identityPolicy = {
   get_endpoint: readCloud,
   list_regions: ['anyone'],
   get_region: ['anyone'],
+  change_catalog: changeCloud,
   validate_token: readSelf,
   revoke_token: ['admin', 'self'],
   list_application_credentials: readSelf,

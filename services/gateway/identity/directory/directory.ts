@@ -21,6 +21,9 @@ import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts
 import type {
   ApplicationCredentialDocument,
   DomainDocument,
+  EndpointDocument,
+  RegionDocument,
+  ServiceDocument,
   UserGroupDocument,
   ProjectDocument,
   RoleDocument,
@@ -37,6 +40,9 @@ export interface Directory {
   readonly groups: Records<UserGroupDocument>;
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
+  readonly services: Records<ServiceDocument>;
+  readonly endpoints: Records<EndpointDocument>;
+  readonly regions: Records<RegionDocument>;
   readonly passwords: Passwords;
   readonly revision: DirectoryRevision;
 }
@@ -58,6 +64,11 @@ export async function openDirectory({
 }): Promise<Directory> {
   const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
+  const [services, endpoints, regions] = await Promise.all([
+    collection<ServiceDocument>('services', []),
+    collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
+    collection<RegionDocument>('regions', []),
+  ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
     collection<ProjectDocument>('projects', [named, { fields: ['parent_id'] }]),
@@ -90,6 +101,9 @@ export async function openDirectory({
     groups: new Records('group', groups, revision),
     roles: new Records('role', roles, revision),
     applicationCredentials: new Records('application_credential', applicationCredentials, revision),
+    services: new Records('service', services, revision),
+    endpoints: new Records('endpoint', endpoints, revision),
+    regions: new Records('region', regions, revision),
     passwords,
     revision,
   };

@@ -1,4 +1,4 @@
-/** The documents of the directory: domains, projects, users, groups, roles and application credentials. */
+/** The documents of the directory: domains, projects, users, groups, roles, credentials, and the catalog of the operator. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Document } from '@anneal/store/port.ts';
 import type { StoredPassword } from './passwords.ts';
@@ -68,4 +68,27 @@ export interface ApplicationCredentialDocument extends Document {
   readonly expires_at: string | null;
   /** True when its tokens may manage application credentials too. */
   readonly unrestricted: boolean;
+}
+
+/** A service that the operator added to the catalog. */
+export interface ServiceDocument extends NamedDocument {
+  readonly type: string;
+  readonly enabled: boolean;
+}
+
+/** An address of a service, Anneal's own or an added one. */
+export interface EndpointDocument extends Document {
+  readonly service_id: string;
+  readonly interface: 'public' | 'internal' | 'admin';
+  /** May contain `$(project_id)s`, `%(project_id)s` and the like, which the catalog replaces. */
+  readonly url: string;
+  readonly region_id: string | null;
+  readonly enabled: boolean;
+  readonly extra: JsonObject;
+}
+
+export interface RegionDocument extends Document {
+  readonly description: string;
+  readonly parent_region_id: string | null;
+  readonly extra: JsonObject;
 }

@@ -121,7 +121,9 @@ function endOf(text: string | null, now: Date): string | null {
   const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   if (Number.isNaN(time.getTime())) throw new AnnealError('InvalidRequest', 'Timestamp not in expected format.');
   if (time <= now) throw new AnnealError('InvalidRequest', "The 'expires_at' must not be before now.");
-  return time.toISOString();
+  // Keystone keeps microseconds.
+  const [, micros = ''] = /\.\d{3}(\d{1,3})/.exec(text) ?? [];
+  return time.toISOString().replace('Z', `${micros.padEnd(3, '0')}Z`);
 }
 
 async function credentialRow(
@@ -141,7 +143,8 @@ async function credentialRow(
     user_id,
     project_id,
     system: null,
-    expires_at: expires_at && `${expires_at.replace('Z', '')}000`,
+    // Those of earlier versions have milliseconds.
+    expires_at: expires_at && expires_at.replace('Z', '').padEnd(26, '0'),
     unrestricted,
     roles,
     links: linkTo(request, `application_credentials/${id}`),

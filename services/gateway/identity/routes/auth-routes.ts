@@ -7,7 +7,7 @@ import { parseField } from '../../http/body.ts';
 import { accessOfToken, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { callerOf, userCaller } from '../caller.ts';
-import { catalogFor } from '../catalog.ts';
+import { AddedCatalogs, catalogFor, type AddedCatalog } from '../catalog.ts';
 import type { DomainDocument, UserDocument } from '../directory/documents.ts';
 import { hostLogin, type HostIdentity } from '../host-login.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
@@ -33,6 +33,7 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
     free: 5,
     longestWaitMs: 60_000,
   });
+  const catalogs = new AddedCatalogs(directory);
   const open = { config: { public: true } } as const;
   const host = (login: { id: string; token: string }) => hostLogin(options, login);
 
@@ -40,7 +41,7 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
     const { auth } = parseField(authSchema, request.body, 'The login');
     const login = await logIn({ directory, tokens, attempts, host, now }, auth, request.ip);
     if ('token' in login) {
-      const token = hostToken(request, options, { host: login, scope: auth.scope });
+      const token = hostToken(request, options, { host: login, scope: auth.scope, added: await catalogs.read() });
       return reply.code(201).headers({ 'x-subject-token': login.token, vary: 'X-Auth-Token' }).send({ token });
     }
     const { access, scope: tokenScope, methods, parent } = login;
@@ -56,17 +57,23 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
     return reply
       .code(201)
       .headers({ 'x-subject-token': text, vary: 'X-Auth-Token' })
-      .send({ token: tokenBody(request, { token: document, access, region }) });
+      .send({ token: tokenBody(request, { token: document, access, region, added: await catalogs.read() }) });
   });
 
-  subjectRoutes(scope, options);
-  scope.get('/v3/auth/catalog', { config: { hosts: true, signallers: true } }, (request) => {
+  subjectRoutes(scope, options, catalogs);
+  scope.get('/v3/auth/catalog', { config: { hosts: true, signallers: true } }, async (request) => {
     const caller = callerOf(request);
     if (caller.kind === 'user' && caller.access.roles.length === 0) {
       throw new AnnealError('Forbidden', 'You are not authorized to perform the requested action.');
     }
     return {
-      catalog: catalogFor({ base: baseUrl(request), project: caller.project, region }),
+      catalog: catalogFor({
+        base: baseUrl(request),
+        project: caller.project,
+        ...(caller.kind === 'user' && { user: caller.access.user.id }),
+        region,
+        added: await catalogs.read(),
+      }),
       links: linkTo(request, 'auth/catalog'),
     };
   });
@@ -105,7 +112,11 @@ const domainRow = (request: FastifyRequest, { id, name, description, enabled, ex
   objectForm(request, 'domains', { id, name, description: description ?? '', enabled, extra });
 
 /** Shows, checks and revokes the token in X-Subject-Token. */
-function subjectRoutes(scope: FastifyInstance, { directory, tokens, region, now }: KeystoneOptions): void {
+function subjectRoutes(
+  scope: FastifyInstance,
+  { directory, tokens, region, now }: KeystoneOptions,
+  catalogs: AddedCatalogs,
+): void {
   /** The token in X-Subject-Token. A token of another user is unknown to a caller who may not check it. */
   const subjectOf = async (request: FastifyRequest, rule: 'validate_token' | 'revoke_token') => {
     const text = request.headers['x-subject-token'];
@@ -126,7 +137,7 @@ function subjectRoutes(scope: FastifyInstance, { directory, tokens, region, now 
     const { text, document, access } = await subjectOf(request, 'validate_token');
     return reply
       .header('x-subject-token', text)
-      .send({ token: tokenBody(request, { token: document, access, region }) });
+      .send({ token: tokenBody(request, { token: document, access, region, added: await catalogs.read() }) });
   });
   scope.head('/v3/auth/tokens', async (request, reply) => {
     const { text } = await subjectOf(request, 'validate_token');
@@ -142,7 +153,7 @@ function subjectRoutes(scope: FastifyInstance, { directory, tokens, region, now 
 function hostToken(
   request: FastifyRequest,
   { now, lifetimeMs, region }: KeystoneOptions,
-  { host: found, scope: wanted }: { host: HostIdentity; scope: Auth['scope'] },
+  { host: found, scope: wanted, added }: { host: HostIdentity; scope: Auth['scope']; added: AddedCatalog },
 ): object {
   const project = typeof wanted === 'object' ? wanted.project : undefined;
   if (project?.id !== undefined && project.id !== found.project) {
@@ -158,13 +169,13 @@ function hostToken(
     project: { domain: defaultDomain, id: found.project, name: found.project },
     is_domain: false,
     roles: hostRoles,
-    catalog: catalogFor({ base: baseUrl(request), project: found.project, region }),
+    catalog: catalogFor({ base: baseUrl(request), project: found.project, region, added }),
   };
 }
 
 function tokenBody(
   request: FastifyRequest,
-  { token, access, region }: { token: TokenDocument; access: UserAccess; region: string },
+  { token, access, region, added }: { token: TokenDocument; access: UserAccess; region: string; added: AddedCatalog },
 ): object {
   const { user, userDomain, project, domain, system, roles, applicationCredential } = access;
   const scoped = roles.length > 0;
@@ -180,7 +191,7 @@ function tokenBody(
     ...(scoped && { roles: roles.map(named) }),
     ...(scoped &&
       !('nocatalog' in (request.query as object)) && {
-        catalog: catalogFor({ base: baseUrl(request), project: project?.id ?? null, region }),
+        catalog: catalogFor({ base: baseUrl(request), project: project?.id ?? null, user: user.id, region, added }),
       }),
     ...(applicationCredential && {
       application_credential: {

@@ -12,7 +12,6 @@ import { groupRow } from './group-routes.ts';
 import { callerDomain, projectRow } from './project-routes.ts';
 import {
   allow,
-  checkDomain,
   keystoneId,
   pageOfList,
   nameField,
@@ -80,7 +79,8 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
     const { known, extra } = readObject(request, 'user', fields);
     const domain_id = known.domain_id ?? callerDomain(request);
     allow(request, 'create_user', { domainId: domain_id });
-    await checkDomain(options.directory, domain_id);
+    // Keystone answers 404 for a user in an unknown domain, and 400 for a project or group.
+    await options.directory.domains.get(domain_id);
     const user = await users.insert(
       {
         id: keystoneId(options.newId),
