@@ -5,6 +5,7 @@ import type {
   Grant,
   ProjectDocument,
   RoleDocument,
+  TrustDocument,
   UserDocument,
 } from './directory/documents.ts';
 import type { Directory } from './directory/directory.ts';
@@ -23,6 +24,7 @@ export interface UserAccess {
   /** With those that they imply. Empty without a scope. */
   readonly roles: readonly RoleDocument[];
   readonly applicationCredential?: ApplicationCredentialDocument;
+  readonly trust?: TrustDocument;
 }
 
 /** Projects may be nested this deep, as in Keystone. */
@@ -30,7 +32,7 @@ export const deepestProject = 5;
 
 /**
  * The access of a token. Undefined when its user, project or domain is gone or disabled, when the password has changed
- * since, when its application credential is gone or expired, or when no role is left in its scope.
+ * since, when its application credential or trust is gone or expired, or when no role is left in its scope.
  */
 export async function accessOfToken(
   directory: Directory,
@@ -44,13 +46,17 @@ export async function accessOfToken(
       : directory.applicationCredentials.find(token.application_credential_id),
   ]);
   if (!user || token.issued_at < user.tokens_from) return undefined;
+  if (token.trust_id !== undefined) {
+    const trust = await directory.trusts.find(token.trust_id);
+    return trust && !isExpired(trust, now) ? accessOfTrust(directory, trust) : undefined;
+  }
   if (token.application_credential_id === undefined) return accessOfUser(directory, user, token);
   if (!credential || isExpired(credential, now)) return undefined;
   return accessOfCredential(directory, user, credential);
 }
 
-/** True from the end of an application credential on. */
-export const isExpired = ({ expires_at }: ApplicationCredentialDocument, now: Date): boolean =>
+/** True from the end of an application credential or a trust on. */
+export const isExpired = ({ expires_at }: { readonly expires_at: string | null }, now: Date): boolean =>
   expires_at !== null && expires_at <= now.toISOString();
 
 /** The access that an application credential gives: those of its roles that its user still has in its project. */
@@ -64,6 +70,24 @@ export async function accessOfCredential(
   const held = new Map(access.roles.map((role) => [role.id, role]));
   const roles = withImplied(applicationCredential.roles, held);
   return roles.length === 0 ? undefined : { ...access, roles, applicationCredential };
+}
+
+/**
+ * The access that a trust gives: those of its roles that the trustor still has in its project. Undefined without any, or
+ * when one of the two users is gone or disabled.
+ */
+export async function accessOfTrust(directory: Directory, trust: TrustDocument): Promise<UserAccess | undefined> {
+  const [trustor, trustee] = await Promise.all([
+    directory.users.find(trust.trustor_user_id),
+    directory.users.find(trust.trustee_user_id),
+  ]);
+  const own = trustee && (await accessOfUser(directory, trustee, { project_id: null }));
+  const access = trustor && (await accessOfUser(directory, trustor, { project_id: trust.project_id }));
+  if (!own || !access) return undefined;
+  const roles = withImplied(trust.roles, new Map(access.roles.map((role) => [role.id, role])));
+  if (roles.length === 0) return undefined;
+  const { user, userDomain } = trust.impersonation ? access : own;
+  return { ...access, user, userDomain, roles, trust };
 }
 
 /** The access of a user in a scope. Undefined when one of them is gone or disabled, or the user has no role there. */

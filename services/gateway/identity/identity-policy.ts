@@ -71,6 +71,14 @@ export const identityPolicy = {
   get_application_credential: readSelf,
   create_application_credential: ['self'],
   delete_application_credential: ['admin', 'self'],
+  list_trusts: readCloud,
+  get_trust: [...readCloud, 'self'],
+  create_trust: ['self'],
+  delete_trust: ['cloud admin', 'self'],
+  list_credentials: [...readCloud, 'self'],
+  get_credential: [...readCloud, 'self'],
+  change_credential: ['cloud admin', 'self'],
+  ec2tokens_validate: changeCloud,
 } as const satisfies Record<string, readonly Who[]>;
 
 export type IdentityRule = keyof typeof identityPolicy;

@@ -6,11 +6,13 @@ import { applicationCredentialRoutes } from './routes/application-credential-rou
 import { assignmentRoutes } from './routes/assignment-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { catalogRoutes } from './routes/catalog-routes.ts';
+import { credentialRoutes } from './routes/credential-routes.ts';
 import { domainRoutes } from './routes/domain-routes.ts';
 import { groupRoutes } from './routes/group-routes.ts';
 import { projectRoutes } from './routes/project-routes.ts';
 import { roleRoutes } from './routes/role-routes.ts';
 import type { KeystoneOptions } from './routes/shape.ts';
+import { trustRoutes } from './routes/trust-routes.ts';
 import { userRoutes } from './routes/user-routes.ts';
 
 const titles: Readonly<Record<number, string>> = {
@@ -54,6 +56,8 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   roleRoutes(scope, options);
   assignmentRoutes(scope, options);
   applicationCredentialRoutes(scope, options);
+  trustRoutes(scope, options);
+  credentialRoutes(scope, options);
   catalogRoutes(scope, options);
 }
 

@@ -5,7 +5,7 @@
  * K1 A user is remembered with the revision that was read before the user, and counts only while a request reads the
  *    same one. So a change of the directory and a revoked token count for the requests after the answer to the change.
  * K2 A user is read again after a few seconds, for a change whose writer died before it raised the revision.
- * K3 The ends of tokens and application credentials come without a change, so each request compares them with the clock.
+ * K3 The ends of tokens, application credentials and trusts come without a change, so each request compares them with the clock.
  */
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { accessOfToken, isExpired, type UserAccess } from './access.ts';
@@ -65,8 +65,9 @@ export class KnownUsers {
   }
 
   /** K3 */
-  #isValid({ token, access: { applicationCredential } }: TokenAccess): boolean {
+  #isValid({ token, access: { applicationCredential, trust } }: TokenAccess): boolean {
     const now = this.#now();
-    return isLive(token, now) && !(applicationCredential && isExpired(applicationCredential, now));
+    const source = applicationCredential ?? trust;
+    return isLive(token, now) && !(source && isExpired(source, now));
   }
 }

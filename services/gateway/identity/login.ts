@@ -1,7 +1,14 @@
 /** Logging in: identifies the user of a request for a token and finds the scope of the token, as Keystone v3 does. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { accessOfCredential, accessOfToken, accessOfUser, isExpired, type UserAccess } from './access.ts';
+import {
+  accessOfCredential,
+  accessOfToken,
+  accessOfTrust,
+  accessOfUser,
+  isExpired,
+  type UserAccess,
+} from './access.ts';
 import type { Attempts } from './attempts.ts';
 import type { ApplicationCredentialDocument, DomainDocument, UserDocument } from './directory/documents.ts';
 import type { Directory } from './directory/directory.ts';
@@ -30,6 +37,7 @@ export const authSchema = z.object({
           domain: naming.optional(),
           system: z.looseObject({}).optional(),
           unscoped: z.looseObject({}).optional(),
+          'OS-TRUST:trust': z.object({ id: z.string().max(255) }).optional(),
         }),
       ])
       .optional(),
@@ -92,15 +100,18 @@ export async function logIn(options: LoginOptions, auth: Auth, ip: string): Prom
   if (proofs.some((each) => each.user.id !== user.id)) refuse();
   const credential = proofs.find((each) => each.credential)?.credential;
   const parent = proofs.find((each) => each.parent)?.parent;
-  if (parent?.application_credential_id !== undefined) {
+  if (parent?.application_credential_id !== undefined || parent?.trust_id !== undefined) {
     throw new AnnealError(
       'Forbidden',
       'You are not authorized to perform the requested action: Using a delegated token to create another token is not allowed.',
     );
   }
+  const trust = typeof auth.scope === 'object' ? auth.scope['OS-TRUST:trust'] : undefined;
   const scoped = credential
     ? await byCredential(options, { user, credential, auth })
-    : await byScope(options, { user, auth, parent });
+    : trust && Object.keys(auth.scope ?? {}).length === 1
+      ? await byTrust(options, { user, id: trust.id })
+      : await byScope(options, { user, auth, parent });
   return { ...scoped, methods: wanted, ...(parent && { parent }) };
 }
 
@@ -170,6 +181,29 @@ async function byCredential(
   return { access: access ?? refuse(), scope: { project_id: credential.project_id } };
 }
 
+/**
+ * Takes one use of a trust.
+ * @throws AnnealError Unauthorized for an unknown, expired or used up trust; Forbidden for another user than the trustee
+ */
+async function byTrust(
+  { directory, now }: LoginOptions,
+  { user, id }: { user: UserDocument; id: string },
+): Promise<{ access: UserAccess; scope: TokenScope }> {
+  const trust = await directory.trusts.find(id);
+  if (!trust || isExpired(trust, now())) return refuse();
+  if (trust.trustee_user_id !== user.id) {
+    throw new AnnealError('Forbidden', 'User is not a trustee. Only the trustee of a trust may use it.');
+  }
+  const access = (await accessOfTrust(directory, trust)) ?? refuse();
+  if (trust.remaining_uses !== null) {
+    await directory.trusts.update(id, (present) => {
+      if (present.remaining_uses === 0) refuse();
+      return { ...present, remaining_uses: (present.remaining_uses ?? 1) - 1 };
+    });
+  }
+  return { access, scope: { project_id: trust.project_id } };
+}
+
 const unscoped: TokenScope = { project_id: null };
 
 async function byScope(
@@ -205,10 +239,9 @@ async function wantedScope(
   const given = Object.keys(scope);
   const known = ['project', 'domain', 'system', 'unscoped'];
   if (given.length !== 1 || !known.includes(given[0] ?? '')) {
-    const trust = given.includes('OS-TRUST:trust') ? ' Trusts are not supported.' : '';
     throw new AnnealError(
       'InvalidRequest',
-      `Expecting to find system, project, domain, or unscoped in scope.${trust} ${malformed}`,
+      `Expecting to find system, project, domain, OS-TRUST:trust or unscoped in scope. ${malformed}`,
     );
   }
   const { project, domain, system } = scope;

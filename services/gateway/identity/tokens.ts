@@ -18,6 +18,7 @@ export interface TokenDocument extends Document, TokenScope {
   /** The audit id of the first token of its chain, or null for the first token itself. */
   readonly chain?: string | null;
   readonly application_credential_id?: string;
+  readonly trust_id?: string;
   readonly issued_at: string;
   readonly expires_at: string;
 }
@@ -30,6 +31,7 @@ export interface TokenRequest {
   /** The token that this one is derived from. A derived token never outlives it. */
   readonly parent?: TokenDocument;
   readonly applicationCredentialId?: string;
+  readonly trustId?: string;
 }
 
 export interface Tokens {
@@ -71,7 +73,7 @@ export async function openTokens({
   };
 
   return {
-    async issue({ userId, scope, methods, parent, applicationCredentialId }) {
+    async issue({ userId, scope, methods, parent, applicationCredentialId, trustId }) {
       // Each new token removes some expired ones, so the collection stays bounded without a timer.
       await sweep();
       const text = `gAAAAA${randomBytes(48).toString('base64url')}`;
@@ -85,6 +87,7 @@ export async function openTokens({
         audit_ids: [randomBytes(16).toString('base64url'), ...(chain === undefined ? [] : [chain])],
         chain: chain ?? null,
         ...(applicationCredentialId !== undefined && { application_credential_id: applicationCredentialId }),
+        ...(trustId !== undefined && { trust_id: trustId }),
         issued_at: at.toISOString(),
         expires_at: parent?.expires_at ?? new Date(at.getTime() + lifetimeMs).toISOString(),
       });

@@ -20,10 +20,12 @@ import {
 import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts';
 import type {
   ApplicationCredentialDocument,
+  CredentialDocument,
   DomainDocument,
   EndpointDocument,
   RegionDocument,
   ServiceDocument,
+  TrustDocument,
   UserGroupDocument,
   ProjectDocument,
   RoleDocument,
@@ -40,6 +42,8 @@ export interface Directory {
   readonly groups: Records<UserGroupDocument>;
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
+  readonly trusts: Records<TrustDocument>;
+  readonly credentials: Records<CredentialDocument>;
   readonly services: Records<ServiceDocument>;
   readonly endpoints: Records<EndpointDocument>;
   readonly regions: Records<RegionDocument>;
@@ -64,7 +68,9 @@ export async function openDirectory({
 }): Promise<Directory> {
   const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
-  const [services, endpoints, regions] = await Promise.all([
+  const [trusts, credentials, services, endpoints, regions] = await Promise.all([
+    collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
+    collection<CredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
     collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
     collection<RegionDocument>('regions', []),
@@ -101,6 +107,8 @@ export async function openDirectory({
     groups: new Records('group', groups, revision),
     roles: new Records('role', roles, revision),
     applicationCredentials: new Records('application_credential', applicationCredentials, revision),
+    trusts: new Records('trust', trusts, revision),
+    credentials: new Records('credential', credentials, revision),
     services: new Records('service', services, revision),
     endpoints: new Records('endpoint', endpoints, revision),
     regions: new Records('region', regions, revision),

@@ -70,6 +70,30 @@ export interface ApplicationCredentialDocument extends Document {
   readonly unrestricted: boolean;
 }
 
+/** A trust of Keystone: the trustor lets the trustee log in with some of the trustor's roles in one project. */
+export interface TrustDocument extends Document {
+  readonly trustor_user_id: string;
+  readonly trustee_user_id: string;
+  readonly project_id: string;
+  /** True when the tokens are those of the trustor, otherwise of the trustee. */
+  readonly impersonation: boolean;
+  readonly roles: readonly string[];
+  readonly expires_at: string | null;
+  /** How many more tokens it gives; null for any number. */
+  readonly remaining_uses: number | null;
+}
+
+/** A secret that the identity API keeps for a user, such as an EC2 key. */
+export interface CredentialDocument extends Document {
+  readonly type: string;
+  readonly user_id: string;
+  readonly project_id: string | null;
+  /** The sealed text. */
+  readonly blob: JsonObject;
+  /** Of an EC2 key: the hash of the access key. */
+  readonly access_hash: string;
+}
+
 /** A service that the operator added to the catalog. */
 export interface ServiceDocument extends NamedDocument {
   readonly type: string;

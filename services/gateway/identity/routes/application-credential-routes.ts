@@ -58,8 +58,9 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
   scope.post(list, async (request, reply) => {
     const user = await userAt(options, request);
     allow(request, 'create_application_credential', { userId: user.id });
-    const { project, roles, applicationCredential: used } = accessOf(request);
+    const { project, roles, applicationCredential: used, trust } = accessOf(request);
     refuseRestricted(used);
+    if (trust) throw notAuthorized('Delegated tokens cannot manage application credentials.');
     if (!project) {
       throw new AnnealError('InvalidRequest', 'An application credential needs a token with a project as its scope.');
     }
@@ -116,7 +117,7 @@ function refuseRestricted(used: ApplicationCredentialDocument | undefined): void
 }
 
 /** Keystone's form has no zone; the time is UTC. */
-function endOf(text: string | null, now: Date): string | null {
+export function endOf(text: string | null, now: Date): string | null {
   if (text === null) return null;
   const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   if (Number.isNaN(time.getTime())) throw new AnnealError('InvalidRequest', 'Timestamp not in expected format.');

@@ -8,7 +8,7 @@ import { accessOfToken, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { callerOf, userCaller } from '../caller.ts';
 import { AddedCatalogs, catalogFor, type AddedCatalog } from '../catalog.ts';
-import type { DomainDocument, UserDocument } from '../directory/documents.ts';
+import type { DomainDocument, TrustDocument, UserDocument } from '../directory/documents.ts';
 import { hostLogin, type HostIdentity } from '../host-login.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
 import { authSchema, checkSecret, logIn, type Auth } from '../login.ts';
@@ -51,6 +51,7 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
       methods,
       ...(parent && { parent }),
       ...(access.applicationCredential && { applicationCredentialId: access.applicationCredential.id }),
+      ...(access.trust && { trustId: access.trust.id }),
     });
     // The audit names the user who logged in.
     request.caller = userCaller({ token: document, access });
@@ -173,11 +174,18 @@ function hostToken(
   };
 }
 
-function tokenBody(
+const trustInToken = ({ id, trustor_user_id, trustee_user_id, impersonation }: TrustDocument): object => ({
+  id,
+  trustor_user: { id: trustor_user_id },
+  trustee_user: { id: trustee_user_id },
+  impersonation,
+});
+
+export function tokenBody(
   request: FastifyRequest,
   { token, access, region, added }: { token: TokenDocument; access: UserAccess; region: string; added: AddedCatalog },
 ): object {
-  const { user, userDomain, project, domain, system, roles, applicationCredential } = access;
+  const { user, userDomain, project, domain, system, roles, applicationCredential, trust } = access;
   const scoped = roles.length > 0;
   return {
     methods: token.methods,
@@ -185,7 +193,9 @@ function tokenBody(
     audit_ids: token.audit_ids,
     expires_at: microseconds(token.expires_at),
     issued_at: microseconds(token.issued_at),
-    ...(project && { project: { domain: named(domain ?? userDomain), ...named(project) }, is_domain: false }),
+    ...(project && { project: { domain: named(domain ?? userDomain), ...named(project) } }),
+    ...(project && !trust && { is_domain: false }),
+    ...(trust && { 'OS-TRUST:trust': trustInToken(trust) }),
     ...(!project && domain && { domain: named(domain) }),
     ...(system && { system: { all: true } }),
     ...(scoped && { roles: roles.map(named) }),

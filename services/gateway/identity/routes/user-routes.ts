@@ -219,6 +219,16 @@ export async function removeUser({ directory }: IdentityOptions, id: string): Pr
   for (const credential of await directory.applicationCredentials.list({ user_id: id })) {
     await directory.applicationCredentials.remove(credential.id);
   }
+  for (const credential of await directory.credentials.list({ user_id: id })) {
+    await directory.credentials.remove(credential.id);
+  }
+  const { trusts } = directory;
+  for (const trust of [
+    ...(await trusts.list({ trustor_user_id: id })),
+    ...(await trusts.list({ trustee_user_id: id })),
+  ]) {
+    await trusts.remove(trust.id);
+  }
   await directory.users.remove(id);
 }
 
