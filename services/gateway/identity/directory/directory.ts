@@ -20,7 +20,7 @@ import {
 import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts';
 import type {
   ApplicationCredentialDocument,
-  CredentialDocument,
+  StoredCredentialDocument,
   DomainDocument,
   EndpointDocument,
   RegionDocument,
@@ -43,7 +43,7 @@ export interface Directory {
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
   readonly trusts: Records<TrustDocument>;
-  readonly credentials: Records<CredentialDocument>;
+  readonly credentials: Records<StoredCredentialDocument>;
   readonly services: Records<ServiceDocument>;
   readonly endpoints: Records<EndpointDocument>;
   readonly regions: Records<RegionDocument>;
@@ -70,7 +70,7 @@ export async function openDirectory({
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
   const [trusts, credentials, services, endpoints, regions] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
-    collection<CredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
+    collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
     collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
     collection<RegionDocument>('regions', []),

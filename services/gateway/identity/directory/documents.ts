@@ -84,13 +84,13 @@ export interface TrustDocument extends Document {
 }
 
 /** A secret that the identity API keeps for a user, such as an EC2 key. */
-export interface CredentialDocument extends Document {
+export interface StoredCredentialDocument extends Document {
   readonly type: string;
   readonly user_id: string;
   readonly project_id: string | null;
   /** The sealed text. */
   readonly blob: JsonObject;
-  /** Of an EC2 key: the hash of the access key. */
+  /** The hash of the access key of an EC2 key. Empty for other types. */
   readonly access_hash: string;
 }
 

@@ -84,7 +84,7 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
         project_id: project.id,
         roles: wanted.flatMap((role) => role?.id ?? []),
         secret: await passwords.hash(secret),
-        expires_at: endOf(known.expires_at ?? null, options.now()),
+        expires_at: expiryOf(known.expires_at ?? null, options.now()),
         unrestricted: known.unrestricted === true,
       },
       `Duplicate entry found with name ${known.name}.`,
@@ -117,7 +117,7 @@ function refuseRestricted(used: ApplicationCredentialDocument | undefined): void
 }
 
 /** Keystone's form has no zone; the time is UTC. */
-export function endOf(text: string | null, now: Date): string | null {
+export function expiryOf(text: string | null, now: Date): string | null {
   if (text === null) return null;
   const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   if (Number.isNaN(time.getTime())) throw new AnnealError('InvalidRequest', 'Timestamp not in expected format.');

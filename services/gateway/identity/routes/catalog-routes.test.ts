@@ -63,7 +63,7 @@ it('Anneal’s own services, endpoints and region stay as they are', async () =>
 
 it('a wrong object is refused, and nothing is stored', async () => {
   const { json } = await gateway.call('GET', `${v3}/services`);
-  const [{ id = '' } = {}] = json['services'] as unknown as Row[];
+  const id = (json['services'] as unknown as Row[])[0]?.id;
   const wrong = [
     ['services', { service: {} }],
     ['endpoints', { endpoint: { service_id: id, interface: 'public', url: 'https://x', enabled: 'True' } }],

@@ -11,7 +11,7 @@ import { parseField } from '../../http/body.ts';
 import { ec2Signature } from '../../cfn/ec2-signature.ts';
 import { accessOfUser, rolesIn, scopeOfProject } from '../access.ts';
 import { AddedCatalogs } from '../catalog.ts';
-import type { CredentialDocument } from '../directory/documents.ts';
+import type { StoredCredentialDocument } from '../directory/documents.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
 import { tokenBody } from './auth-routes.ts';
 import {
@@ -72,13 +72,13 @@ function refuseDelegated(request: FastifyRequest): void {
 
 type Credentials = Pick<KeystoneOptions, 'directory' | 'secrets'>;
 
-const textOf = ({ secrets }: Credentials, { blob }: CredentialDocument): string =>
+const textOf = ({ secrets }: Credentials, { blob }: StoredCredentialDocument): string =>
   secrets.open<JsonObject>(blob) as unknown as string;
 
 function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
   const { directory, secrets, newId } = options;
   const { credentials, users, projects } = directory;
-  const rowOf = (request: FastifyRequest, found: CredentialDocument): JsonObject => {
+  const rowOf = (request: FastifyRequest, found: StoredCredentialDocument): JsonObject => {
     const { id, type, user_id, project_id } = found;
     return { id, type, user_id, project_id, blob: textOf(options, found), links: linkTo(request, `credentials/${id}`) };
   };
@@ -123,7 +123,9 @@ function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
   scope.patch('/v3/credentials/:id', async (request) => {
     const present = await found(request, 'change_credential');
     const { known, extra } = readObject(request, 'credential', changes);
-    const given = Object.entries(extra).find(([name, value]) => value !== present[name as keyof CredentialDocument]);
+    const given = Object.entries(extra).find(
+      ([name, value]) => value !== present[name as keyof StoredCredentialDocument],
+    );
     if (given)
       throw new AnnealError('InvalidRequest', `Cannot change ${given[0]}: only the blob of a credential changes.`);
     const { blob = textOf(options, present) } = known;
@@ -146,7 +148,7 @@ function ec2Routes(scope: FastifyInstance, options: KeystoneOptions): void {
   const { directory, secrets } = options;
   const { credentials, users, projects } = directory;
   const all = '/v3/users/:user/credentials/OS-EC2';
-  const rowOf = (request: FastifyRequest, found: CredentialDocument): JsonObject => {
+  const rowOf = (request: FastifyRequest, found: StoredCredentialDocument): JsonObject => {
     const { access, secret } = ec2KeyOf(textOf(options, found));
     const { user_id, project_id } = found;
     const links = linkTo(request, `users/${user_id}/credentials/OS-EC2/${access}`);

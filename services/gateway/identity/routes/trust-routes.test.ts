@@ -78,7 +78,7 @@ it('a trustee logs in with the roles of the trust, as itself or as the trustor',
     const token = headers.get('x-subject-token') ?? '';
     const stacks = `/orchestration/v1/${project.id}/stacks`;
     expect((await gateway.call('GET', stacks, undefined, { 'x-auth-token': token })).status).toBe(200);
-    // What acts for a user can pass nothing on.
+    // The trustee cannot pass the trust on.
     const again = { auth: { identity: { methods: ['token'], token: { id: token } } } };
     expect((await gateway.call('POST', `${v3}/auth/tokens`, again)).status).toBe(403);
     const credential = { application_credential: { name: 'own' } };

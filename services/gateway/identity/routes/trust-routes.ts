@@ -7,7 +7,7 @@ import { queryValue } from '../../http/body.ts';
 import { isExpired, rolesIn, scopeOfProject } from '../access.ts';
 import type { RoleDocument, TrustDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';
-import { endOf } from './application-credential-routes.ts';
+import { expiryOf } from './application-credential-routes.ts';
 import { roleRow } from './role-routes.ts';
 import {
   accessOf,
@@ -92,7 +92,7 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
         project_id: known.project_id,
         impersonation: known.impersonation,
         roles: roles.map(({ id }) => id),
-        expires_at: endOf(known.expires_at ?? null, now()),
+        expires_at: expiryOf(known.expires_at ?? null, now()),
         remaining_uses: known.remaining_uses ?? null,
       },
       'the id is in use.',
