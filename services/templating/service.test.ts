@@ -203,6 +203,21 @@ describe('the templating service', () => {
     for (const not of [false, undefined]) expect(await validate(not)).not.toHaveProperty('NestedParameters');
   });
 
+  it('sends the long list of types only to a caller that has another version', async () => {
+    const list = (known?: string) =>
+      context.bus.request({
+        queue,
+        call: resourceTypeList,
+        message: context.mint(resourceTypeList, { data: known === undefined ? {} : { known } }),
+      });
+    const { types, version = '' } = await list();
+    expect(types.length).toBeGreaterThan(50);
+    expect(await list(version)).toEqual({ types: [], version, unchanged: true });
+    const data = { provider: 'a', queue: 'mine', types: [{ type: 'My::Type', properties: {}, attributes: {} }] };
+    await context.bus.send({ queue, messages: [context.mint(providerAnnounced, { data })] });
+    await expect.poll(async () => (await list(version)).types.length).toBe(types.length + 1);
+  });
+
   it('knows the types that a provider announced, and refuses another provider for the same types', async () => {
     const announce = (provider: string, description: string) =>
       context.mint(providerAnnounced, {

@@ -20,7 +20,7 @@ import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { Askers } from './askers.ts';
 import { createInline } from './inline.ts';
 import { serveBlobs } from './remote-blobs.ts';
-import { openResourceTypes } from './resource-types.ts';
+import { openResourceTypes, versionOf } from './resource-types.ts';
 import { templatingSettings } from './settings.ts';
 import type { Task } from './task.ts';
 
@@ -83,7 +83,12 @@ export const templatingService = defineService({
           async ({ data }, delivery) =>
             work({ kind: 'check', question: data }, delivery) as Promise<TemplateCheck & Json>,
         ),
-        answer(context, resourceTypeList, async () => ({ types: await types.list() })),
+        answer(context, resourceTypeList, async ({ data }) => {
+          const listed = await types.list();
+          const version = versionOf(listed);
+          if (data.known === version) return { types: [], version, unchanged: true };
+          return { types: [...listed], version };
+        }),
         on(providerAnnounced, async ({ data }) => {
           // A seal in an announcement can only be a copy, which must not open.
           await types.announce(context.secrets.fromOutside(data as unknown as Json) as unknown as typeof data);

@@ -1,5 +1,6 @@
 /** `npm run bench -- <name> [--quick] [--json] [--backend NAME] [--hosts NUMBER]` */
 import { parseArgs } from 'node:util';
+import { apiBench } from './api.ts';
 import { busBench } from './bus.ts';
 import { engineBench } from './engine.ts';
 import { eventsBench } from './events.ts';
@@ -20,6 +21,7 @@ const benches: readonly Bench[] = [
   hostsBench,
   nodesBench,
   eventsBench,
+  apiBench,
   neighbourBench,
 ];
 const usage = [

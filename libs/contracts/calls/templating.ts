@@ -152,6 +152,14 @@ export const questionAbandoned = event(
 );
 
 export const resourceTypeList = call('resource-type.list', 'List all known resource types.', {
-  question: z.object({}),
-  answer: z.object({ types: z.array(resourceTypeSchema.extend({ provider: z.string() })) }),
+  question: z.object({
+    known: z.string().optional().meta({ description: 'The `version` that the caller has.' }),
+  }),
+  answer: z.object({
+    types: z.array(resourceTypeSchema.extend({ provider: z.string() })).meta({
+      description: 'Empty when the caller has this version.',
+    }),
+    version: z.string().optional().meta({ description: 'Names this list. Older services send none.' }),
+    unchanged: z.boolean().optional().meta({ description: 'True when the caller has this version.' }),
+  }),
 });

@@ -14,6 +14,7 @@ import { softwareRoutes } from './software-routes.ts';
 import { stackListRoutes, type StackListOptions } from './stacks/stack-list.ts';
 import { stackReadRoutes, type StackReadOptions } from './stacks/stack-reads.ts';
 import { stackRoutes } from './stacks/stack-routes.ts';
+import { rememberTypes } from './templates/known-types.ts';
 import { typeRoutes, type TypeRouteOptions } from './templates/type-routes.ts';
 import { heatError, heatWording } from './wording.ts';
 import { readJsonBodies } from '../http/body.ts';
@@ -71,7 +72,8 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     (v1, _options, done) => {
       const compiler = createCompiler(options);
       stackRoutes(v1, { ...options, compiler });
-      previewRoutes(v1, { ...options, compiler });
+      const types = rememberTypes(options.ask);
+      previewRoutes(v1, { ...options, compiler, types });
       stackListRoutes(v1, options);
       stackReadRoutes(v1, options);
       actionRoutes(v1, options);
@@ -79,7 +81,7 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
       resourceRoutes(v1, options);
       signalRoutes(v1, options);
       eventRoutes(v1, options);
-      typeRoutes(v1, options);
+      typeRoutes(v1, { ...options, types });
       softwareRoutes(v1, options);
       done();
     },

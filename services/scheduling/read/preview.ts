@@ -111,7 +111,7 @@ export class StackPreview {
     );
     return trees.map((tree) => {
       const required_by = tree.row.change === 'create' ? requirers.get(tree.name) : undefined;
-      return required_by ? { ...tree, row: { ...tree.row, required_by } } : tree;
+      return required_by ? { ...tree, row: { ...tree.row, required_by: [...required_by] } } : tree;
     });
   }
 

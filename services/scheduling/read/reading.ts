@@ -2,6 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
+import { referencesOf } from '@anneal/hot/resources/references.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
@@ -36,6 +37,9 @@ import type { ProviderDirectory } from '../shard/providers.ts';
 import { findRevision, revisionView } from './revisions.ts';
 import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from './views.ts';
+
+/** A query with more names than this reads all resources of the stack instead. */
+const mostNamesInQuery = 200;
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
@@ -81,10 +85,18 @@ export class StackReading {
     const plan = await this.#headingFor(stack);
     // Only outputs read resources, and a client that waits for the end of an action asks often.
     if (Object.keys(plan.outputs).length === 0) return { ...view, outputs: [] };
-    const found = await this.#collections.resources.find({ where: { stack_id: stack.id } });
-    const peer = shownPeers(found);
+    const peer = shownPeers(await this.#readByOutputs(stack, plan));
     const { evaluation, heavy } = this.#options;
     return { ...view, outputs: await heavy.trying(async () => evaluation.outputs({ plan, stack, peer })) };
+  }
+
+  /** The resources that the outputs read, because a stack of thousands may show only a few of them. */
+  async #readByOutputs({ id }: StackDocument, { outputs }: Plan): Promise<ResourceDocument[]> {
+    const { resources, attributes } = referencesOf(...Object.values(outputs).map(({ value }) => value));
+    const names = [...new Set([...resources, ...attributes.keys()])];
+    if (names.length === 0) return [];
+    const isFew = names.length <= mostNamesInQuery;
+    return this.#collections.resources.find({ where: { stack_id: id, ...(isFew && { name: { in: names } }) } });
   }
 
   async list(question: Question<typeof stackList>): Promise<AnswerOf<typeof stackList>> {
@@ -141,8 +153,8 @@ export class StackReading {
     for await (const level of this.#tree.down(stack, levels, question.name)) {
       for (const { stack: at, found } of level) {
         const plan = await this.#headingFor(at);
-        const { detail, sealed = false } = question;
-        rows.push({ stack: at, views: await this.#resourceViews({ stack: at, plan, found, detail, sealed }) });
+        const { name, detail, sealed = false } = question;
+        rows.push({ stack: at, views: await this.#resourceViews({ stack: at, plan, found, name, detail, sealed }) });
       }
     }
     const views = rows
@@ -251,12 +263,14 @@ export class StackReading {
     stack: StackDocument;
     plan: Plan;
     found: readonly ResourceDocument[];
+    /** Only this one. */
+    name?: string | undefined;
     detail: boolean;
     sealed: boolean;
   }): Promise<ResourceView[]> {
     const { context, providers } = this.#options;
     const pace = new Pace();
-    const rows = await rowsOf(from.found, from.plan, pace);
+    const rows = await rowsOf(from.found, from.plan, { pace, name: from.name });
     if (pace.isOver) await pace.turn();
     const requirers = requirersOf(from.plan);
     const shown = (row: (typeof rows)[number]): ResourceView => {

@@ -221,11 +221,11 @@ export function plannedView(parameters: {
   };
 }
 
-/** One row per name, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
+/** One row per name, or only for `name`, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
 export async function rowsOf(
   resources: readonly ResourceDocument[],
   plan: Plan,
-  pace: Pace = new Pace(),
+  { pace = new Pace(), name: only }: { pace?: Pace; name?: string | undefined } = {},
 ): Promise<({ resource: ResourceDocument } | { planned: PlanResource })[]> {
   const byName = new Map<string, ResourceDocument[]>();
   for (const resource of resources) {
@@ -242,15 +242,23 @@ export async function rowsOf(
   }
   // Leave out the temporary members of a rolling update, because they are not created again.
   const gone = new Set(plan.rolling?.temporary);
-  for (const planned of Object.values(plan.resources)) {
+  const one = only !== undefined && Object.hasOwn(plan.resources, only) ? plan.resources[only] : undefined;
+  for (const planned of only === undefined ? Object.values(plan.resources) : one ? [one] : []) {
     if (!byName.has(planned.name) && !gone.has(planned.name)) rows.set(planned.name, { planned });
   }
   if (pace.isOver) await pace.turn();
   return [...rows.keys()].sort().flatMap((name) => rows.get(name) ?? []);
 }
 
-export function requirersOf(plan: Plan): Map<string, string[]> {
+/** Plans are shared and never change. */
+const requirersOfPlans = new WeakMap<Plan, ReadonlyMap<string, readonly string[]>>();
+
+/** The resources that require each resource, by name. */
+export function requirersOf(plan: Plan): ReadonlyMap<string, readonly string[]> {
+  const known = requirersOfPlans.get(plan);
+  if (known) return known;
   const index = new Map<string, string[]>();
+  requirersOfPlans.set(plan, index);
   for (const { name, requires } of Object.values(plan.resources)) {
     for (const required of requires) {
       const list = index.get(required);

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackPreview, stackResources } from '@anneal/contracts/calls/scheduling.ts';
-import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
@@ -11,6 +10,7 @@ import { callerOf, projectOf } from '../../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { byPath, nestedRows, previewList, previewRow, type PreviewList } from './preview-rows.ts';
+import type { KnownTypes } from '../templates/known-types.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { parameterText, stackHref } from '../representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
@@ -21,7 +21,13 @@ const textsOf = (parameters: JsonObject): JsonObject =>
 /** Depth that includes every nested stack. */
 const deepest = 1_000_000;
 
-export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
+export interface PreviewOptions {
+  ask: Ask;
+  compiler: Compiler;
+  types: KnownTypes;
+}
+
+export function previewRoutes(scope: FastifyInstance, { ask, compiler, types }: PreviewOptions): void {
   scope.post('/:project/stacks/preview', async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
@@ -32,11 +38,11 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
       stackId: id,
       gone: clientGone(reply),
     });
-    const [{ parameters: shown, ...plan }, { types }] = await Promise.all([
+    const [{ parameters: shown, ...plan }, known] = await Promise.all([
       ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true }),
-      ask('templating', resourceTypeList, { data: {} }),
+      types(),
     ]);
-    const attributesOf = new Map(types.map(({ type, attributes }) => [type, Object.keys(attributes)]));
+    const typeOf = new Map(known.map((each) => [each.type, each]));
     return {
       stack: {
         // Heat's text for a stack that does not exist.
@@ -54,7 +60,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         capabilities: [],
         notification_topics: [],
         links: [{ href: stackHref(rootStackOf(request), { id, name }), rel: 'self' }],
-        resources: nestedRows(plan.changes, { id: 'None', name, project }, attributesOf),
+        resources: nestedRows(plan.changes, { id: 'None', name, project }, typeOf),
       },
       plan,
       ...said,

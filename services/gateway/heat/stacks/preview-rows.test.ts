@@ -66,7 +66,7 @@ describe('a row of a preview', () => {
   it('of a new nested stack is in the list of its parent, with its properties', () => {
     const after = [{ property: 'value', after: 1, known: true, replaces: false }];
     const changes = [change('a', { properties: after, required_by: ['g'] }), change('g'), change('g.resources.0')];
-    expect(nestedRows(changes, stack, new Map([['OS::Heat::Value', ['value']]]))).toMatchObject([
+    expect(nestedRows(changes, stack, new Map([['OS::Heat::Value', { attributes: { value: {} } }]]))).toMatchObject([
       { resource_name: 'a', properties: { value: 1 }, attributes: { value: null }, required_by: ['g'] },
       [{ resource_name: '0', stack_name: 'shop-g', required_by: [] }],
     ]);

@@ -1,5 +1,6 @@
 /** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { PlannedChange, ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import { heatTime } from '../representation.ts';
 
@@ -91,15 +92,15 @@ export const previewList = (
 export function nestedRows(
   changes: readonly PlannedChange[],
   stack: PreviewedStack,
-  /** The names of the attributes of a type. Their values are not known before the resource exists. */
-  attributesOf: ReadonlyMap<string, readonly string[]>,
+  /** The types, whose attributes are listed. Their values are not known before the resource exists. */
+  typeOf: ReadonlyMap<string, Pick<ResourceType, 'attributes'>>,
 ): Json[] {
   const inside = Map.groupBy(changes, ({ resource }) => resource.split('.resources.').slice(0, -1).join('.resources.'));
   const rowsIn = (path: string): Json[] =>
     (inside.get(path) ?? []).map((change) => {
       if (inside.has(change.resource)) return rowsIn(change.resource);
       const properties = change.properties.map(({ property, after }) => [property, after ?? null] as const);
-      const attributes = (attributesOf.get(change.type) ?? []).map((name) => [name, null] as const);
+      const attributes = Object.keys(typeOf.get(change.type)?.attributes ?? {}).map((name) => [name, null] as const);
       return {
         ...previewRow(change, { stack, there: new Map() }),
         properties: Object.fromEntries(properties),

@@ -3,10 +3,10 @@ import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';
+import type { KnownTypes } from './known-types.ts';
 import { functionsOf, templateVersions } from './template-versions.ts';
 import { cfnTemplateOf, hotTemplateOf } from './type-template.ts';
 import { heatError } from '../wording.ts';
@@ -17,25 +17,23 @@ export interface TypeRouteOptions {
   now: () => Date;
 }
 
-export function typeRoutes(scope: FastifyInstance, { ask, bus, now }: TypeRouteOptions): void {
-  const allTypes = async (): Promise<ResourceType[]> => {
-    const { types } = await ask('templating', resourceTypeList, { data: {} });
-    return types.toSorted((a, b) => (a.type < b.type ? -1 : 1));
-  };
-
+export function typeRoutes(
+  scope: FastifyInstance,
+  { bus, now, types }: Omit<TypeRouteOptions, 'ask'> & { types: KnownTypes },
+): void {
   scope.get('/:project/resource_types', async (request) => {
     const described = queryBoolean(request, 'with_description') ?? false;
     const fits = nameFilter(queryValue(request, 'name'));
-    const types = (await allTypes()).filter(({ type }) => fits(type));
+    const found = (await types()).filter(({ type }) => fits(type));
     return {
-      resource_types: types.map(({ type, description }) =>
+      resource_types: found.map(({ type, description }) =>
         described ? { resource_type: type, description: description ?? null } : type,
       ),
     };
   });
 
   const typeNamed = async (name: string): Promise<ResourceType> => {
-    const found = (await allTypes()).find(({ type }) => type === name);
+    const found = (await types()).find(({ type }) => type === name);
     if (found) return found;
     throw heatError('NotFound', 'EntityNotFound', `The Resource Type (${name}) could not be found.`);
   };
