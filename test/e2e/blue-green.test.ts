@@ -131,14 +131,18 @@ function client(address: string) {
   const answers: Answer[] = [];
   const errors: unknown[] = [];
   const stopped = new AbortController();
+  const askOnce = (): Promise<unknown> =>
+    ask(address).then(
+      (answer) => answers.push(answer),
+      (error: unknown) => errors.push(error),
+    );
   const run = (async () => {
     while (!stopped.signal.aborted) {
-      await ask(address).then(
-        (answer) => answers.push(answer),
-        (error: unknown) => errors.push(error),
-      );
+      await askOnce();
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    // The caller has seen the end of the update, so the last answer is that of the new version.
+    await askOnce();
   })();
   return {
     async stop() {
