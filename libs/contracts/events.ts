@@ -125,6 +125,7 @@ const deploymentData = z.object({
 export type DeploymentEventData = z.infer<typeof deploymentData>;
 export const deploymentEvent = {
   queued: event('deployment.queued', 'A deployment was put in the queue of its host.', deploymentData),
+  accepted: event('deployment.accepted', 'The host took the request of a deployment.', deploymentData),
   started: event('deployment.started', 'The host started to run a deployment.', deploymentData),
   output: event(
     'deployment.output',

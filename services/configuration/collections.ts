@@ -139,6 +139,8 @@ export interface DeploymentState {
   readonly stderr: string;
   readonly created_at: string;
   readonly queued_at: string | null;
+  /** True when it is recorded that the host took the request. Absent until then. */
+  readonly accepted?: true;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   /** When it fails without an answer: the time limit of the stack's action, or that of the run once it has started. */

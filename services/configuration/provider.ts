@@ -287,7 +287,7 @@ async function decideDeployment(
   }
   let target: RunTarget;
   try {
-    target = await runTarget(context, message.data);
+    target = await runTarget(context, message);
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return fail(error);
     throw error;

@@ -44,7 +44,9 @@ import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/co
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
+import { deliverWaiting } from './deployments/answers/waiting.ts';
 import { deploymentRoutes } from './deployments/calls.ts';
+import { Acceptances } from './deployments/runs/acceptances.ts';
 import { fire } from './deployments/runs/due.ts';
 import {
   authenticateHost,
@@ -85,6 +87,8 @@ import { handleSignal } from './deployments/answers/signal.ts';
 /** How late the written contact of a waiting host may be: its gateway's report, the time that it covers, and the write. */
 const latestReportMs = 45_000;
 const findSilentEveryMs = 1_000;
+/** Agents report the start of a config that runs longer than a second. */
+const acceptedAfterMs = 1_000;
 /** Each costs some hundred bytes of memory. */
 const hostQueuesKept = 20_000;
 
@@ -134,11 +138,18 @@ export const configurationService = defineService({
       onError: (error) =>
         service.log.warn({ err: error }, 'contacts of hosts not written; waiting for their next ones'),
     });
+    const acceptances = new Acceptances({
+      context: () => context,
+      afterMs: acceptedAfterMs,
+      onError: (error) =>
+        service.log.warn({ err: error }, 'taken requests not recorded; recorded with their start or end'),
+    });
     let door: HostDoor | undefined;
     const context: Context = {
       service,
       outbox,
       contacts,
+      acceptances,
       collections,
       queues,
       timers: () => {
@@ -247,6 +258,7 @@ export const configurationService = defineService({
         await bridge.idle();
         await running.stop();
         await contexts.stop();
+        await acceptances.stop();
         await Promise.all([outbox.stop(), contacts.stop()]);
       },
     };
@@ -281,6 +293,7 @@ function hostRoutes(context: Context) {
         ? { host: taken, token: openHostToken(context, taken) }
         : await createHost(context, data);
       const noted = data.collector || data.place ? await noteServer(context, host, data) : host;
+      await deliverWaiting(context, noted);
       return { host: await viewHost(context, noted), token, os_collect_config: sealedSettings(context, noted) };
     }),
     answer(service, hostKeys, async ({ data }) => {
@@ -319,6 +332,7 @@ function hostRoutes(context: Context) {
     }),
     answer(service, hostJoin, async ({ data }) => {
       const { host, ...issued } = await issueJoinToken(context, data);
+      await deliverWaiting(context, host);
       return { host: await viewHost(context, host), ...issued };
     }),
     answer(service, hostJoinExchange, async ({ data }) => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  configCreate,
   configList,
   configShow,
   deploymentList,
@@ -8,6 +9,7 @@ import {
   queueMessages,
 } from '@anneal/contracts/calls/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { change } from '@anneal/store/change.ts';
@@ -40,7 +42,13 @@ describe('a deployment', () => {
       physical_id: resource.id,
       attributes: { deploy_stdout: 'hi\n', deploy_status_code: 0, port: '80' },
     });
-    for (const step of ['queued', 'started', 'completed']) await rig.event(`deployment.${step}`, resource.id);
+    const steps = ['queued', 'accepted', 'started', 'completed'].map((step) => `deployment.${step}`);
+    await rig.event('deployment.completed', resource.id);
+    const published = rig.events.filter(({ subject }) => subject === resource.id);
+    expect(published.map(({ type }) => type)).toEqual(steps);
+    const [queued] = published.map(({ data }) => (data as { origin: unknown }).origin);
+    for (const { data } of published)
+      expect(data).toMatchObject({ origin: queued, host_name: 'web', resource_name: 'configA' });
     await rig.event('host.up', host.id);
     expect(await rig.claim(host.id)).toBeUndefined();
     const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
@@ -51,6 +59,50 @@ describe('a deployment', () => {
     expect(config.config).toBe('#!/bin/sh\necho hi\n');
     expect(config.inputs).toContainEqual({ name: 'deploy_action', type: 'String', value: 'CREATE' });
     await expect(rig.ask(configShow, { project, config: 'none' })).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('A1, A2: reports once that its host took the request, also when host and service do nothing else', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
+    const { resource: next } = await rig.request('create', { ...ordered(host.id), name: 'configB' });
+    await rig.event('deployment.queued', next.id);
+    const { request } = await claimed(rig, host.id);
+    await rig.restart({});
+    const { data } = await rig.event('deployment.accepted', resource.id);
+    expect(data).toMatchObject({ status: 'IN_PROGRESS', host_name: 'web', status_code: null });
+    expect(await rig.ask(deploymentShow, { project, deployment: resource.id })).toMatchObject({
+      reason: 'Taken by web',
+      started_at: null,
+    });
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    await rig.event('deployment.completed', resource.id);
+    const types = rig.events.filter(({ subject }) => subject === resource.id).map(({ type }) => type);
+    expect(types).toEqual(['deployment.queued', 'deployment.accepted', 'deployment.completed']);
+    expect(rig.events.filter(({ subject }) => subject === next.id).map(({ type }) => type)).toEqual([
+      'deployment.queued',
+    ]);
+  });
+
+  it('runs a stored config of its own project only', async () => {
+    const host = await rig.host('web');
+    const config = {
+      id: randomUUID(),
+      name: 'x',
+      group: 'script',
+      config: 'true',
+      inputs: [],
+      outputs: [],
+      options: {},
+    };
+    const other = '00000000000000000000000000000002';
+    const message = rig.context.mint(configCreate, { data: { ...config, project: other }, project: other });
+    await rig.context.bus.request({ queue: requestsQueue('configuration'), call: configCreate, message });
+    const type = 'OS::Heat::SoftwareDeployment';
+    const { resource } = await rig.request('create', { type, properties: { server: host.id, config: config.id } });
+    expect(await rig.final(resource.id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'NotFound', message: expect.stringContaining(`Config ${config.id} of dep does not exist`) },
+    });
   });
 
   it('reports host, config, exit status and standard error of the script when it fails', async () => {

@@ -70,10 +70,11 @@ it('takes answers with the next claim: the runs end in order, each with its star
     const found = rig.events.filter(
       ({ subject, type }) => ids.includes(subject ?? '') && type.startsWith('deployment.'),
     );
-    return found.length === 6 ? found.map(({ subject, type }) => `${ids.indexOf(subject ?? '')} ${type}`) : undefined;
+    return found.length === 8 ? found.map(({ subject, type }) => `${ids.indexOf(subject ?? '')} ${type}`) : undefined;
   });
   expect(steps.filter((each) => each.startsWith('0'))).toEqual([
     '0 deployment.queued',
+    '0 deployment.accepted',
     '0 deployment.started',
     '0 deployment.completed',
   ]);

@@ -9,6 +9,8 @@ import {
   deploymentList,
   deploymentShow,
   deploymentUpdate,
+  hostCreate,
+  hostJoin,
   hostMetadata,
   type ConfigCreate,
   type DeploymentCreate,
@@ -111,7 +113,7 @@ describe('a deployment made by a client', () => {
     await expect(deploy(asked)).rejects.toMatchObject({ code: 'NotFound' });
     const { id } = await deploy({ ...asked, elsewhere: true });
     expect(await show(id)).toMatchObject({ status: 'IN_PROGRESS', host_id: 'elsewhere', action: 'ROTATE' });
-    expect((await show(id)).reason).toContain('There is no host elsewhere, so nothing runs');
+    expect((await show(id)).reason).toContain('There is no host elsewhere yet');
     const { deployments } = await rig.ask(hostMetadata, { project, host: 'elsewhere' });
     expect(deployments).toMatchObject([{ id: config.id, group: 'script' }]);
     const result = { status: 'COMPLETE' as const, reason: 'done by hand', output_values: { said: 'so' } };
@@ -119,6 +121,44 @@ describe('a deployment made by a client', () => {
     const ended = await show(id);
     expect(ended).toMatchObject({ status: 'COMPLETE', reason: 'done by hand', action: 'VERIFY' });
     expect(ended).toMatchObject({ output_values: { said: 'so' }, finished_at: expect.any(String) });
+  });
+
+  it('W1, W2: for a host that does not exist yet runs when the host appears, by its name or id, in the order of creation', async () => {
+    const config = await store();
+    const id = randomUUID();
+    const given = ['web', id, 'web', 'other'];
+    const made: string[] = [];
+    for (const host of given) made.push((await deploy({ host, config: config.id, elsewhere: true })).id);
+    const ended = { status: 'COMPLETE' as const, reason: 'by hand' };
+    await rig.ask(deploymentUpdate, { project, deployment: made[2] ?? '', result: ended });
+    await rig.ask(deploymentUpdate, { project, deployment: made[0] ?? '', input_values: { word: 'changed' } });
+    expect((await show(made[0] ?? '')).reason).toContain('There is no host web yet');
+    await rig.ask(hostCreate, { id, name: 'web', project });
+    for (const at of [0, 1]) {
+      const { request } = await claimed(rig, id);
+      expect(request.deployment_id).toBe(made[at]);
+      if (at === 0) expect(request.inputs).toContainEqual({ name: 'word', type: 'String', value: 'changed' });
+      await rig.post(id, { id: request.id, status_code: 0, outputs: { said: 'x' } });
+      expect(await show(made[at] ?? '')).toMatchObject({ status: 'COMPLETE', host_id: id, host_name: 'web' });
+    }
+    expect(await rig.claim(id)).toBeUndefined();
+    expect(await show(made[2] ?? '')).toMatchObject({ reason: 'by hand' });
+    expect(await show(made[3] ?? '')).toMatchObject({ status: 'IN_PROGRESS', host_id: 'other' });
+    const { host } = await rig.ask(hostJoin, { project, host: 'other' });
+    expect((await claimed(rig, host.id)).request.deployment_id).toBe(made[3]);
+  });
+
+  it('W1: runs when its host is created by the repeat of a call that died before it looked', async () => {
+    const config = await store();
+    const { id } = await deploy({ host: 'web', config: config.id, elsewhere: true });
+    const disarm = armFault('configuration.run.recorded', () => {
+      throw new Error('broken off');
+    });
+    const data = { id: randomUUID(), name: 'web', project };
+    await expect(rig.ask(hostCreate, data)).rejects.toThrow('broken off');
+    disarm();
+    await rig.ask(hostCreate, data);
+    expect((await claimed(rig, data.id)).request.deployment_id).toBe(id);
   });
 
   it('D1: runs once when its call is delivered twice and the service dies after the first write', async () => {

@@ -5,7 +5,8 @@
  *    rest, so a config runs once however often the call arrives.
  * D2 An update starts a run only if config or values differ from the last run, or if that run failed and the caller
  *    wants it again.
- * D3 A deletion withdraws a request that the host has not taken. The document stays for a day, so that a late answer is
+ * D3 A deployment for a server that does not exist yet waits (`waiting.ts`).
+ * D4 A deletion withdraws a request that the host has not taken. The document stays for a day, so that a late answer is
  *    recognised.
  */
 import type { DeploymentCreate, DeploymentUpdate, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
@@ -17,13 +18,13 @@ import type { DeploymentState, HostDocument, ConfigurationResource } from '../..
 import { askerOf, storedConfig } from '../../configs/stored.ts';
 import { findHost } from '../../queues/names.ts';
 import { digestOf } from '../derive.ts';
-import { restingState, startRun, type Asked, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
+import { restingState, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
 import { carryOut, finishRun, withdraw } from '../runs/run.ts';
 import { viewDeployment } from '../view.ts';
+import { dayMs, runOf } from './stored-run.ts';
+import { deliverWaiting, isWaiting, waitsForHost } from './waiting.ts';
 
 const deploymentType = 'OS::Heat::SoftwareDeployment';
-const dayMs = 86_400_000;
-const noStack = { id: '', name: '' };
 
 type Context = NewRunContext;
 
@@ -37,6 +38,11 @@ export async function createDeployment(context: Context, message: Envelope<Deplo
     if (saved.project === project && saved.deployment) await carryOut(context, saved, host);
     return saved;
   });
+  if (made.project === project && isWaiting(made)) {
+    // The host may have appeared before the document was written.
+    const appeared = await findHost(collections, { project, host: message.data.host });
+    if (appeared) await deliverWaiting(context, appeared);
+  }
   if (made.project === project && made.deployment)
     return shown(context, { ...made, deployment: made.deployment }, host);
   throw new AnnealError('AlreadyExists', `Cannot create the deployment: the id ${id} is in use.`);
@@ -103,7 +109,7 @@ async function newDeployment(
   if (data.ended ?? (data.elsewhere === true && !host)) {
     const where = host ?? { id: data.host, name: data.host };
     const resting = restingState(context, null, { host: where, target, action: data.action });
-    const { status, reason } = data.ended ?? { status: 'IN_PROGRESS' as const, reason: waitsForClient(where.name) };
+    const { status, reason } = data.ended ?? { status: 'IN_PROGRESS' as const, reason: waitsForHost(where.name) };
     const finished_at = data.ended ? resting.finished_at : null;
     return { ...base, deployment: { ...resting, status, reason, finished_at }, status };
   }
@@ -121,9 +127,6 @@ const noHost = (host: string): AnnealError =>
     `There is no host ${host}: a deployment needs a host that a stack made or that joined (anneal host list).`,
   );
 
-const waitsForClient = (host: string): string =>
-  `There is no host ${host}, so nothing runs: a client must report the result, or create the deployment again once the host exists.`;
-
 const targetFrom = (
   { name, config, values }: Awaited<ReturnType<typeof storedConfig>>,
   given: { input_values: JsonObject; action: DeploymentState['action'] },
@@ -134,26 +137,6 @@ const targetFrom = (
   actions: [given.action],
   waits: true,
 });
-
-function runOf(
-  context: Context,
-  base: Draft<ConfigurationResource>,
-  options: {
-    host: HostDocument;
-    target: RunTarget;
-    action: DeploymentState['action'];
-    deadline: string;
-    before: DeploymentState | null;
-    version: number;
-  },
-): Draft<ConfigurationResource> {
-  const { deadline, ...run } = options;
-  const asked: Asked = { resource: { id: base.id, name: base.name }, stack: noStack, fence: base.fence, deadline };
-  const started = startRun(context, { ...run, base, asked });
-  if (started) return started;
-  // A component without an entry for the action has nothing to do.
-  return { ...base, deployment: restingState(context, run.before, run), status: 'COMPLETE' };
-}
 
 /** @throws AnnealError NotFound, Forbidden for a new run of a deployment that belongs to a stack */
 export async function updateDeployment(context: Context, message: Envelope<DeploymentUpdate>): Promise<DeploymentView> {
@@ -208,7 +191,6 @@ async function rerun(
   const isSame = config === before.config_id && digestOf(target.config, target.values) === deployment.digest;
   if (isSame && !(data.again === true && deployment.status === 'FAILED')) return undefined;
   const host = await context.collections.hosts.get(deployment.host_id);
-  if (!host || host.status === 'deleting') throw noHost(deployment.host_name);
   const base = {
     ...before,
     name: found.name,
@@ -218,9 +200,16 @@ async function rerun(
     response: null,
     config_id: config,
   };
+  if (!host && isWaiting(before)) {
+    const resting = restingState(context, deployment, { host: whereOf(deployment), target, action });
+    return { ...base, deployment: { ...resting, status: 'IN_PROGRESS', reason: deployment.reason, finished_at: null } };
+  }
+  if (!host || host.status === 'deleting') throw noHost(deployment.host_name);
   const deadline = new Date(context.queues.now() + dayMs).toISOString();
   return runOf(context, base, { host, target, action, deadline, before: deployment, version: before.version + 1 });
 }
+
+const whereOf = ({ host_id: id, host_name: name }: DeploymentState) => ({ id, name });
 
 async function withdrawBefore(context: Context, before: Existing, now: string | null): Promise<void> {
   const { run_id, deployment } = before;

@@ -70,7 +70,8 @@ async function expireRun(context: RunContext, runId: string): Promise<void> {
     const situation = await look(context, { deployment: current, stack_id }, runId);
     const why = situation ? reasonOf(context, situation) : 'the host received no request';
     const host = situation?.host;
-    const no_answer = answerStateOf(current, { host, taken: situation?.message?.taken_at !== undefined });
+    const isAccepted = situation?.message?.taken_at !== undefined;
+    const no_answer = answerStateOf(current, { host, taken: isAccepted });
     const error = new AnnealError(
       host?.first_seen_at == null && current.waiting_for.length === 0 ? 'HostSilent' : 'DeadlineExceeded',
       `Deployment ${current.name} failed: ${why}.`,
@@ -86,7 +87,7 @@ async function expireRun(context: RunContext, runId: string): Promise<void> {
         },
       },
     );
-    return { status: 'FAILED', reason: error.message, failure: toFailure(error), change: { no_answer } };
+    return { status: 'FAILED', reason: error.message, failure: toFailure(error), isAccepted, change: { no_answer } };
   });
 }
 

@@ -54,7 +54,8 @@ export interface RunTarget {
 }
 
 /** The target of a deployment, whether or not it needs a run. */
-export async function runTarget(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<RunTarget> {
+export async function runTarget(context: NewRunContext, { data, project }: Request): Promise<RunTarget> {
+  const { resource, properties } = data;
   const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
@@ -68,7 +69,7 @@ export async function runTarget(context: NewRunContext, { resource, properties }
   const [configId] = strings(properties.config);
   if (configId === undefined) return { config: emptyConfig, values, actions, name, ...answer };
   const found = await context.collections.resources.get(configId);
-  if (!found?.config) {
+  if (!found?.config || found.project !== (project ?? '')) {
     throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
       mistakes: [
         { code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'config does not exist' },

@@ -11,6 +11,8 @@ export interface RunContext extends RunTimerContext {
   readonly queues: QueueContext;
   /** Sends the responses and events of resources. */
   readonly outbox: SharedOutbox<ConfigurationResource>;
+  /** Reports later that a host took the request of a run: `acceptances.ts`. */
+  readonly acceptances: { readonly note: (run: string) => void };
   /** Looks at a context again, because a run of one of its configs has ended. */
   readonly wakeContext: (id: string) => void;
 }

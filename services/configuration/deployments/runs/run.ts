@@ -111,6 +111,7 @@ async function limitOffered(
   { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
 ): Promise<void> {
   const dueAt = takenDueAt(message);
+  if (dueAt !== undefined) context.acceptances.note(message.id);
   if (dueAt !== undefined) await lookBy(context, queue.host?.id ?? '', dueAt);
   else if (
     message.first_at === undefined &&
@@ -151,7 +152,10 @@ export async function queuedRuns(
   return runs;
 }
 
-export async function byRun(context: RunContext, runId: string): Promise<ConfigurationResource | undefined> {
+export async function byRun(
+  context: Pick<RunContext, 'collections'>,
+  runId: string,
+): Promise<ConfigurationResource | undefined> {
   const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
   return document;
 }
@@ -163,6 +167,8 @@ export interface Ending {
   readonly change?: Partial<DeploymentState>;
   /** True when the host may still run it: its request stays in the queue until the host has stopped it. */
   readonly isStopped?: true;
+  /** True when the host is known to have taken the request. */
+  readonly isAccepted?: boolean;
   /** When the host started it, if only its answer reports the start. */
   readonly startedAt?: string;
 }
@@ -222,6 +228,10 @@ export async function finishRun(
   return true;
 }
 
+/** Adds the event that the host took the request, unless it was recorded before. */
+const withAccepted = (context: RunContext, document: ConfigurationResource): Draft<ConfigurationResource> =>
+  document.deployment?.accepted === true ? document : withEvent(context, document, 'accepted', document.version + 1);
+
 const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
 
 function endedDocument(
@@ -233,12 +243,13 @@ function endedDocument(
   const document = { ...current, outbox: context.outbox.rest(current) };
   const now = context.service.now().toISOString();
   const { startedAt } = ending;
+  const accepted = ending.isAccepted === true ? withAccepted(context, document) : document;
   const { outbox } =
     startedAt === undefined
-      ? document
+      ? accepted
       : withEvent(
           context,
-          { ...document, deployment: { ...before, started_at: startedAt } },
+          { ...accepted, deployment: { ...before, started_at: startedAt } },
           'started',
           document.version + 1,
         );
@@ -302,6 +313,7 @@ export async function answerRun(
     const { started_at: startedAt } = response;
     return {
       ...(startedAt !== undefined && deployment.started_at === null && { startedAt }),
+      isAccepted: true,
       status: outcome.status,
       reason: redact(outcome.reason),
       failure: redact(outcome.failure),
@@ -355,9 +367,11 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
         started_at: progress.at ?? new Date(now).toISOString(),
         deadline: new Date(dueAt).toISOString(),
         reason: `Runs on ${host.name}`,
+        accepted: true,
       };
-      const rest = { ...current, outbox: context.outbox.rest(current), deployment: running };
-      const started = withEvent(context, rest, 'started', current.version + 1);
+      const rest = { ...current, outbox: context.outbox.rest(current) };
+      const accepted = withAccepted(context, rest);
+      const started = withEvent(context, { ...accepted, deployment: running }, 'started', current.version + 1);
       return current.response
         ? started
         : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
