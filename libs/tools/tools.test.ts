@@ -127,13 +127,17 @@ describe('every tool', () => {
       ];
       for (const name of called) writeFileSync(join(bin, name), '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
       const mark = join(root, 'mark');
+      const kitchen = join(root, 'kitchen');
+      mkdirSync(join(kitchen, 'cookbooks'), { recursive: true });
       for (const text of hostile) {
         const inputs = [
           { name: "it's", type: 'String', value: text },
           { name: 'deploy_stack_id', type: 'String', value: text },
         ];
         const work = mkdtempSync(join(root, 'work-'));
-        spawnSync('/bin/sh', ['-c', programOf(requestOf(group, configWith(group, text), { inputs, name: text }))], {
+        const options = group === 'chef' ? { kitchen_path: kitchen } : {};
+        const request = requestOf(group, configWith(group, text), { inputs, name: text, options });
+        spawnSync('/bin/sh', ['-c', programOf(request)], {
           env: {
             PATH: `${bin}:${process.env['PATH']}`,
             MARK: mark,
@@ -146,6 +150,24 @@ describe('every tool', () => {
       }
     },
   );
+});
+
+describe('the chef tool', () => {
+  const list = ['recipe[web]'];
+  it.each([
+    ['recipe[web]', {}, 'must be a run list'],
+    [['web', 'recipe[', 3, 'user[x]'], {}, 'The run list of group chef has "recipe[", 3, "user[x]"'],
+    [list, { archive: 'https://a/b.tgz' }, 'an archive without its sha256'],
+    [
+      list,
+      { archive: 'https://a/b.tgz', sha256: 'a'.repeat(64), kitchen: 'https://a/b.git' },
+      'of which there can be one',
+    ],
+    [list, { sha256: 'a'.repeat(64) }, 'a sha256 without an archive'],
+    [list, { kitchen_path: '/a/#{b}' }, 'kitchen_path: must be an absolute path'],
+  ])('refuses the run list %j with the options %j', (config, options, message) => {
+    expect(() => programOf(requestOf('chef', config, { options }))).toThrow(message);
+  });
 });
 
 describe('the file tool', () => {

@@ -1,8 +1,12 @@
-/** Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet, Podman and podman-compose. */
+/**
+ * Runs the programs that the tools make, with the real Ansible, Salt, os-apply-config, Puppet, Podman and podman-compose.
+ * Chef is in no registry that CI reaches, so Chef's own library reads the configuration that its client would get.
+ */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -165,6 +169,146 @@ describe('a real program under its tool', () => {
     expect(status, stdout + stderr).toBe(0);
     expect(output('text')).toBe(`80 ${title}`);
     expect(apply('puppet', "fail('no')").status).not.toBe(0);
+  });
+
+  describe('Chef', () => {
+    const folder = (name: string): string => {
+      const made = join(directory, 'chef', name);
+      mkdirSync(made, { recursive: true });
+      return made;
+    };
+    const program = (name: string, text: string): void =>
+      writeFileSync(join(folder('bin'), name), text, { mode: 0o755 });
+    const kitchenWith = (name: string, files: Readonly<Record<string, string>>): string => {
+      const kitchen = folder(name);
+      for (const [file, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(kitchen, file)), { recursive: true });
+        writeFileSync(join(kitchen, file), text);
+      }
+      return kitchen;
+    };
+    const sh = (command: string, cwd: string): void => {
+      const { status, stderr } = spawnSync('/bin/sh', ['-c', command], { cwd, encoding: 'utf8' });
+      expect(status, stderr).toBe(0);
+    };
+    const cookbook = { 'cookbooks/web/recipes/default.rb': '' };
+    interface Read {
+      readonly node: Readonly<Record<string, unknown>>;
+      readonly recipes: readonly string[];
+      readonly policy: readonly unknown[];
+      readonly policies: string;
+      readonly license: string;
+    }
+    /** The configuration and the attributes that the client gets, as Chef's library reads them. */
+    const applyChef = (list: readonly string[], options: Record<string, unknown>) => {
+      const env = { PATH: `${folder('bin')}:${process.env['PATH']}`, HOME: directory };
+      const done = apply('chef', list, { options: options as HostRequest['options'], env });
+      const line = done.stdout.split('\n').findLast((each) => each.startsWith('{"node":'));
+      return { ...done, read: line === undefined ? undefined : (JSON.parse(line) as Read) };
+    };
+
+    beforeAll(() => {
+      program(
+        'cinc-client',
+        `#!/usr/bin/env ruby
+require 'json'
+require 'chef-config/config'
+file = ->(flag) { ARGV.fetch(ARGV.index(flag) + 1) }
+config = ChefConfig::Config
+# Its own client adds the settings of policies.
+config.config_strict_mode !File.read(file.('--config')).include?('use_policyfile')
+config.from_file(file.('--config'))
+raise 'not in local mode' unless ARGV.include?('--local-mode') && config.local_mode && config.chef_zero.enabled
+puts JSON.generate(
+  node: JSON.parse(File.read(file.('--json-attributes'))),
+  recipes: Array(config.cookbook_path).flat_map { |path| Dir.glob("#{path}/*/recipes/*.rb").map { |each| each.delete_prefix("#{path}/") } },
+  policy: %i[use_policyfile policy_document_native_api policy_name policy_group].map { |name| config.key?(name) ? config[name] : nil },
+  policies: config.policy_path,
+  license: ENV['CHEF_LICENSE']
+)
+`,
+      );
+      program(
+        'berks',
+        '#!/bin/sh\n[ "$1 $2" = "vendor --berksfile" ] && mkdir -p "$4/db/recipes" && : >"$4/db/recipes/default.rb"\n',
+      );
+      // It leaves what Chef's own command leaves.
+      program(
+        'chef-cli',
+        `#!/bin/sh
+case $1 in
+  install) : >"\${2%.rb}.lock.json" ;;
+  export) [ -f "\${3%.rb}.lock.json" ] && mkdir -p "$4/.chef" "$4/policies" && printf "policy_name 'base'\\npolicy_group 'local'\\nuse_policyfile true\\npolicy_document_native_api true\\n" >"$4/.chef/config.rb" ;;
+esac
+`,
+      );
+    });
+    const needChef = (context: TestContext): void => {
+      if (spawnSync('ruby', ['-e', "require 'chef-config/config'"]).status !== 0)
+        context.skip('the package ruby-chef-config is not installed');
+    };
+
+    it('gets the inputs as attributes, and cookbooks from a folder, a git repository, an archive and Berkshelf', (context) => {
+      needChef(context);
+      need(context, 'git');
+      need(context, 'curl');
+      const plain = kitchenWith('plain', cookbook);
+      const berks = kitchenWith('berks', { ...cookbook, Berksfile: '' });
+      sh('git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm one', plain);
+      sh('tar -czf ../one.tgz --transform "s,^[.],kitchen-1," .', plain);
+      const archive = join(folder('.'), 'one.tgz');
+      const sha256 = createHash('sha256').update(readFileSync(archive)).digest('hex');
+      const recipe = 'web/recipes/default.rb';
+      const stays = join(folder('.'), 'stays');
+      for (const [options, recipes] of [
+        [{ kitchen_path: plain }, [recipe]],
+        [{ kitchen: plain }, [recipe]],
+        [{ kitchen: plain, kitchen_path: stays }, [recipe]],
+        [{ kitchen: plain, kitchen_path: stays }, [recipe]],
+        [{ archive: `file://${archive}`, sha256 }, [recipe]],
+        [{ kitchen_path: berks }, [recipe, 'db/recipes/default.rb']],
+      ] as const) {
+        const { status, stdout, stderr, read } = applyChef(['recipe[web]'], options);
+        expect(status, stdout + stderr).toBe(0);
+        expect(read).toMatchObject({
+          recipes,
+          license: 'accept-silent',
+          policy: [null, null, null, null],
+        });
+        expect(read?.node).toEqual({ port: 80, title, run_list: ['recipe[web]'] });
+      }
+      const other = applyChef(['recipe[web]'], { archive: `file://${archive}`, sha256: '0'.repeat(64) });
+      expect(other).toMatchObject({ status: 1, stderr: expect.stringContaining('another SHA-256') as string });
+    });
+
+    it('gets the policy of a Policyfile, with its run list unless the config has one', (context) => {
+      needChef(context);
+      const kitchen = kitchenWith('policy', { 'Policyfile.rb': '' });
+      const { status, stderr, read } = applyChef([], { kitchen_path: kitchen });
+      expect(status, stderr).toBe(0);
+      expect(read?.policy).toEqual([true, true, 'base', 'local']);
+      expect(read?.policies).toBe(join(kitchen, 'exported/policies'));
+      expect(read?.node).toEqual({ port: 80, title });
+      expect(applyChef(['recipe[web]'], { kitchen_path: kitchen }).read?.node).toMatchObject({
+        run_list: ['recipe[web]'],
+      });
+    });
+
+    it('is not called for a kitchen that is missing or has nothing to run', () => {
+      for (const [list, options, message] of [
+        [['recipe[web]'], { kitchen_path: join(directory, 'nowhere') }, 'there is no kitchen'],
+        [
+          ['recipe[web]'],
+          { kitchen_path: kitchenWith('empty', { 'README.md': '' }) },
+          'has no cookbooks, no Berksfile',
+        ],
+        [[], { kitchen_path: kitchenWith('listless', cookbook) }, 'the run list is empty'],
+      ] as const)
+        expect(applyChef(list, options)).toMatchObject({
+          status: 1,
+          stderr: expect.stringContaining(message) as string,
+        });
+    });
   });
 
   it('Podman keeps a container, replaces a changed one, and keeps the old one when the new one fails', (context) => {
