@@ -187,18 +187,22 @@ describe('the line of `anneal host join`', () => {
 
   it('leaves no call that takes a request after the agent was stopped', async () => {
     expect(onMachine('seven', await lineFor('stopped'))).toMatchObject({ status: 0, stderr: '' });
-    await eventually(() => (callsOf('seven').some((words) => words.includes('next?wait=45')) ? true : undefined), {
-      what: 'the waiting call of the agent',
-      within: 60_000,
-      last: () => callsOf('seven'),
-    });
-    expect(onMachine('seven', `"${agentOf('seven')}" stop`).status).toBe(0);
-    expect(status('seven')).toBe('does not run');
-    // The call would wait for 45 s.
-    await eventually(() => (callsOf('seven').length === 0 ? true : undefined), {
-      what: 'the end of the call',
-      last: () => callsOf('seven'),
-    });
+    // It leads a process group, or another program started it in its own.
+    for (const start of ['start', 'run </dev/null >/dev/null 2>&1 &']) {
+      expect(onMachine('seven', `"${agentOf('seven')}" ${start}`).status).toBe(0);
+      await eventually(() => (callsOf('seven').some((words) => words.includes('next?wait=45')) ? true : undefined), {
+        what: 'the waiting call of the agent',
+        within: 60_000,
+        last: () => callsOf('seven'),
+      });
+      expect(onMachine('seven', `"${agentOf('seven')}" stop`).status).toBe(0);
+      expect(status('seven')).toBe('does not run');
+      // The call would wait for 45 s.
+      await eventually(() => (callsOf('seven').length === 0 ? true : undefined), {
+        what: 'the end of the call',
+        last: () => callsOf('seven'),
+      });
+    }
     expect(onMachine('seven', `"${agentOf('seven')}" uninstall`).status).toBe(0);
     // As another machine of the same name, with an identity of its own, it waits for no claim of the earlier agent.
     expect(onMachine('seven', await lineFor('stopped'))).toMatchObject({ status: 0, stderr: '' });

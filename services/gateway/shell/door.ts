@@ -138,7 +138,7 @@ async function next(options: DoorOptions, { request, reply, host, fields }: Call
 
 async function answer(options: DoorOptions, { host, fields, parts }: Call): Promise<undefined> {
   const { claim, message } = read(answerFields, fields);
-  const response = await withBytesStored(options, { host, parts, response: toResponse(fields) });
+  const response = await withBytesStored(options, { host, parts, response: toResponse(fields, new Date()) });
   await post(options, host, response as unknown as Json);
   const { project, requestsQueue: queue } = host;
   const data = { ...ofHost(host), project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };

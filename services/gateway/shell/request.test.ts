@@ -369,15 +369,16 @@ it('the script is equal for equal requests', () => {
   expect(renderShellRequest(parameters)).toBe(renderShellRequest(parameters));
 });
 
-it('a response form without id or status is refused', () => {
-  expect(() => toResponse(new Map([['id', 'x']]))).toThrow('status_code');
-  expect(
-    toResponse(
-      new Map([
-        ['id', 'x'],
-        ['status_code', '2'],
-        ['outputs.a', '1'],
-      ]),
-    ),
-  ).toMatchObject({ outputs: { a: '1' } });
+it('a response form without id or status is refused, and its start counts from the clock of the server', () => {
+  const now = new Date('2030-01-01T00:01:00.000Z');
+  expect(() => toResponse(new Map([['id', 'x']]), now)).toThrow('status_code');
+  const fields: [string, string][] = [
+    ['id', 'x'],
+    ['status_code', '2'],
+    ['outputs.a', '1'],
+  ];
+  expect(toResponse(new Map(fields), now)).toMatchObject({ outputs: { a: '1' } });
+  for (const ago of ['', '-1', 'soon', '999999999'])
+    expect(toResponse(new Map([...fields, ['started_ago', ago]]), now)).not.toHaveProperty('started_at');
+  expect(toResponse(new Map([...fields, ['started_ago', '60']]), now).started_at).toBe('2030-01-01T00:00:00.000Z');
 });

@@ -1,6 +1,7 @@
 /**
  * Reads a host's answer from a form as `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
- * `outputs.<name>` per output, `stored.<name>` per output that was sent before. Fields and files are treated alike.
+ * `outputs.<name>` per output, `stored.<name>` per output that was sent before, `started_ago`, the seconds since the start.
+ * Fields and files are treated alike.
  */
 import { outputLimit, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -70,10 +71,10 @@ export const readForm = async (request: FastifyRequest): Promise<Map<string, str
 
 /** @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body */
 export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
-  return { body: toResponse(await readForm(request)) as unknown as Json, ttl: answerSeconds };
+  return { body: toResponse(await readForm(request), new Date()) as unknown as Json, ttl: answerSeconds };
 }
 
-export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
+export function toResponse(fields: ReadonlyMap<string, string>, now: Date): HostResponse {
   const id = fields.get('id')?.trim() ?? '';
   const status = fields.get('status_code')?.trim() ?? '';
   if (id === '' || !/^-?\d{1,9}$/.test(status)) {
@@ -90,6 +91,7 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
   const stdout = tail(fields.get('stdout'));
   const stderr = tail(fields.get('stderr'));
   const error = fields.get('error');
+  const ago = /^\d{1,8}$/.exec(fields.get('started_ago') ?? '')?.[0];
   const stored = [...fields.keys()].flatMap((name) => (name.startsWith('stored.') ? [name.slice(7)] : []));
   return {
     id,
@@ -98,6 +100,7 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
     stderr: stderr.text,
     truncated: stdout.cut || stderr.cut || fields.get('truncated') === 'true',
     outputs: Object.fromEntries(outputs),
+    ...(ago !== undefined && { started_at: new Date(now.getTime() - Number(ago) * 1000).toISOString() }),
     ...(error !== undefined && error !== '' && { error: error.slice(0, 4096) }),
     ...(stored.length > 0 && { stored }),
   };

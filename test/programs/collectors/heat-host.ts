@@ -72,6 +72,8 @@ export class HeatHost {
         ...ownEnvironment(),
         PATH: `${join(root, 'bin')}:${this.#programs.bin}:${process.env['PATH']}`,
         HOME: root,
+        // dib-run-parts leaves its folder when it is killed.
+        TMPDIR: root,
         // Python cannot restore the locale C.UTF-8 where en_US is absent, and the collector `local` tries to.
         LC_ALL: 'C',
         TRACE: join(root, 'trace'),

@@ -9,7 +9,7 @@ case $self in
   /usr/local/bin/*) state=/var/lib/anneal-agent ;;
   *) state=${self%/bin/*}/lib/anneal-agent ;;
 esac
-body=$state/body child=
+body=$state/body child= end=kill
 # {send}
 say() { printf '%s anneal-agent: %s\n' "$(date '+%Y-%m-%dT%H:%M:%S' 2>/dev/null)" "$*" >&2; }
 # Reads the settings. A new token arrives here, so the loop reads them before every call.
@@ -32,9 +32,10 @@ lives() {
   case "$({ tr '\000' ' ' <"/proc/$1/cmdline"; } 2>/dev/null)" in *anneal-agent*) return 0 ;; esac
   return 1
 }
+# Ends a process with all that it started, where the agent leads no process group.
+end_all() { for each in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do end_all "$each"; done; kill "$1"; }
 running() { read -r holder 2>/dev/null <"$state/pid" && lives "$holder"; }
-# Makes this process the only agent of the folder.
-hold() {
+hold() { # Makes this process the only agent of the folder.
   until (set -C && echo "$$" >"$state/pid") 2>/dev/null; do
     if ! running; then rm -f "$state/pid"
     elif [ "$holder" = "$$" ]; then return 0
@@ -85,7 +86,7 @@ begun() { for mark in "$state"/requests/*/started; do [ ! -d "$mark" ] || [ -e "
 run() {
   hold || exit 1
   # All its processes end with it, or a call that waits would take the next request. Each config has a session of its own.
-  trap 'trap "" TERM; { command -v setsid >/dev/null && kill -- "-$$" || kill $child; } 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
+  trap 'trap "" TERM; { command -v setsid >/dev/null && kill -- "-$$" || $end $child; } 2>/dev/null; rm -f "$state/pid"; exit 0' HUP INT TERM
   # A killed agent leaves files, and perhaps a request that still waits: files of its own keep them apart.
   rm -f "$state"/next.* "$state"/code.* "$state"/body.*
   while [ -e "$state/finish" ] && [ -x "$self-full" ]; do patiently full --finish && rm -f "$self-full" "$state/finish" || pause 5; done
@@ -101,7 +102,7 @@ run() {
     read_conf || { failed "no settings in $state/conf"; continue; }
     [ -n "$greeted" ] || { patiently say_hello && greeted=yes; }
     asked=$(date +%s)
-    if [ -x "$self-full" ]; then patiently ask_next 0; else patiently ask_next 45; fi
+    end=end_all; if [ -x "$self-full" ]; then patiently ask_next 0; else patiently ask_next 45; fi; end=kill
     for mark in "$state/code.$$".*; do code=${mark##*.}; done
     case $code in
       200)
@@ -134,8 +135,7 @@ update() {
 }
 # Ends when the agent holds its folder, so that a status after it sees the agent.
 start() {
-  detached=$(command -v setsid || echo nohup)
-  running || "$detached" sh "$self" run </dev/null >>"$state/log" 2>&1 &
+  running || (detached=$(command -v setsid) || trap '' HUP; exec $detached sh "$self" run) </dev/null >>"$state/log" 2>&1 &
   for try in 1 2 3 4 5 6 7 8 9; do running || sleep 0.1 2>/dev/null || sleep 1; done
 }
 stop() { running && kill "$holder" && while lives "$holder"; do sleep 1; done; }

@@ -203,6 +203,8 @@ answer_form() {
   for pair in "id=$id" "status_code=$status" "error=$error" "claim=$claim" "message=$message"; do
     printf %s "${pair#*=}" | field "${pair%%=*}"
   done
+  # The server counts from its own clock. A host without `date` does not know.
+  for mark in "$dir"/began.*[0-9]; do [ -e "$mark" ] && printf %s "$(($(date +%s) - ${mark##*/began.}))" | field started_ago; done
   [ -n "$whole" ] || return 0
   for stream in stdout stderr; do
     [ -f "$dir/$stream" ] && [ ! -L "$dir/$stream" ] || continue

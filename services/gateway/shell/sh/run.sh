@@ -51,6 +51,7 @@ apply_config() {
   command -v setsid >/dev/null 2>&1 && session=setsid
   # Where no session can be made, job control gives the config a process group, if the shell has it here.
   [ -z "$session" ] && set -m 2>/dev/null
+  : >"$dir/began.$(date +%s 2>/dev/null)"
   (start_config) </dev/null >>"$dir/stdout" 2>>"$dir/stderr" &
   pid=$!
   [ -z "$session" ] && set +m 2>/dev/null
