@@ -5,6 +5,7 @@ import {
   bootDocumentShow,
   bootExchange,
   bootFind,
+  bootLoad,
   bootImage,
   bootReport,
   imageAdd,
@@ -65,6 +66,7 @@ export function provisioningHandler(
       return {};
     }),
     answer(context, bootDocumentShow, ({ data }) => boots.document(data.secret)),
+    answer(context, bootLoad, ({ data }) => boots.loaded(data)),
     answer(context, bootFind, ({ data }) => boots.find(data.uuid)),
     answer(context, bootExchange, ({ data }) => boots.exchange(data)),
     answer(context, bootImage, ({ data }) => boots.image(data.token)),

@@ -59,6 +59,7 @@ export const provisioningService = defineService({
       slots,
       fencing,
       bootRetryMs: values.bootRetrySeconds * 1000,
+      bootLoadMs: values.bootLoadSeconds * 1000,
     });
     const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets: budgetsOf(values) });
     setSlots(await Slots.open({ context, records, limits: limitsOf(values), wake: (id) => driver.kick(id) }));

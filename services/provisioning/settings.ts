@@ -51,6 +51,13 @@ export const settings = defineSettings({
       'Time that a powered-on machine may take to prove its boot. After it the machine is reset and booted again, at most twice. A machine whose BMC reports progress of the power-on self-test is not reset.',
     cost: 'A lower value resets machines with a long self-test and no progress report; a higher value delays the retry of a failed boot.',
   },
+  bootLoadSeconds: {
+    env: 'ANNEAL_PROVISIONING_BOOT_LOAD_SECONDS',
+    schema: z.coerce.number().int().min(10).max(86_400).default(60),
+    meaning:
+      'Time after which a machine is reset whose firmware got only a part of its boot file, as after the end of the server that sent it, and asked for nothing more. It counts among the retries of a boot. A machine in its power-on self-test is not reset.',
+    cost: 'A lower value resets machines whose firmware pauses while it loads; a higher value delays their next boot.',
+  },
   bmcSeconds: {
     env: 'ANNEAL_PROVISIONING_BMC_SECONDS',
     schema: seconds(300),

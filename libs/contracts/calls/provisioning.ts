@@ -420,6 +420,20 @@ export const bootDocumentShow = call(
   },
 );
 
+export const bootLoad = call(
+  'boot.load',
+  'Report how far the firmware of a machine loaded its boot file. A firmware that loses the server while it loads gives up.',
+  {
+    question: z.object({
+      secret: z.string(),
+      sent: z.number().int().nonnegative(),
+      size: z.number().int().positive(),
+      done: z.boolean().meta({ description: 'The firmware has all that it asked for.' }),
+    }),
+    answer: z.object({}),
+  },
+);
+
 export const bootFind = call(
   'boot.find',
   'Find the boot of a machine that boots by PXE, by the UUID that its firmware reports.',

@@ -10,6 +10,7 @@ import {
   bootFind,
   bootImage,
   bootKeySchema,
+  bootLoad,
   bootReport,
   bootReportStatuses,
   type BootDocument,
@@ -22,6 +23,7 @@ import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { sendContent } from '../images/send-content.ts';
 import type { ImageUploads } from '../images/uploads.ts';
+import { followLoad } from './loads.ts';
 import { Ramdisk } from './ramdisk.ts';
 import { bootScript } from './steps.ts';
 
@@ -42,13 +44,22 @@ interface BootPath {
 }
 const shellType = 'text/x-shellscript';
 
-/** The forms in which firmware boots the ramdisk. BMCs and firmware recognise them by the end of the address. */
-const bootForms = { 'boot.iso': 'ramdisk.iso', 'boot.efi': 'ramdisk.efi' } as const;
+/**
+ * What firmware and iPXE load, by the end of the address, by which BMCs and firmware recognise it. The kernel of iPXE gets
+ * its parameters from the script, and a boot of it is complete with the initial file system. A BMC reads an ISO in parts
+ * and as it likes, so the reading of one says nothing about its machine.
+ */
+const bootFiles = [
+  { name: 'boot.iso', file: 'ramdisk.iso', inside: true, follow: false, isLast: true },
+  { name: 'boot.efi', file: 'ramdisk.efi', inside: true, follow: true, isLast: true },
+  { name: 'vmlinuz', file: 'vmlinuz', inside: false, follow: true, isLast: false },
+  { name: 'initrd.img', file: 'initrd.img', inside: false, follow: true, isLast: true },
+] as const;
 
 /** The script of a machine that boots by iPXE. */
 const ipxeScript = (base: string, secret: string): string => `#!ipxe
-kernel ${base}/ramdisk/vmlinuz initrd=initrd.img console=tty0 console=ttyS0,115200n8 panic=30 anneal.boot=${base}/${secret}
-initrd --name initrd.img ${base}/ramdisk/initrd.img
+kernel ${base}/${secret}/vmlinuz initrd=initrd.img console=tty0 console=ttyS0,115200n8 panic=30 anneal.boot=${base}/${secret}
+initrd --name initrd.img ${base}/${secret}/initrd.img
 boot
 `;
 
@@ -109,24 +120,25 @@ export function bootFamily(
       return reply.type('text/plain').header('cache-control', 'no-store').send(ipxeScript(base, secret));
     }),
   );
-  for (const [name, file] of Object.entries(bootForms)) {
+  for (const { name, file, inside, follow, isLast } of bootFiles) {
     scope.route<BootPath>({
       method: ['GET', 'HEAD'],
       url: `/:secret/${name}`,
       handler: async (request, reply) => {
+        const { secret } = request.params;
         const found = await document(request);
         // A simulated machine reads the document instead of a ramdisk.
         if (request.headers.accept === 'application/json') return found;
-        const parameters = `anneal.boot=${base}/${request.params.secret}`;
-        return ramdisk.send(file, { request, reply, parameters });
+        const parameters = inside ? `anneal.boot=${base}/${secret}` : '';
+        const onSend = (size: number): Promise<void> =>
+          followLoad(reply.raw, {
+            size,
+            isLast,
+            report: (load) => ask('provisioning', bootLoad, { data: { secret, ...load } }),
+            onError: (error) => report(error, request),
+          });
+        return ramdisk.send(file, { request, reply, parameters, ...(follow && { onSend }) });
       },
-    });
-  }
-  for (const file of ['vmlinuz', 'initrd.img'] as const) {
-    scope.route({
-      method: ['GET', 'HEAD'],
-      url: `/ramdisk/${file}`,
-      handler: (request, reply) => ramdisk.send(file, { request, reply }),
     });
   }
 

@@ -1,6 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostToken } from '../testing/stand-ins.ts';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
@@ -9,6 +11,9 @@ import { requestedPart, replaceIn } from './ramdisk.ts';
 const none = { 'x-auth-token': '' };
 const room = 1024;
 const at = 700_000;
+const names = ['vmlinuz', 'initrd.img', 'ramdisk.efi', 'ramdisk.iso'];
+/** More than the buffers of a connection hold. */
+const huge = 64 * 1024 * 1024;
 /** Larger than one read of the file, with the area across the end of a read. */
 const content = Buffer.alloc(1_000_000, 'x');
 content.write('anneal.parameters'.padEnd(room), at);
@@ -16,17 +21,20 @@ content.write('anneal.parameters'.padEnd(room), at);
 describe('the files of the ramdisk', () => {
   let folder: string;
   let gateway: TestGateway;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'anneal-ramdisk-'));
+  const writeManifest = async (sizes: Record<string, number>): Promise<void> => {
     const files: Record<string, object> = {};
-    for (const name of ['vmlinuz', 'initrd.img', 'ramdisk.efi', 'ramdisk.iso']) {
-      await writeFile(join(folder, name), content);
+    for (const name of names) {
       const area = name.startsWith('ramdisk')
         ? { parameters_at: at, parameters_size: room }
         : { parameters_at: -1, parameters_size: 0 };
-      files[name] = { size: content.length, sha256: '', ...area };
+      files[name] = { size: sizes[name] ?? content.length, sha256: '', ...area };
     }
     await writeFile(join(folder, 'ramdisk.json'), JSON.stringify({ format: 1, kernel: '6.1', files }));
+  };
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'anneal-ramdisk-'));
+    for (const name of names) await writeFile(join(folder, name), content);
+    await writeManifest({});
     gateway = await startTestGateway({ ANNEAL_GATEWAY_RAMDISK: folder });
   });
   afterAll(async () => {
@@ -35,6 +43,30 @@ describe('the files of the ramdisk', () => {
   });
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${gateway.url}/boot/v1/${path}`, { headers });
+
+  it('are followed while firmware loads them, until it has all or its connection is cut', async () => {
+    const { reports: loads } = gateway.behind;
+    await (await get('right-secret/boot.efi')).arrayBuffer();
+    await (await get('right-secret/vmlinuz')).arrayBuffer();
+    await (await get('right-secret/boot.iso')).arrayBuffer();
+    const size = content.length;
+    const begun = { secret: 'right-secret', sent: 0, size, done: false };
+    await eventually(() => loads.length === 4, { what: 'the reports of two loads', last: () => loads });
+    expect(loads).toEqual([begun, { ...begun, sent: size, done: true }, begun, { ...begun, sent: size }]);
+
+    loads.length = 0;
+    await truncate(join(folder, 'initrd.img'), huge);
+    await writeManifest({ 'initrd.img': huge });
+    // A reader that takes nothing fills the buffers of the connection, so the file cannot have been sent as a whole.
+    const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' });
+    socket.write('GET /boot/v1/right-secret/initrd.img HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => loads.length === 1, { what: 'the begin of a load', last: () => loads });
+    socket.destroy();
+    await eventually(() => loads.length === 2, { what: 'the cut of a load', last: () => loads });
+    expect(loads[1]).toMatchObject({ done: false });
+    await writeFile(join(folder, 'initrd.img'), content);
+    await writeManifest({});
+  });
 
   it.each(['boot.iso', 'boot.efi'])(
     'are the same for every machine in %s but for the address of its boot',
@@ -85,14 +117,14 @@ describe('the files of the ramdisk', () => {
       expect(script).toContain(`anneal.boot=${gateway.context.gatewayUrl}/boot/v1/right-secret\n`);
     }
     for (const name of ['vmlinuz', 'initrd.img']) {
-      const sent = Buffer.from(await (await get(`ramdisk/${name}`)).arrayBuffer());
+      const sent = Buffer.from(await (await get(`right-secret/${name}`)).arrayBuffer());
       expect(sent.equals(content)).toBe(true);
     }
   });
 
   it('are missing with the command that builds them', async () => {
     await rm(join(folder, 'ramdisk.json'));
-    const { status, json } = await gateway.call('GET', '/boot/v1/ramdisk/vmlinuz', undefined, none);
+    const { status, json } = await gateway.call('GET', '/boot/v1/right-secret/vmlinuz', undefined, none);
     expect([status, json['error']?.['message']]).toEqual([404, expect.stringContaining('npm run build:ramdisk')]);
   });
 });

@@ -38,6 +38,14 @@ const types: Record<RamdiskFile, string> = {
   'ramdisk.iso': 'application/vnd.efi-iso',
 };
 
+interface SendOptions {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly parameters?: string;
+  /** Called with the number of bytes that are sent next. */
+  readonly onSend?: (size: number) => Promise<void>;
+}
+
 export class Ramdisk {
   readonly #folder: string;
 
@@ -52,7 +60,7 @@ export class Ramdisk {
    */
   async send(
     name: RamdiskFile,
-    { request, reply, parameters = '' }: { request: FastifyRequest; reply: FastifyReply; parameters?: string },
+    { request, reply, parameters = '', onSend }: SendOptions,
   ): Promise<FastifyReply> {
     const { size, parameters_at: at, parameters_size: room } = await this.#file(name);
     if (parameters.length > room || /[^\x21-\x7e]|["'\\]/.test(parameters)) {
@@ -68,6 +76,7 @@ export class Ramdisk {
     if (part) void reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
     void reply.header('content-length', end - start);
     if (request.method === 'HEAD') return reply.send();
+    await onSend?.(end - start);
     const path = join(this.#folder, name);
     const area = parameters === '' ? undefined : { at, bytes: Buffer.from(parameters.padEnd(room)) };
     return reply.send(Readable.from(pieces(path, { start, end, area }), { objectMode: false }));

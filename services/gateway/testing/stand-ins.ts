@@ -29,6 +29,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import {
   bootDocumentShow,
   bootExchange,
+  bootLoad,
   bootReport,
   nodeEnrol,
   nodeList,
@@ -511,6 +512,10 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         user_data: '',
         metadata: {},
       };
+    }),
+    answer(context, bootLoad, async ({ data }) => {
+      reports.push(data);
+      return {};
     }),
     answer(context, bootReport, async ({ data }) => {
       reports.push(data);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWorthWaiting } from './boot-steps.ts';
+import { isWorthWaiting, lostAt } from './boot-steps.ts';
 import { bootProgressIn } from '../redfish/boot-progress.ts';
 
 const powered = Date.parse('2026-01-01T00:00:00Z');
@@ -44,5 +44,16 @@ describe('a machine that has not proved its boot', () => {
   it('is booted again at once when it is off', () => {
     expect(look({ PowerState: 'Off' }, { after: 1 })).toBe(false);
     expect(look({ PowerState: 'PoweringOn' }, { after: 1 })).toBe(true);
+  });
+});
+
+describe('B4: a firmware that got a part of its boot file', () => {
+  const load = { at: '2026-01-01T00:00:00.000Z', sent: 3, size: 9, done: false };
+  const exchanged_at = null;
+  it('counts as lost after its time, unless it got all or the machine has booted', () => {
+    expect(lostAt({ exchanged_at, load }, 60_000)).toBe(Date.parse('2026-01-01T00:01:00Z'));
+    expect(lostAt({ exchanged_at, load: { ...load, done: true } }, 60_000)).toBe(Infinity);
+    expect(lostAt({ exchanged_at: load.at, load }, 60_000)).toBe(Infinity);
+    expect(lostAt({ exchanged_at }, 60_000)).toBe(Infinity);
   });
 });

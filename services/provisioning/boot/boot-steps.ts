@@ -5,6 +5,8 @@
  *    the image proves nothing.
  * B2 A machine whose BMC reports progress is never reset: memory training alone may take a quarter of an hour.
  * B3 A secret that two programs tried to exchange is replaced, with the host's token, before the machine boots again.
+ * B4 A machine whose firmware lost the server while it loaded the boot file is booted again, because firmware gives up
+ *    and waits in its shell or its menu.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -25,6 +27,8 @@ export interface BootStepOptions {
   readonly withinMs: (node: NodeDocument) => number;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly retryMs: number;
+  /** The machine is booted again when its firmware got a part of its boot file and asked for nothing for this long. */
+  readonly loadMs: number;
 }
 
 const mostTries = 3;
@@ -53,6 +57,10 @@ export function isWorthWaiting(look: {
   if (boot.exchanged_at !== null) return true;
   return early || inPost || seen !== (boot.progress?.seen ?? '');
 }
+
+/** B4. When the firmware that got only a part of its boot file counts as lost: never when it got all, or has booted. */
+export const lostAt = ({ load, exchanged_at }: Pick<Boot, 'load' | 'exchanged_at'>, loadMs: number): number =>
+  load && !load.done && exchanged_at === null ? Date.parse(load.at) + loadMs : Infinity;
 
 export class BootSteps {
   readonly #options: BootStepOptions;
@@ -116,11 +124,12 @@ export class BootSteps {
     const { bmcs, records, withinMs } = this.#options;
     const boot = bootOf(node);
     const isThis = (current: Boot | null | undefined): current is Boot => current?.secret_hash === boot.secret_hash;
-    const commanded = await records.change(node.id, ({ boot: current }) =>
-      isThis(current) && current.commanded_at === null
-        ? { boot: { ...current, commanded_at: this.#time() } }
-        : undefined,
-    );
+    const commanded = await records.change(node.id, ({ boot: current }) => {
+      if (!isThis(current) || (current.commanded_at !== null && !current.load)) return undefined;
+      // What the firmware loaded before is of the boot before.
+      const { load: _, ...begun } = current;
+      return { boot: { ...begun, commanded_at: current.commanded_at ?? this.#time() } };
+    });
     // A machine that erased itself may be off again before its power is read. It must not be switched on twice.
     const proven = async (): Promise<boolean> => {
       const current = (await records.get(node.id))?.boot;
@@ -150,7 +159,7 @@ export class BootSteps {
 
   /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
   async awaitMachine(node: NodeDocument): Promise<StepOutcome> {
-    const { bmcs, context, retryMs } = this.#options;
+    const { bmcs, context, retryMs, loadMs } = this.#options;
     const boot = bootOf(node);
     const deadline = node.work?.deadline ?? this.#now();
     const until = (at: number, change?: NodeChange): StepOutcome => ({
@@ -169,17 +178,20 @@ export class BootSteps {
       );
       return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
     }
-    const look = Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2;
+    const lost = lostAt(boot, loadMs);
+    const look = Math.min(lost, Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2);
     if (this.#now() < look) return until(look);
     const { power, seen, inPost } = await bmcs.with(node, (machine) => machine.bootProgress());
-    if (isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
-      return until(this.#now() + retryMs / 2, {
-        boot: { ...boot, progress: { seen, at: this.#time() } },
-      });
+    const isLost = this.#now() >= lost && !inPost;
+    if (!isLost && isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
+      const again = lost > this.#now() ? lost : this.#now() + loadMs;
+      return until(Math.min(this.#now() + retryMs / 2, again), { boot: { ...boot, progress: { seen, at: this.#time() } } });
     }
     context.log.warn(
-      { node: node.name, tries: boot.tries, power, progress: seen },
-      'machine is off, or shows no boot progress; booting it again',
+      { node: node.name, tries: boot.tries, power, progress: seen, load: boot.load },
+      isLost
+        ? 'firmware got only a part of its boot file and asked for nothing more; booting the machine again'
+        : 'machine is off, or shows no boot progress; booting it again',
     );
     return this.#bootAgain(node);
   }

@@ -24,7 +24,7 @@ import {
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
-import { withWarning, type Boot, type NodeDocument, type NodeChange } from '../nodes/document.ts';
+import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/bmc/driver.ts';
 import { move } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
@@ -62,6 +62,20 @@ export class Boots {
       boot.fetched_at === null ? { ...boot, fetched_at: this.#now() } : undefined,
     );
     return { format: 2, purpose: node.boot.purpose, node: node.name };
+  }
+
+  /** Records how far the firmware loaded its boot file. Drops a report that the one of the end has overtaken. */
+  async loaded({ secret, ...load }: { secret: string } & Omit<BootLoad, 'at'>): Promise<object> {
+    const hash = hashOf(secret);
+    const node = await this.#records.ofSecret(hash);
+    if (!node) throw unknown();
+    const changed = await this.#happened(node.id, hash, (boot) =>
+      boot.exchanged_at !== null || (boot.load?.done === true && load.sent > 0 && !load.done)
+        ? undefined
+        : { ...boot, load: { ...load, at: this.#now() } },
+    );
+    if (changed) this.#driver.kick(node.id);
+    return {};
   }
 
   /**

@@ -47,6 +47,13 @@ export interface NodePlan {
 /** `pxe`: the machine finds its boot address by DHCP, and the server finds the node by the machine's UUID. */
 export type BootMethod = 'http' | 'media' | 'pxe';
 
+export interface BootLoad {
+  readonly at: string;
+  readonly sent: number;
+  readonly size: number;
+  readonly done: boolean;
+}
+
 /** The boot of a machine: its secrets and its progress. */
 export interface Boot {
   readonly purpose: BootPurpose;
@@ -69,6 +76,8 @@ export interface Boot {
   readonly powered_at: string | null;
   /** When the machine or its BMC first read the boot document. This proves nothing. */
   readonly fetched_at: string | null;
+  /** The last request of the firmware for its boot file: how much it got until when. Absent: it asked for none. */
+  readonly load?: BootLoad;
   /** When the machine exchanged the secret, which proves that it booted. */
   readonly exchanged_at: string | null;
   /** Hash of the machine's exchange key. The machine may repeat the exchange until its agent asks for work. */

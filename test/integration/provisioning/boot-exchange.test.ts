@@ -1,5 +1,5 @@
 import { addressOf } from '@anneal/lab/boot-image.ts';
-import { bootReport, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { bootLoad, bootReport, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -65,6 +65,25 @@ describe('the boot secret of a machine', () => {
       /the machine or its BMC fetched the boot image .* but the machine did not boot it/,
     );
   });
+
+  it('boots a machine again whose firmware lost the server while it loaded its boot file', async () => {
+    const w = await open({ settings: { ANNEAL_PROVISIONING_BOOT_LOAD_SECONDS: '10' } });
+    const id = w.context.newId();
+    const [machine] = w.lab.machines;
+    let secret = '';
+    // The firmware that lost its server does not try again: the machine stays on without an exchange.
+    armFault('provisioning.step.power on', () => {
+      const url = addressAtBmc(w);
+      secret = url.slice(url.lastIndexOf('/') + 1);
+      machine?.setBoot({ ...machine.state.boot, httpBootUri: 'http://127.0.0.1:1/lost/boot.efi' });
+      disarmFaults();
+    });
+    await w.request('create', { id, fence: 1, seconds: 120 });
+    await w.nodeIs('machine-1', 'wait call-back');
+    await w.ask(bootLoad, { secret, sent: 0, size: 40_000_000, done: false });
+    await w.ask(bootLoad, { secret, sent: 1_000_000, size: 40_000_000, done: false });
+    expect(await w.answered(id, 1, 60_000)).toMatchObject({ status: 'complete' });
+  }, 90_000);
 
   it('B3: is refused in a second exchange until the next boot, with an event and a condition', async () => {
     const w = await open();

@@ -219,8 +219,10 @@ class Unwanted extends Error {
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
   const { boot } = change;
   if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
-  const { fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
-  return { ...change, boot: { ...boot, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } };
+  const { fetched_at, load, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
+  const { load: _, ...rest } = boot;
+  const newer = { fetched_at, ...(load && { load }), exchanged_at, key_hash, refused_at, answered_at, report };
+  return { ...change, boot: { ...rest, ...newer } };
 }
 
 function warningsAfter(node: NodeDocument, settled: Settled | undefined): Pick<NodeChange, 'warnings'> {

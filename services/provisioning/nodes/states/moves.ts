@@ -185,6 +185,10 @@ export function lateFailure(node: NodeDocument): Failure {
 /** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */
 function bootedHowFar(boot: Boot | null): string {
   if (boot?.exchanged_at) return `it booted and exchanged its boot secret at ${boot.exchanged_at}, then sent nothing`;
+  if (boot?.load && !boot.load.done) {
+    const { at, sent, size } = boot.load;
+    return `its firmware got ${sent} of ${size} bytes of its boot file at ${at} and did not ask for the rest`;
+  }
   if (boot?.fetched_at) {
     return `the machine or its BMC fetched the boot image at ${boot.fetched_at}, but the machine did not boot it (it never exchanged its boot secret)`;
   }

@@ -27,6 +27,8 @@ export interface StepOptions {
   readonly fencing: Fencing;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
+  /** The machine is booted again when its firmware got a part of its boot file and asked for nothing for this long. */
+  readonly bootLoadMs: number;
 }
 
 /** How often the step looks whether a host that boots again has asked for work. */
@@ -53,7 +55,8 @@ export function createSteps(
   };
   const fence = (node: NodeDocument): Promise<string> => fencing.off(node, { withinMs: withinMs(node) });
   const plan = new PlanRunner({ bmcs, context });
-  const boots = new BootSteps({ context, records, bmcs, hosts, ensure, withinMs, retryMs: options.bootRetryMs });
+  const { bootRetryMs: retryMs, bootLoadMs: loadMs } = options;
+  const boots = new BootSteps({ context, records, bmcs, hosts, ensure, withinMs, retryMs, loadMs });
 
   return {
     verify: async (node) => {
