@@ -6,7 +6,7 @@ import {
   type BootDocument,
   type BootSeed,
 } from '@anneal/contracts/calls/provisioning.ts';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };
 
@@ -19,6 +19,20 @@ export const addressOf = (url: string): string => url.replace(/\/boot\.(iso|efi)
 /** Fetches the boot document, which every client that knows the address may read, including a BMC. */
 export function fetchDocument(url: string, signal: AbortSignal): Promise<Fetched<BootDocument>> {
   return persist({ url, method: 'GET' }, { schema: bootDocumentSchema, what: 'a boot document', signal });
+}
+
+const scriptSchema = z
+  .string()
+  .transform((text) => /\sanneal\.boot=(\S+)/.exec(text)?.[1] ?? '')
+  .pipe(z.url());
+
+/** The boot address in the script that iPXE gets for the UUID of its machine, at the address that DHCP names. */
+export function fetchScript(
+  { address, uuid }: { address: string; uuid: string },
+  signal: AbortSignal,
+): Promise<Fetched<string>> {
+  const url = `${address}?uuid=${uuid}`;
+  return persist({ url, method: 'GET' }, { schema: scriptSchema, what: 'a script with a boot address', signal });
 }
 
 /** @param key must stay the same when the machine loses power between the exchange and the use of the seed. */

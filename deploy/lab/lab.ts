@@ -29,6 +29,8 @@ export interface LabOptions {
   readonly tls?: boolean;
   /** Kind of the machines. Default: directory. */
   readonly isolation?: Isolation;
+  /** The address of the script of iPXE, which the DHCP server of its network names. Undefined: no machine boots by PXE. */
+  readonly pxe?: string | undefined;
 }
 
 export interface Lab {
@@ -108,7 +110,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 
 /** The machines of the folder. A machine that has no state yet gets one, with an address of its own if possible. */
 async function machinesIn(directory: string, options: LabOptions): Promise<LabMachine[]> {
-  const { bootSeconds, environment, startAgent, log, isolation = 'directory' } = options;
+  const { bootSeconds, environment, startAgent, log, isolation = 'directory', pxe } = options;
   const separate = await canBind('127.77.0.2');
   const timing: Timing = {
     bootMs: bootSeconds * 1000,
@@ -123,7 +125,7 @@ async function machinesIn(directory: string, options: LabOptions): Promise<LabMa
       state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
       saveMachine(folder, state);
     }
-    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log, isolation });
+    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log, isolation, pxe });
   });
 }
 

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
-import { addressOf, exchange, fetchDocument, report, type Fetched } from './boot-image.ts';
+import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
 import { erase, install, installedSeed, machineEnvironment, installationRoot, writePrograms } from './installation.ts';
 import {
   noOverride,
@@ -79,6 +79,8 @@ export interface LabMachineOptions {
   readonly log: Logger;
   /** `directory`: its agent runs in a folder of this computer. `qemu`: a real firmware boots a real kernel. */
   readonly isolation?: Isolation;
+  /** The address of the script of iPXE, which the DHCP server of its network names. Undefined: none answers. */
+  readonly pxe?: string | undefined;
 }
 
 export const isolations = ['directory', 'qemu'] as const;
@@ -284,7 +286,7 @@ export class LabMachine {
     this.#show('SystemHardwareInitializationComplete', 'Looking for something to boot');
     if (this.#options.isolation === 'qemu') return this.#runInQemu(run);
 
-    const source = this.#source();
+    const source = await this.#source(signal);
     if (source !== undefined) {
       this.#show('SystemHardwareInitializationComplete', `Loading ${source.replace(/[^/]{16,}/, '…')}`);
       const loaded = await this.#load(source, signal);
@@ -322,9 +324,14 @@ export class LabMachine {
   }
 
   /** The address that the firmware loads from. Undefined when it boots from disk. */
-  #source(): string | undefined {
-    const { boot, media } = this.#state;
+  async #source(signal: AbortSignal): Promise<string | undefined> {
+    const { boot, media, uuid } = this.#state;
+    const { pxe } = this.#options;
     if (boot.enabled === 'Disabled') return undefined;
+    if (boot.target === 'Pxe') {
+      const script = pxe === undefined ? undefined : await fetchScript({ address: pxe, uuid }, signal);
+      return script && 'value' in script ? script.value : undefined;
+    }
     const url = boot.target === 'UefiHttp' ? boot.httpBootUri : boot.target === 'Cd' ? media : null;
     return url === null ? undefined : addressOf(url);
   }

@@ -9,13 +9,14 @@ import { missingForQemu } from './qemu/qemu.ts';
 
 const help = `Simulated bare-metal machines behind a Redfish endpoint.
 
-  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls] [--isolation qemu]
+  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls] [--pxe URL] [--isolation qemu]
 
   --data DIR          Folder with the state of the machines; the same folder has the same machines.
   --machines N        Number of machines (1 to 10000).
   --port P            Port of the endpoint; 0 uses the port of the last run, or a free one.
   --host ADDRESS      Address on which the endpoint listens.
   --tls               HTTPS with a self-signed certificate; DIR/lab.json has its fingerprint.
+  --pxe URL           Script of iPXE for machines that boot by PXE: http://SERVER:8470/boot/v1/ipxe.
   --isolation LEVEL   directory (default) or qemu: real firmware and disks; needs qemu-system-x86 and ovmf.
   --boot-seconds S    Duration of the power-on self-test.
   --log-level LEVEL   debug, info, warn, error or silent.
@@ -48,6 +49,7 @@ function readFlags() {
       data: { type: 'string' },
       port: { type: 'string', default: '0' },
       host: { type: 'string', default: '127.0.0.1' },
+      pxe: { type: 'string' },
       tls: { type: 'boolean', default: false },
       isolation: { type: 'string', default: 'directory' },
       'boot-seconds': { type: 'string', default: '1' },
@@ -64,6 +66,7 @@ function readFlags() {
     level: values['log-level'],
     isolation: isolationIn(values.isolation),
     tls: values.tls,
+    pxe: values.pxe,
     machines: number(values.machines, { name: 'machines', min: 1, max: 10_000, whole: true }),
     port: number(values.port, { name: 'port', min: 0, max: 65_535, whole: true }),
     bootSeconds: number(values['boot-seconds'], { name: 'boot-seconds', min: 0, max: 3600, whole: false }),

@@ -3,7 +3,16 @@ import type { DriverName } from '@anneal/contracts/drivers.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
-import { nodeHistoryRowSchema, nodeSchema, type NodeHistoryRow, type NodeRepresentation } from './representation.ts';
+import {
+  bootDeviceStateSchema,
+  nodeHistoryRowSchema,
+  nodeSchema,
+  sensorRowSchema,
+  type BootDeviceState,
+  type NodeHistoryRow,
+  type NodeRepresentation,
+  type SensorRow,
+} from './representation.ts';
 
 /** Nodes. An action resolves when it is accepted; the state of the node shows its end. */
 export interface NodeCalls {
@@ -46,6 +55,12 @@ export interface NodeCalls {
   }): Promise<void>;
   /** The last changes of its state, newest first. */
   history(parameters: { node: string }): Promise<NodeHistoryRow[]>;
+  /** Read from its BMC. */
+  bootDevice(parameters: { node: string }): Promise<BootDeviceState>;
+  /** `persistent`: for every boot, else for the next one only. */
+  setBootDevice(parameters: { node: string; device: string; persistent: boolean }): Promise<void>;
+  /** Read from its BMC. */
+  sensors(parameters: { node: string }): Promise<SensorRow[]>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
   remove(parameters: { node: string }): Promise<void>;
 }
@@ -103,6 +118,7 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
       const body = await connection.json({ service, path: `${pathOf(node)}/history`, query, headers, what });
       return readList({ history: nodeHistoryRowSchema }, body, what);
     },
+    ...hardwareCalls(connection, { service, headers, pathOf, put }),
     async maintenance({ node, on, reason }) {
       const path = `${pathOf(node)}/maintenance`;
       const what = `${on ? 'set' : 'clear'} maintenance of the node ${node}`;
@@ -117,6 +133,38 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
         headers,
         what: `remove the node ${node}`,
       });
+    },
+  };
+}
+
+interface NodeWays {
+  readonly service: 'baremetal';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly pathOf: (node: string) => string;
+  readonly put: (path: string, body: unknown, what: string) => Promise<void>;
+}
+
+/** Calls that the BMC of a node answers meanwhile. */
+function hardwareCalls(
+  connection: GatewayConnection,
+  { service, headers, pathOf, put }: NodeWays,
+): Pick<NodeCalls, 'bootDevice' | 'setBootDevice' | 'sensors'> {
+  return {
+    async bootDevice({ node }) {
+      const what = `read the boot device of the node ${node}`;
+      const path = `${pathOf(node)}/management/boot_device`;
+      return read(bootDeviceStateSchema, await connection.json({ service, path, headers, what }), what);
+    },
+    setBootDevice: ({ node, device, persistent }) =>
+      put(
+        `${pathOf(node)}/management/boot_device`,
+        { boot_device: device, persistent },
+        `set the boot device of the node ${node} to ${device}`,
+      ),
+    async sensors({ node }) {
+      const what = `read the sensors of the node ${node}`;
+      const body = await connection.json({ service, path: `${pathOf(node)}/sensors`, headers, what });
+      return readList({ sensors: sensorRowSchema }, body, what);
     },
   };
 }

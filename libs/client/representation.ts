@@ -139,6 +139,25 @@ export const nodeHistoryRowSchema = z.looseObject({
 /** A change of the state of a node. */
 export type NodeHistoryRow = z.infer<typeof nodeHistoryRowSchema>;
 
+/** The boot device of a node in Ironic's form. */
+export const bootDeviceStateSchema = z.looseObject({
+  boot_device: z.string().nullable(),
+  persistent: z.boolean().nullable(),
+});
+/** The device that a machine boots from. Null: it boots in its own order. */
+export type BootDeviceState = z.infer<typeof bootDeviceStateSchema>;
+
+/** A sensor of a machine. */
+export const sensorRowSchema = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  reading: z.number().nullable(),
+  unit: z.string().nullable(),
+  state: z.string(),
+});
+/** A sensor of a machine. */
+export type SensorRow = z.infer<typeof sensorRowSchema>;
+
 /** A queue in a list, with its measures. */
 export const queueRowSchema = z.looseObject({
   name: z.string(),

@@ -41,6 +41,19 @@ const summed = (bytes: readonly number[]): number[] => [
   (256 - (bytes.reduce((sum, byte) => sum + byte, 0) % 256)) % 256,
 ];
 
+/** A sensor of the first controller: the record that describes it (IPMI 2.0, table 43-1), and its reading. */
+function sensorLines({ name, celsius }: { name: string; celsius: number }): string {
+  const head = [0x20, 0, 1, 0x07, 0x01, 0x7f, 0x68, 0x01, 0x01];
+  // The masks of events and readable thresholds, then degrees Celsius, linear: reading = 1 × byte.
+  const form = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0];
+  const limits = [0, 0x20, 0x40, 0x10, 0xff, 0, 90, 80, 70, 0, 0, 0, 0, 0, 0, 0, 0];
+  const body = [...head, ...form, ...limits, 0xc0 | name.length, ...Buffer.from(name)];
+  const record = [0, 0, 0x51, 0x01, body.length, ...body].map((byte) => `0x${byte.toString(16)}`).join(' ');
+  const all = '000111111111111';
+  const events = `sensor_set_event_support 0x20 0 1 enable scanning per-state ${all} ${all} ${all} ${all}\n`;
+  return `sensor_add 0x20 0 1 0x01 0x01\n${events}sensor_set_value 0x20 0 1 ${celsius} 0\nmain_sdr_add 0x20 ${record}\n`;
+}
+
 /** Why this computer cannot run these tests. Undefined when it can. */
 export async function missingForIpmi(): Promise<string | undefined> {
   const programs = ['ipmitool', 'ipmi_sim'];
@@ -51,7 +64,43 @@ export async function missingForIpmi(): Promise<string | undefined> {
     : `${missing.join(' and ')} not installed (Debian: apt-get install ipmitool openipmi)`;
 }
 
+/** A machine of the lab behind the simulator: its power and boot device change over Redfish. */
+export interface LabMachineAccess {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** The path of the system. */
+  readonly system: string;
+}
+
+/** The commands of {@link chassis}, for a machine of the lab. `curl` reads the login from a file. */
+const labChassis = ({ url, system }: LabMachineAccess): string => `#!/bin/sh
+folder=$(dirname "$0")
+shift
+action=$1
+shift
+call() { curl -s -f -K "$folder/login" -H 'content-type: application/json' "$@"; }
+reset() { call -o /dev/null -d "{\\"ResetType\\":\\"$1\\"}" '${url}${system}/Actions/ComputerSystem.Reset'; }
+while [ $# -gt 0 ]; do
+  case "$action $1 $2" in
+    "get power "*) case $(call '${url}${system}') in *'"PowerState":"Off"'*) echo power:0 ;; *) echo power:1 ;; esac ;;
+    "get boot "*) echo "boot:$(cat "$folder/boot")" ;;
+    "get "*) echo "$1:0" ;;
+    "set power 1") reset On ;;
+    "set power 0") reset ForceOff ;;
+    "set shutdown "*) reset GracefulShutdown ;;
+    "set boot pxe") printf pxe >"$folder/boot"; override='"Pxe","BootSourceOverrideEnabled":"Once"' ;;
+    "set boot "*) printf %s "$2" >"$folder/boot"; override='"None","BootSourceOverrideEnabled":"Disabled"' ;;
+  esac
+  [ -z "\${override:-}" ] || call -X PATCH -d "{\\"Boot\\":{\\"BootSourceOverrideTarget\\":$override}}" '${url}${system}'
+  override=
+  [ "$action" = set ] && { printf '%s %s\n' "$1" "$2" >>"$folder/log"; shift; }
+  shift
+done
+`;
+
 export interface IpmiSimOptions {
+  readonly lab?: LabMachineAccess;
   readonly folder: string;
   /** Null: the BMC has only a placeholder. */
   readonly guid?: string | null;
@@ -75,7 +124,9 @@ export class IpmiSim {
     await mkdir(options.folder, { recursive: true });
     await sim.set('power', '0');
     await sim.set('boot', 'none');
-    await writeFile(join(sim.folder, 'chassis.sh'), chassis);
+    const { lab } = options;
+    if (lab) await writeFile(join(sim.folder, 'login'), `user = "${lab.username}:${lab.password}"\n`, { mode: 0o600 });
+    await writeFile(join(sim.folder, 'chassis.sh'), lab ? labChassis(lab) : chassis);
     await chmod(join(sim.folder, 'chassis.sh'), 0o755);
     await sim.run(options);
     return sim;
@@ -105,6 +156,7 @@ export class IpmiSim {
       join(folder, 'sim.emu'),
       'mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr\nsel_enable 0x20 1000 0x0a\n' +
         (unit.length === 0 ? '' : `mc_add_fru_data 0x20 0 ${unit.length} data ${hex}\n`) +
+        sensorLines({ name: 'CPU Temp', celsius: 42 }) +
         'mc_enable 0x20\n',
     );
     const args = ['-n', '-c', 'lan.conf', '-f', 'sim.emu', '-s', 'state'];

@@ -153,7 +153,7 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
       await eventually(async () => /Downloading/.test(await serial('machine-1')), {
         within: bootMs,
         what: 'the firmware loading the ramdisk',
-        last: server.output,
+        last: () => server.output(),
       });
       await server.kill();
       await server.start();

@@ -20,6 +20,7 @@ import {
   systemPath,
   virtualMedia,
 } from './representation.ts';
+import { sensorRoutes } from './sensors.ts';
 import { monitorsPath } from './tasks.ts';
 
 type Member = { Params: { id: string; kind: string; member: string } };
@@ -43,6 +44,7 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
     networkProtocol(machineAt(endpoint, request).state.name),
   );
   app.get<ById>(`${root}/Chassis/:id`, (request) => chassis(machineAt(endpoint, request)));
+  sensorRoutes(endpoint);
   mediaRoutes(endpoint, 'Systems');
   mediaRoutes(endpoint, 'Managers');
 }

@@ -162,9 +162,17 @@ export function chassis(machine: LabMachine): object {
     SerialNumber: serial,
     PowerState: machine.power,
     Status: ok,
+    ...sensorLinks(machine),
     Links: { ComputerSystems: [link(systemPath(name))], ManagedBy: [link(managerPath(name))] },
   });
 }
+
+const sensorLinks = ({ state: { name, httpBoot } }: LabMachine): object => {
+  const path = chassisPath(name);
+  return httpBoot
+    ? { Sensors: link(`${path}/Sensors`) }
+    : { Thermal: link(`${path}/Thermal`), Power: link(`${path}/Power`) };
+};
 
 /** @param owner the system (newer firmware) or the manager (older firmware) that the client asked. */
 export function virtualMedia(machine: LabMachine, owner: string): object {

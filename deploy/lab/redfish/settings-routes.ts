@@ -104,7 +104,13 @@ function volumeRoutes(endpoint: BmcEndpoint): void {
     const machine = machineAt(endpoint, request);
     const path = pathOf(machine);
     const members = machine.state.volumes.map(({ id }) => `${path}/${id}`);
-    return collection({ path, type: 'VolumeCollection', name: 'Volumes', members });
+    return {
+      ...collection({ path, type: 'VolumeCollection', name: 'Volumes', members }),
+      '@Redfish.OperationApplyTimeSupport': {
+        '@odata.type': '#Settings.v1_3_5.OperationApplyTimeSupport',
+        SupportedValues: ['Immediate'],
+      },
+    };
   });
   app.get<VolumePath>(`${at}/:volume`, (request) => {
     const machine = machineAt(endpoint, request);

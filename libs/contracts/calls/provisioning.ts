@@ -287,6 +287,54 @@ export const nodeHistory = call('node.history', 'Read the last changes of the st
   answer: z.object({ history: z.array(nodeHistoryEntrySchema) }),
 });
 
+/** Devices that a machine boots from, in Ironic's names. */
+export const bootDevices = ['disk', 'pxe', 'cdrom', 'bios', 'uefihttp'] as const;
+export const bootDeviceSchema = z.object({
+  device: z
+    .enum(bootDevices)
+    .nullable()
+    .meta({ description: 'Null: the machine boots in its own order, or from another device.' }),
+  persistent: z.boolean().nullable().meta({ description: 'For every boot, and not for the next one only.' }),
+  supported: z.array(z.enum(bootDevices)),
+});
+export type BootDeviceView = z.infer<typeof bootDeviceSchema>;
+export const nodeBootDevice = call('node.boot_device', 'Read the device that a machine boots from, from its BMC.', {
+  question: node,
+  answer: bootDeviceSchema,
+});
+export const nodeBootDeviceSet = call(
+  'node.boot_device.set',
+  'Set the device that a machine boots from. Refused during work, which sets the device of each boot itself.',
+  {
+    question: node.extend({ device: z.enum(bootDevices), persistent: z.boolean() }),
+    answer: z.object({}),
+  },
+);
+
+export const sensorKinds = [
+  'temperature',
+  'fan',
+  'voltage',
+  'current',
+  'power',
+  'energy',
+  'humidity',
+  'other',
+] as const;
+export const sensorStates = ['ok', 'warning', 'critical', 'unknown'] as const;
+export const sensorSchema = z.object({
+  name: z.string(),
+  kind: z.enum(sensorKinds),
+  reading: z.number().nullable(),
+  unit: z.string().nullable(),
+  state: z.enum(sensorStates),
+});
+export type Sensor = z.infer<typeof sensorSchema>;
+export const nodeSensors = call('node.sensors', 'Read the sensors of a machine now, from its BMC.', {
+  question: node,
+  answer: z.object({ sensors: z.array(sensorSchema) }),
+});
+
 /** A trait of a node, as runbooks and templates name it. */
 const traitSchema = z
   .string()

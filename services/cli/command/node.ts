@@ -15,6 +15,7 @@ import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
 import { addNodeConsole } from './node-console.ts';
 import { addNodeDhcp } from './node-dhcp.ts';
+import { addNodeBootDevice, addNodeSensors } from './node-hardware.ts';
 import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
@@ -62,6 +63,8 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addNodeMaintenance(node, context);
   addNodeConsole(node, context);
   addNodeHistory(node, context);
+  addNodeSensors(node, context);
+  addNodeBootDevice(node, context);
   addNodeDhcp(node, context);
 }
 
@@ -211,6 +214,7 @@ function addNodeSet(node: Command, context: CliContext): void {
     .command('set <node>')
     .description("change a node's BMC access, name, resource class or flags")
     .option('--name <name>', 'new name')
+    .addOption(new Option('--driver <driver>', `${driverMeaning}; needs the whole access again`).choices(driverNames))
     .option('--address <url>', 'address of the BMC')
     .option('--system <path>', 'Redfish system on the BMC; empty if it has only one')
     .option('--username <name>', 'user of the BMC')
@@ -240,8 +244,9 @@ function addNodeSet(node: Command, context: CliContext): void {
     .action(async (name, options) => {
       const client = await context.client();
       const present = await client.nodes.show({ node: name });
-      const info = `driver_info/${textOf(present['driver']) ?? 'redfish'}`;
+      const info = `driver_info/${options.driver ?? textOf(present['driver']) ?? 'redfish'}`;
       const given = {
+        driver: options.driver,
         name: options.name,
         resource_class: options.resourceClass,
         [`${info}_address`]: options.address,

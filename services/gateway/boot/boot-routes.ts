@@ -45,7 +45,7 @@ interface BootPath {
 const shellType = 'text/x-shellscript';
 
 /**
- * What firmware and iPXE load, by the end of the address, by which BMCs and firmware recognise it. The kernel of iPXE gets
+ * The files that firmware and iPXE load, by the end of the address, by which BMCs and firmware recognise it. The kernel of iPXE gets
  * its parameters from the script, and a boot of it is complete with the initial file system. A BMC reads an ISO in parts
  * and as it likes, so the reading of one says nothing about its machine.
  */

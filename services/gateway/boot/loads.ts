@@ -13,7 +13,7 @@ export interface Load {
   readonly done: boolean;
 }
 
-export interface LoadOptions {
+export interface LoadFollowing {
   readonly size: number;
   /** The boot needs no other file after this one. */
   readonly isLast: boolean;
@@ -24,7 +24,7 @@ export interface LoadOptions {
 }
 
 /** Resolves when the begin is reported. Reports what the response sends until it ends. */
-export async function followLoad(response: ServerResponse, options: LoadOptions): Promise<void> {
+export async function followLoad(response: ServerResponse, options: LoadFollowing): Promise<void> {
   const { size, isLast, report, onError, everyMs = 5_000 } = options;
   const { socket } = response;
   await report({ sent: 0, size, done: false });

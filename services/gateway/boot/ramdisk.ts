@@ -58,10 +58,7 @@ export class Ramdisk {
    * @param parameters of the kernel; ASCII without quotes and spaces at its ends. They replace the area of the file.
    * @throws AnnealError NotFound when the ramdisk is not built, or damaged.
    */
-  async send(
-    name: RamdiskFile,
-    { request, reply, parameters = '', onSend }: SendOptions,
-  ): Promise<FastifyReply> {
+  async send(name: RamdiskFile, { request, reply, parameters = '', onSend }: SendOptions): Promise<FastifyReply> {
     const { size, parameters_at: at, parameters_size: room } = await this.#file(name);
     if (parameters.length > room || /[^\x21-\x7e]|["'\\]/.test(parameters)) {
       throw new AnnealError(

@@ -11,6 +11,7 @@ import { authenticateHeader } from '../identity/keystone.ts';
 import { detailRoutes } from './detail-routes.ts';
 import { refusedRoutes } from './refused-routes.ts';
 import { runbookRoutes } from './runbook-routes.ts';
+import { managementRoutes } from './management-routes.ts';
 import { microversionOf, microversions } from './microversion.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { ironicPrefix } from './node-view.ts';
@@ -104,6 +105,7 @@ export function ironicFamily(
   stateRoutes(scope, { ask, secrets });
   traitRoutes(scope, ask);
   detailRoutes(scope, ask);
+  managementRoutes(scope, ask);
   runbookRoutes(scope, { ask, newId });
   refusedRoutes(scope);
 }

@@ -26,8 +26,6 @@ const belowNode: Readonly<Record<string, { readonly list?: string; readonly read
     'states/raid': { instead: 'Use the step raid.create_configuration of clean.' },
     'states/boot_mode': { instead: 'Use the step management.set_boot_mode of clean or service.' },
     'states/secure_boot': { instead: 'Use the step management.set_secure_boot of clean or service.' },
-    'management/boot_device': { instead: 'Anneal sets the boot device of each boot itself.' },
-    'management/boot_device/supported': { instead: 'Anneal sets the boot device of each boot itself.' },
     'management/inject_nmi': { instead: 'Send the NMI at the BMC.' },
     'management/indicators': { instead: 'Switch the light at the BMC.' },
     'vendor_passthru/methods': { instead: 'Anneal calls no commands of vendors.' },

@@ -126,7 +126,7 @@ export class BootSteps {
     const isThis = (current: Boot | null | undefined): current is Boot => current?.secret_hash === boot.secret_hash;
     const commanded = await records.change(node.id, ({ boot: current }) => {
       if (!isThis(current) || (current.commanded_at !== null && !current.load)) return undefined;
-      // What the firmware loaded before is of the boot before.
+      // An earlier load belongs to the boot before.
       const { load: _, ...begun } = current;
       return { boot: { ...begun, commanded_at: current.commanded_at ?? this.#time() } };
     });
@@ -185,7 +185,9 @@ export class BootSteps {
     const isLost = this.#now() >= lost && !inPost;
     if (!isLost && isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
       const again = lost > this.#now() ? lost : this.#now() + loadMs;
-      return until(Math.min(this.#now() + retryMs / 2, again), { boot: { ...boot, progress: { seen, at: this.#time() } } });
+      return until(Math.min(this.#now() + retryMs / 2, again), {
+        boot: { ...boot, progress: { seen, at: this.#time() } },
+      });
     }
     context.log.warn(
       { node: node.name, tries: boot.tries, power, progress: seen, load: boot.load },

@@ -1,4 +1,5 @@
 /** Reads the answers of a BMC to IPMI commands, as `ipmitool raw` and `ipmitool fru` print them. Pure. */
+import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import type { Power } from '../nodes/document.ts';
 
 /** The bytes that `ipmitool raw` prints. Undefined for another text. */
@@ -13,11 +14,47 @@ export function bytesIn(text: string): readonly number[] | undefined {
 export const powerInStatus = ([status]: readonly number[]): Power | null =>
   status === undefined ? null : (status & 1) === 1 ? 'power on' : 'power off';
 
-/** The boot device of the boot flags (parameter 5 of the boot options), as a number of the standard. */
-export const bootDeviceIn = (answer: readonly number[]): number | undefined => {
-  const flags = answer[3];
-  return flags === undefined ? undefined : (flags >> 2) & 0x0f;
+/** The boot flags (parameter 5 of the boot options): the device as a number of the standard, and whether it stays. */
+export function bootFlagsIn(answer: readonly number[]): { device: number; persistent: boolean } | undefined {
+  const [, , how, flags] = answer;
+  if (how === undefined || flags === undefined) return undefined;
+  return { device: (flags >> 2) & 0x0f, persistent: (how & 0x40) !== 0 };
+}
+
+const units: Readonly<Record<string, readonly [Sensor['kind'], string]>> = {
+  'degrees C': ['temperature', '°C'],
+  RPM: ['fan', 'RPM'],
+  Volts: ['voltage', 'V'],
+  Amps: ['current', 'A'],
+  Watts: ['power', 'W'],
 };
+const states: Readonly<Record<string, Sensor['state']>> = {
+  ok: 'ok',
+  lnc: 'warning',
+  unc: 'warning',
+  lcr: 'critical',
+  ucr: 'critical',
+  lnr: 'critical',
+  unr: 'critical',
+};
+
+/** The sensors that measure, in `ipmitool -c sdr list full`: name, reading, unit, state. */
+export function sensorsIn(text: string): Sensor[] {
+  return text.split('\n').flatMap((line): Sensor[] => {
+    const [name = '', value = '', unit = '', state = ''] = line.split(',').map((part) => part.trim());
+    if (name === '' || !/^(?:-?\d+(?:\.\d+)?)?$/.test(value)) return [];
+    const [kind, short] = units[unit] ?? (unit === 'percent' ? ['other', '%'] : ['other', unit]);
+    return [
+      {
+        name,
+        kind,
+        reading: value === '' ? null : Number(value),
+        unit: short === '' ? null : short,
+        state: states[state] ?? 'unknown',
+      },
+    ];
+  });
+}
 
 /** Get Device ID. The minor part is binary-coded decimal. */
 export function firmwareIn(answer: readonly number[]): string | null {

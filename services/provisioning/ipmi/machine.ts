@@ -7,13 +7,14 @@
  * I3 IPMI has no virtual media and no HTTP boot, so the machine boots from the network (PXE).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
-import type { BmcMachine, BootProgress, Change, Hardware } from '../nodes/bmc/port.ts';
+import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
-import { bootDeviceIn, bytesIn, firmwareIn, powerInStatus, solIsOn, unitIn, uuidIn } from './answers.ts';
+import { bootFlagsIn, bytesIn, firmwareIn, powerInStatus, sensorsIn, solIsOn, unitIn, uuidIn } from './answers.ts';
 import type { IpmiAccess, IpmiCommand } from './failure.ts';
 import type { IpmiTool } from './tool.ts';
 
@@ -28,6 +29,7 @@ const readSol = raw('read its serial console', 0x0c, 0x22, 0x01, 0x01, 0x00, 0x0
 const readBoot = raw('read its boot device', 0x00, 0x09, 0x05, 0x00, 0x00);
 /** Else a BMC drops the boot device when the machine does not start within 60 s. */
 const keepBoot = raw('keep its boot device', 0x00, 0x08, 0x03, 0x08);
+const readSensors: IpmiCommand = { what: 'read its sensors', words: ['-c', 'sdr', 'list', 'full'] };
 const readUnit: IpmiCommand = { what: 'read its unit (FRU)', words: ['fru', 'print', '0'] };
 const changes: Readonly<Record<Change, IpmiCommand>> = {
   'power on': { what: 'turn it on', words: ['chassis', 'power', 'on'] },
@@ -35,7 +37,9 @@ const changes: Readonly<Record<Change, IpmiCommand>> = {
   'soft power off': { what: 'shut it down', words: ['chassis', 'power', 'soft'] },
 };
 /** Numbers of the standard. */
-const bootDevices = { pxe: 1, disk: 2, bios: 6 } as const;
+const bootNumbers = { pxe: 1, disk: 2, cdrom: 5, bios: 6 } as const;
+type Device = keyof typeof bootNumbers;
+const devices = Object.keys(bootNumbers) as readonly Device[];
 const longestPauseMs = 4_000;
 
 export interface IpmiMachineOptions {
@@ -125,6 +129,28 @@ export class IpmiMachine implements BmcMachine {
     return 'pxe';
   }
 
+  async bootDevice(): Promise<BootDeviceView> {
+    await this.#identity();
+    const flags = bootFlagsIn((await this.#bytesIfAny(readBoot)) ?? []);
+    const device = devices.find((each) => bootNumbers[each] === flags?.device) ?? null;
+    return { device, persistent: device === null ? null : (flags?.persistent ?? null), supported: [...devices] };
+  }
+
+  setBootDevice({ device, persistent }: WantedDevice): Promise<void> {
+    const known = devices.find((each) => each === device);
+    if (known !== undefined) return this.#setBoot(known, persistent ? ['persistent'] : []);
+    const { node, address } = this.#options.access;
+    throw new AnnealError(
+      'NotSupported',
+      `The BMC of node ${node} at ${address} does not offer the boot device ${device}. IPMI offers ${devices.join(', ')}.`,
+    );
+  }
+
+  async sensors(): Promise<Sensor[]> {
+    await this.#identity();
+    return sensorsIn((await this.#unlessRefused(readSensors)) ?? '');
+  }
+
   bootFromDisk = (): Promise<void> => this.#setBoot('disk', ['persistent']);
   stopInSetup = (): Promise<void> => this.#setBoot('bios', []);
 
@@ -138,15 +164,15 @@ export class IpmiMachine implements BmcMachine {
   }
 
   /** I2 */
-  async #setBoot(device: keyof typeof bootDevices, flags: readonly string[]): Promise<void> {
+  async #setBoot(device: Device, flags: readonly string[]): Promise<void> {
     await this.#identity();
     await this.#unlessRefused(keepBoot);
     const options = [...flags, ...(this.#options.isUefi ? ['efiboot'] : [])];
     const words = ['chassis', 'bootdev', device, ...(options.length === 0 ? [] : [`options=${options.join(',')}`])];
     const command = { what: `set its boot device to ${device}`, words };
     await this.#run(command);
-    const found = bootDeviceIn(await this.#bytes(readBoot));
-    if (found === bootDevices[device]) return;
+    const found = bootFlagsIn(await this.#bytes(readBoot))?.device;
+    if (found === bootNumbers[device]) return;
     throw this.#refused(command, `it accepted the command but reports the boot device ${found ?? 'none'}`);
   }
 

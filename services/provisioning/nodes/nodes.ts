@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type {
+  BootDeviceView,
+  nodeBootDeviceSet,
   nodeEnrol,
   nodeList,
   nodeMaintenance,
@@ -10,6 +12,7 @@ import type {
   nodeUpdate,
   NodeHistoryEntry,
   NodeView,
+  Sensor,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
@@ -34,6 +37,9 @@ import type { NodeRecords } from './records.ts';
 import type { SlotTurn } from './slots/admission.ts';
 import type { Slots } from './slots/slots.ts';
 import { removableStates } from './states/states.ts';
+
+/** How long a client waits for a BMC that it asks. A call of the bus waits a little longer. */
+const readingMs = 20_000;
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
 
@@ -269,6 +275,30 @@ export class Nodes {
     };
   }
 
+  async bootDevice(idOrName: string): Promise<BootDeviceView> {
+    const { bmcs } = this.#readings;
+    return bmcs.with(await this.#find(idOrName), (machine) => machine.bootDevice(), { withinMs: readingMs });
+  }
+
+  /** @throws AnnealError Conflict during work. */
+  async setBootDevice({ node: named, ...wanted }: Question<typeof nodeBootDeviceSet>): Promise<object> {
+    const node = await this.#find(named);
+    if (node.work)
+      throw new AnnealError(
+        'Conflict',
+        `Cannot set the boot device of node ${node.name} while it is ${node.state} (${node.work.step}), because that work sets the device of each boot itself.`,
+      );
+    requireOwnMachine(node, 'set to another boot device');
+    await this.#readings.bmcs.with(node, (machine) => machine.setBootDevice(wanted), { withinMs: readingMs });
+    return {};
+  }
+
+  async sensors(idOrName: string): Promise<{ sensors: Sensor[] }> {
+    const { bmcs } = this.#readings;
+    const node = await this.#find(idOrName);
+    return { sensors: await bmcs.with(node, (machine) => machine.sensors(), { withinMs: readingMs }) };
+  }
+
   async history(idOrName: string): Promise<{ history: NodeHistoryEntry[] }> {
     return { history: [...((await this.#find(idOrName)).history ?? [])].toReversed() };
   }
@@ -294,7 +324,8 @@ export class Nodes {
 
   #changeFrom(node: NodeDocument, fields: Fields): NodeChange {
     const { given, ...place } = storedInfo(fields.driver_info);
-    const moved = place.address !== node.address || place.system_id !== node.system_id;
+    const { driver } = fields;
+    const moved = driver !== node.driver || place.address !== node.address || place.system_id !== node.system_id;
     if (moved && node.work) {
       throw new AnnealError(
         'Conflict',
@@ -305,6 +336,8 @@ export class Nodes {
     const identity = moved && node.identity ? { ...node.identity, path: null } : node.identity;
     return {
       ...place,
+      driver,
+      ...(driver !== 'ipmi' && { ipmi: null }),
       name: fields.name,
       resource_class: fields.resource_class,
       traits: fields.traits,
@@ -398,6 +431,7 @@ function changedProperties(node: NodeDocument, properties: JsonObject): NodeChan
 
 /** The fields of a node that an operator may change. */
 const fieldsOf = (node: NodeDocument): Fields => ({
+  driver: node.driver,
   name: node.name,
   resource_class: node.resource_class,
   maintenance: node.maintenance,

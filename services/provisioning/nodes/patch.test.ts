@@ -19,6 +19,7 @@ const fields: Fields = {
   traits: ['CUSTOM_A'],
   properties: { cpus: 4, interfaces: [{ mac_address: '52:54:00:12:34:56' }] },
   extra: {},
+  driver: 'redfish',
   driver_info: { redfish_address: 'https://10.0.0.7', redfish_username: 'root', redfish_password: hiddenPassword },
 };
 const after = (...patch: NodePatch): Fields => fieldsAfter(fields, patch);
@@ -128,6 +129,15 @@ describe('patch of a node', () => {
         'name',
         'resource_class',
       ]);
+  });
+
+  it('gives a node another driver with an access of its own, and refuses an incomplete one', () => {
+    const driver = { op: 'replace' as const, path: '/driver', value: 'ipmi' };
+    const address = { op: 'add' as const, path: '/driver_info/ipmi_address', value: '10.0.0.8' };
+    expect(after(driver, address)).toMatchObject({ driver: 'ipmi', driver_info: { ipmi_address: '10.0.0.8' } });
+    expect(Object.keys(after(driver, address).driver_info)).toEqual(['ipmi_address']);
+    expect(mistakes(driver)).toEqual(['driver_info.ipmi_address']);
+    expect(mistakes({ ...driver, value: 'snmp' }, address)).toContain('driver');
   });
 
   it('lists every invalid value', () => {

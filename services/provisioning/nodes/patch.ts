@@ -1,5 +1,5 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
-import { driverInfoSchemas, driverOf, type DriverInfo } from '@anneal/contracts/drivers.ts';
+import { driverInfoSchemas, driverNames, type DriverInfo, type DriverName } from '@anneal/contracts/drivers.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import {
@@ -21,6 +21,7 @@ const flag = z.preprocess((value) => {
 }, z.boolean());
 
 const commonShape = {
+  driver: z.enum(driverNames),
   name: nodeNameSchema,
   resource_class: resourceClassSchema,
   maintenance: flag,
@@ -37,7 +38,7 @@ const commonShape = {
   properties: jsonObject,
   extra: nodeExtraSchema,
 };
-/** By driver, which an operator cannot change. */
+/** By driver, because each has a form of its own for the access to its BMC. */
 const fieldsSchemas = {
   redfish: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.redfish.strict() }),
   ipmi: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.ipmi.strict() }),
@@ -74,13 +75,25 @@ export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
       mistakes.push({ code: 'invalid_patch', path: `[${at}].path`, message: error.message });
     }
   }
-  const parsed = fieldsSchemas[driverOf(fields.driver_info)].safeParse(result);
+  const driver = driverNames.find((name) => name === result['driver']) ?? fields.driver;
+  const parsed = fieldsSchemas[driver].safeParse(driver === fields.driver ? result : withoutOthers(result, driver));
   if (mistakes.length === 0 && parsed.success) return parsed.data;
   for (const { path, message } of parsed.error?.issues ?? [])
     mistakes.push({ code: 'invalid_value', path: path.join('.'), message });
   const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
 }
+
+/** A node that changes its driver keeps nothing of its old access. */
+const withoutOthers = (fields: JsonObject, driver: DriverName): JsonObject => {
+  const { driver_info: info } = fields;
+  if (!isObject(info)) return fields;
+  const isOther = (key: string): boolean => driverNames.some((name) => name !== driver && key.startsWith(`${name}_`));
+  return {
+    ...fields,
+    driver_info: Object.fromEntries(Object.entries(info).filter(([key]) => !isOther(key))),
+  };
+};
 
 class Refused extends Error {}
 

@@ -1,4 +1,4 @@
-/** Picks a boot override among the values that the BMC allows. Pure. */
+/** Picks a boot override among the values that the BMC allowsValue. Pure. */
 type Body = Readonly<Record<string, unknown>>;
 export type Override = Readonly<Record<string, string>>;
 
@@ -7,14 +7,14 @@ function allowed(boot: Body, property: string): readonly unknown[] | undefined {
   const values = boot[`${property}@Redfish.AllowableValues`];
   return Array.isArray(values) && values.length > 0 ? values : undefined;
 }
-const allows = (boot: Body, property: string, value: string): boolean =>
+export const allowsValue = (boot: Body, property: string, value: string): boolean =>
   allowed(boot, property)?.includes(value) ?? true;
 
 /**
  * Overrides the next boot, or every boot if the firmware lacks `Once`. The machine is set back to its disk afterwards.
  */
 export function overrideTo(boot: Body, target: string): Override {
-  const once = allows(boot, 'BootSourceOverrideEnabled', 'Once');
+  const once = allowsValue(boot, 'BootSourceOverrideEnabled', 'Once');
   return { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: once ? 'Once' : 'Continuous' };
 }
 
@@ -33,7 +33,7 @@ export function overridesToDisk(boot: Body): Override[] {
   ] as const;
   const possible = pairs.filter(
     ([target, how]) =>
-      allows(boot, 'BootSourceOverrideTarget', target) && allows(boot, 'BootSourceOverrideEnabled', how),
+      allowsValue(boot, 'BootSourceOverrideTarget', target) && allowsValue(boot, 'BootSourceOverrideEnabled', how),
   );
   const overrides = possible.map(([target, how]) => ({
     BootSourceOverrideTarget: target,

@@ -151,9 +151,13 @@ export class RedfishHttp {
     const state = this.#stateOf(access);
     if (state.token !== undefined || Date.now() < state.basicUntil) return state;
     // R1: a caller during the opening of a session waits for that session, within its own time limit.
-    state.opening ??= this.#open(access, state).finally(() => {
-      state.opening = undefined;
-    });
+    if (!state.opening) {
+      state.opening = this.#open(access, state).finally(() => {
+        state.opening = undefined;
+      });
+      // Each caller gets the error below. When all of them have left, it concerns none.
+      state.opening.catch(() => undefined);
+    }
     await unlessAborted(state.opening, signal);
     return state;
   }

@@ -8,49 +8,53 @@ interface Client {
   get(path: string): Promise<Answer>;
 }
 
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
-const within = (body: Body, name: string): Body => (body[name] ?? {}) as Body;
+export const textValue = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+export const numberValue = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+export const within = (body: Body, name: string): Body => (body[name] ?? {}) as Body;
 
 export async function readInventory(client: Client, system: Body): Promise<JsonObject> {
   const processors = within(system, 'ProcessorSummary');
-  const memory = number(within(system, 'MemorySummary')['TotalSystemMemoryGiB']);
+  const memory = numberValue(within(system, 'MemorySummary')['TotalSystemMemoryGiB']);
   const dimms = memory === null ? await members(client, linkIn(system, 'Memory')) : [];
-  const summed = dimms.reduce((sum, dimm) => sum + (number(dimm['CapacityMiB']) ?? 0), 0);
+  const summed = dimms.reduce((sum, dimm) => sum + (numberValue(dimm['CapacityMiB']) ?? 0), 0);
   const { disks, controllers } = await readStorage(client, system);
   const bmc = await readManager(client, system);
   const [network = {}] = await linkedBodies(client, [bmc['NetworkProtocol']]);
   const nics = await members(client, linkIn(system, 'EthernetInterfaces'));
   const cpus = await members(client, linkIn(system, 'Processors'));
   return {
-    manufacturer: text(system['Manufacturer']),
-    model: text(system['Model']),
-    serial_number: text(system['SerialNumber']),
-    system_uuid: text(system['UUID']),
-    bios_version: text(system['BiosVersion']),
-    cpus: number(processors['LogicalProcessorCount']) ?? number(processors['CoreCount']) ?? number(processors['Count']),
+    manufacturer: textValue(system['Manufacturer']),
+    model: textValue(system['Model']),
+    serial_number: textValue(system['SerialNumber']),
+    system_uuid: textValue(system['UUID']),
+    bios_version: textValue(system['BiosVersion']),
+    cpus:
+      numberValue(processors['LogicalProcessorCount']) ??
+      numberValue(processors['CoreCount']) ??
+      numberValue(processors['Count']),
     cpu_arch: archOf(cpus.find((each) => !isAccelerator(each))),
-    cpu_model: text(processors['Model']),
+    cpu_model: textValue(processors['Model']),
     memory_mb: memory !== null ? Math.round(memory * 1024) : summed > 0 ? summed : null,
-    boot_mode: text(within(system, 'Boot')['BootSourceOverrideMode']),
-    bmc_firmware: text(bmc['FirmwareVersion']),
+    boot_mode: textValue(within(system, 'Boot')['BootSourceOverrideMode']),
+    bmc_firmware: textValue(bmc['FirmwareVersion']),
     consoles: consolesIn(system, { manager: bmc, network }),
     disks,
     storage_controllers: controllers,
     accelerators: cpus.filter(isAccelerator).map((each) => ({
-      type: text(each['ProcessorType']),
-      vendor: text(each['Manufacturer']),
-      model: text(each['Model']),
-      name: text(each['Id']),
+      type: textValue(each['ProcessorType']),
+      vendor: textValue(each['Manufacturer']),
+      model: textValue(each['Model']),
+      name: textValue(each['Id']),
     })),
     interfaces: nics.map((nic) => ({
-      name: text(nic['Id']) ?? '',
-      mac_address: (text(nic['PermanentMACAddress']) ?? text(nic['MACAddress']) ?? '').toLowerCase(),
-      speed_mbps: number(nic['SpeedMbps']),
-      link: text(nic['LinkStatus']),
+      name: textValue(nic['Id']) ?? '',
+      mac_address: (textValue(nic['PermanentMACAddress']) ?? textValue(nic['MACAddress']) ?? '').toLowerCase(),
+      speed_mbps: numberValue(nic['SpeedMbps']),
+      link: textValue(nic['LinkStatus']),
       addresses: [...addressesIn(nic, 'IPv4Addresses'), ...addressesIn(nic, 'IPv6Addresses')],
     })),
-    health: text(within(system, 'Status')['Health']),
+    health: textValue(within(system, 'Status')['Health']),
   };
 }
 
@@ -62,19 +66,19 @@ async function readStorage(client: Client, system: Body): Promise<{ disks: JsonO
   const disks: JsonObject[] = [];
   const controllers: JsonObject[] = [];
   for (const storage of await members(client, linkIn(system, 'Storage'))) {
-    controllers.push({ name: text(storage['Name']), id: text(storage['Id']) });
+    controllers.push({ name: textValue(storage['Name']), id: textValue(storage['Id']) });
     const links = Array.isArray(storage['Drives']) ? (storage['Drives'] as unknown[]) : [];
     for (const drive of await linkedBodies(client, links)) {
       disks.push({
-        name: text(drive['Name']) ?? text(drive['Id']),
-        model: text(drive['Model']),
-        vendor: text(drive['Manufacturer']),
-        serial: text(drive['SerialNumber']),
-        size_bytes: number(drive['CapacityBytes']),
-        media_type: text(drive['MediaType']),
-        protocol: text(drive['Protocol']),
+        name: textValue(drive['Name']) ?? textValue(drive['Id']),
+        model: textValue(drive['Model']),
+        vendor: textValue(drive['Manufacturer']),
+        serial: textValue(drive['SerialNumber']),
+        size_bytes: numberValue(drive['CapacityBytes']),
+        media_type: textValue(drive['MediaType']),
+        protocol: textValue(drive['Protocol']),
         rotational: drive['MediaType'] === 'HDD',
-        health: text(within(drive, 'Status')['Health']),
+        health: textValue(within(drive, 'Status')['Health']),
       });
     }
   }
@@ -90,7 +94,7 @@ async function readManager(client: Client, system: Body): Promise<Body> {
 /** The addresses of an interface, except link-local ones, which are useless beyond the link. */
 function addressesIn(nic: Body, name: string): string[] {
   const entries = Array.isArray(nic[name]) ? (nic[name] as readonly (Body | null)[]) : [];
-  const found = entries.flatMap((entry) => text(entry?.['Address']) ?? []);
+  const found = entries.flatMap((entry) => textValue(entry?.['Address']) ?? []);
   return found.filter((address) => !/^(?:fe80:|169\.254\.|0\.0\.0\.0$|::$)/i.test(address));
 }
 
@@ -101,30 +105,35 @@ async function members(client: Client, path: string | undefined): Promise<Body[]
     const { body } = await client.get(path);
     return await linkedBodies(client, Array.isArray(body['Members']) ? body['Members'] : []);
   } catch (error) {
-    if (isRefusal(error)) return [];
+    if (isBmcRefusal(error)) return [];
     throw error;
   }
 }
 
 const mostMembers = 32;
-const isRefusal = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'BmcRefused';
+export const isBmcRefusal = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'BmcRefused';
 
 /** The resources behind links, without those that the controller refuses. */
-async function linkedBodies(client: Client, links: readonly unknown[]): Promise<Body[]> {
+export async function linkedBodies(
+  client: Client,
+  links: readonly unknown[],
+  most: number = mostMembers,
+): Promise<Body[]> {
   const found: Body[] = [];
-  for (const link of links.slice(0, mostMembers)) {
+  for (const link of links.slice(0, most)) {
     const address = linkIn(link);
     if (address === undefined) continue;
     try {
       found.push((await client.get(address)).body);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isBmcRefusal(error)) throw error;
     }
   }
   return found;
 }
 
 function archOf(processor: Body | undefined): string | null {
-  const set = text(processor?.['InstructionSet']) ?? '';
+  const set = textValue(processor?.['InstructionSet']) ?? '';
   return /x86-64/i.test(set) ? 'x86_64' : /A64/i.test(set) ? 'aarch64' : null;
 }

@@ -1,11 +1,13 @@
 /** Drives one machine through Redfish. Follows links instead of building paths, and reads back every change. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
-import type { BmcMachine, BootProgress, Change, Hardware } from '../nodes/bmc/port.ts';
+import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
+import { bootDeviceIn, overrideToDevice } from './boot-device.ts';
 import { bootProgressIn } from './boot-progress.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
 import type { RedfishHttp } from './http.ts';
@@ -20,6 +22,7 @@ import {
   strangenessOf,
   type ResetAction,
 } from './system.ts';
+import { readSensors } from './sensors.ts';
 import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
 import { findSystem } from './system-path.ts';
 import { taskEnded, taskOf } from './task.ts';
@@ -171,6 +174,31 @@ export class RedfishMachine implements BmcMachine {
     }
     await this.#setBoot(overrideTo(boot, 'Pxe'));
     return 'pxe';
+  }
+
+  async bootDevice(): Promise<BootDeviceView> {
+    return bootDeviceIn(((await this.system()).body['Boot'] ?? {}) as Body);
+  }
+
+  async setBootDevice(wanted: WantedDevice): Promise<void> {
+    const boot = ((await this.system()).body['Boot'] ?? {}) as Body;
+    const override = overrideToDevice(boot, wanted);
+    const { node, address } = this.#options.access;
+    if (override === undefined) {
+      const how = wanted.persistent ? 'for every boot' : 'for one boot';
+      throw new AnnealError(
+        'NotSupported',
+        `The BMC of node ${node} at ${address} does not offer the boot device ${wanted.device} ${how}. It offers ${bootDeviceIn(boot).supported.join(', ')}.`,
+      );
+    }
+    await this.#setBoot(override);
+    const { persistent } = await this.bootDevice();
+    if (persistent !== wanted.persistent)
+      throw this.#refused(`it accepted the boot device, but keeps it for ${persistent ? 'every boot' : 'one boot'}`);
+  }
+
+  async sensors(): Promise<Sensor[]> {
+    return readSensors(this, (await this.system()).body);
   }
 
   async #setBootMode(mode: 'UEFI' | 'Legacy'): Promise<void> {

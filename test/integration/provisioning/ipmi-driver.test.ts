@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { IpmiMachine, type IpmiMachineOptions } from '@anneal/provisioning/ipmi/machine.ts';
 import { IpmiTool } from '@anneal/provisioning/ipmi/tool.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keepsTheGuarantees } from '../../machines/bmc-driver.ts';
 import { defaultUuid, IpmiSim, missingForIpmi } from '../../machines/ipmi-sim.ts';
 
 const missing = await missingForIpmi();
@@ -44,6 +45,14 @@ describe.skipIf(missing !== undefined)(
       sim.wake();
       await sim.stop();
       await rm(directory, { recursive: true, force: true });
+    });
+
+    keepsTheGuarantees(() => ({ machine, powerMs: 10_000, forgetsPersistence: true }));
+
+    it('reads the sensors that measure', async () => {
+      expect(await machine().sensors()).toEqual([
+        { name: 'CPU Temp', kind: 'temperature', reading: 42, unit: '°C', state: 'ok' },
+      ]);
     });
 
     it('reads power, identity and inventory, with the cipher suite that the BMC accepts', async () => {

@@ -19,6 +19,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   bootDocumentShow,
   bootExchange,
+  bootFind,
   bootReport,
   nodeEnrol,
   nodeShow,
@@ -119,6 +120,7 @@ export class ProvisioningWorld {
       startAgent,
       log: pino({ level: 'silent' }),
       tls: options.tls ?? false,
+      pxe: `${gatewayUrl}/boot/v1/ipxe`,
     });
     const world = new ProvisioningWorld({
       directory,
@@ -358,7 +360,15 @@ export class ProvisioningWorld {
       return Promise.resolve();
     });
     this.#bootServer.on('request', (request, response) => {
-      const [, , , secret = '', exchange] = (request.url ?? '').split('/');
+      const address = new URL(request.url ?? '', this.context.gatewayUrl);
+      const [, , , secret = '', exchange] = address.pathname.split('/');
+      if (secret === 'ipxe') {
+        this.ask(bootFind, { uuid: address.searchParams.get('uuid') ?? '' }).then(
+          (found) => response.end(`#!ipxe\nkernel anneal.boot=${this.context.gatewayUrl}/boot/v1/${found.secret}\n`),
+          (error: unknown) => response.writeHead(error instanceof AnnealError ? error.status : 503).end(),
+        );
+        return;
+      }
       const token = String(request.headers['x-auth-token']);
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));

@@ -7,6 +7,7 @@ import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
 import type { Access } from '@anneal/provisioning/redfish/transport.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keepsTheGuarantees } from '../../machines/bmc-driver.ts';
 
 describe('the Redfish driver with the lab', () => {
   let directory: string;
@@ -56,6 +57,25 @@ describe('the Redfish driver with the lab', () => {
     await http.close();
     await lab.stop();
     await rm(directory, { recursive: true, force: true });
+  });
+
+  // One has HTTP boot and sensors, the other the virtual drive of its manager, Thermal and Power.
+  describe.each(['machine-1', 'machine-4'])('with %s', (name) => {
+    keepsTheGuarantees(() => ({
+      machine: (options) =>
+        new RedfishMachine(http, { access: access(), systemId: `/redfish/v1/Systems/${name}`, signal, ...options }),
+      powerMs: 10_000,
+    }));
+
+    it('reads temperatures, fans and power', async () => {
+      expect(await machine(name).sensors()).toEqual(
+        expect.arrayContaining([
+          { name: 'CPU 1 temperature', kind: 'temperature', reading: 21, unit: '°C', state: 'ok' },
+          { name: 'Fan 1', kind: 'fan', reading: 0, unit: 'RPM', state: 'ok' },
+          { name: 'Power', kind: 'power', reading: 5, unit: 'W', state: 'ok' },
+        ]),
+      );
+    });
   });
 
   it('R1: shares one session for all systems of a controller, also at once, and deletes it at the end', async () => {

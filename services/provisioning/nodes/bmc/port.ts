@@ -1,4 +1,5 @@
 /** The port between nodes and their management controllers. Each driver (`redfish/`, `ipmi/`) implements it. */
+import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { BootMethod, NodeDocument, Power } from '../document.ts';
 import type { StepProgress } from '../plan/progress.ts';
@@ -42,6 +43,11 @@ export interface BmcMachine {
   /** Sets the machine to boot once from this boot address, in the form that its firmware boots. */
   bootFrom(url: string): Promise<BootMethod>;
   bootFromDisk(): Promise<void>;
+  bootDevice(): Promise<BootDeviceView>;
+  /** @throws AnnealError NotSupported for a device that the BMC does not offer. */
+  setBootDevice(wanted: WantedDevice): Promise<void>;
+  /** Leaves out what the BMC does not show. */
+  sensors(): Promise<Sensor[]>;
   /** Lets the next start end in the firmware's setup, so that no system on a disk starts. */
   stopInSetup(): Promise<void>;
   /** @throws AnnealError ResourceFailed when the protocol of the driver has none of it. */
@@ -57,6 +63,12 @@ export interface Hardware {
   createVolumes(wanted: { disks: readonly WantedVolume[]; memo: JsonObject }): Promise<StepProgress>;
   deleteVolumes(memo: JsonObject): Promise<StepProgress>;
   applyFirmware(wanted: { settings: readonly FirmwareWish[]; memo: JsonObject }): Promise<StepProgress>;
+}
+
+export interface WantedDevice {
+  readonly device: BootDeviceView['supported'][number];
+  /** For every boot, else for the next one only. */
+  readonly persistent: boolean;
 }
 
 export interface WantedVolume {
