@@ -49,6 +49,14 @@ export const planParameterSchema = z.object({
 export type PlanParameter = z.infer<typeof planParameterSchema>;
 
 /** The contents of a resource that is a nested stack, besides the resource's properties. */
+export const replaceLostSchema = z.strictObject({
+  after: z.number().nonnegative().meta({ description: 'Seconds of silence of the host, or of a fault of the node.' }),
+  min_in_service: z.number().int().nonnegative().default(0).meta({
+    description: 'The members that are never replaced at the same time as the others.',
+  }),
+  node_faults: z.boolean().default(false).meta({ description: 'Whether a fault of the node is a loss.' }),
+});
+
 export const planNestedSchema = z.object({
   kind: z.enum(['template', 'group', 'stack']).meta({
     description:
@@ -64,6 +72,9 @@ export const planNestedSchema = z.object({
   reads: z
     .array(z.array(json))
     .meta({ description: 'The parts that the parent stack reads: `[attribute, …path]`, as far as they are literal.' }),
+  replace_lost: replaceLostSchema.optional().meta({
+    description: 'Only for a group that scales: which lost members it replaces, when the environment says so.',
+  }),
 });
 export type PlanNested = z.infer<typeof planNestedSchema>;
 

@@ -16,6 +16,7 @@ import { failureSchema } from './errors.ts';
 import { askedSchema } from './calls/scaling.ts';
 import { json, jsonObject } from './json.ts';
 import { originSchema } from './origin.ts';
+import { replaceLostSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
 export const resourceActions = [
@@ -51,6 +52,9 @@ export const nestedRequestSchema = z.object({
   environment: z.string().meta({ description: 'Content hashes, from the parent stack.' }),
   files: z.string(),
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
+  replace_lost: replaceLostSchema.optional().meta({
+    description: 'Which lost members a group replaces, when the environment says so.',
+  }),
   restores: z.boolean().optional().meta({
     description:
       'True when the tree is rolled back. No quota refuses such a request, because it restores what existed.',

@@ -6,7 +6,7 @@ import { Build } from '../syntax/build.ts';
 import { findCycles } from './cycle.ts';
 import { bySetting } from '../limits.ts';
 import { join, type Mistakes } from '../syntax/mistakes.ts';
-import { describeResources, withReads } from '../nested/describe.ts';
+import { describeResources, refuseWrongPolicies, withReads } from '../nested/describe.ts';
 import { expandNested } from '../nested/expand.ts';
 import type { NestedTemplate } from '../nested/library.ts';
 import { type MappingEntry, toRecord } from '@anneal/python/yaml/node.ts';
@@ -66,6 +66,7 @@ export function compileStack(input: CompileInput): Body | undefined {
     ([name, entry]) => compileOutput(name, entry, context) ?? [],
   );
   build.conditions.warnOfUnused();
+  refuseWrongPolicies(types, input);
   if (mistakes.any) return undefined;
   const resources = describeResources(compiled, { ...types, writtenTypes, stack: input }).map((resource) =>
     verdictOf.get(resource.name) === undefined ? { ...resource, undecided: true as const } : resource,

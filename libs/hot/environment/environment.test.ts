@@ -113,4 +113,21 @@ describe('environments', () => {
       mistakes: [{ code: 'InvalidRegistry', nearest: 'delete_first' }],
     });
   });
+
+  it('are refused with a wrong policy for lost members, or one for a resource that is no group that scales', () => {
+    const named = 'heat_template_version: rocky\nresources: {v: {type: OS::Heat::Value, properties: {value: v}}}';
+    const policy = (name: string, replace_lost: object) =>
+      answer([{ resource_registry: { resources: { [name]: { replace_lost } } } }], { template: named });
+    const path = 'resource_registry.resources.v.replace_lost';
+    expect(policy('*', { after: -1, least: 2 })).toMatchObject({
+      mistakes: [
+        { code: 'InvalidRegistry', path: 'resource_registry.resources.*.replace_lost.after' },
+        { code: 'InvalidRegistry', message: expect.stringContaining('"least"') },
+      ],
+    });
+    expect(policy('v', { after: 60 })).toMatchObject({
+      mistakes: [{ code: 'InvalidRegistry', path, message: expect.stringContaining('OS::Heat::AutoScalingGroup') }],
+    });
+    expect(policy('*', { after: 60 })).toHaveProperty('rendered');
+  });
 });

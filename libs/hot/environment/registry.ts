@@ -7,7 +7,13 @@
  * before every letter. An entry that does not resolve is skipped.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { type LifecycleHook, lifecycleHookSchema, type PlanSource } from '@anneal/contracts/plan.ts';
+import {
+  type LifecycleHook,
+  lifecycleHookSchema,
+  type PlanNested,
+  type PlanSource,
+  replaceLostSchema,
+} from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import {
@@ -26,6 +32,12 @@ const statements = {
   hooks: [hookNames, 'hook'],
   restricted_actions: [['update', 'replace'], 'restricted_action'],
   replacement: [['create_first', 'delete_first'], 'replacement'],
+} as const;
+
+/** Statements about a resource whose values have a form: the form, and the name in messages. */
+const forms = {
+  lifecycle_hooks: { schema: lifecycleHookSchema, what: 'lifecycle hook', many: true },
+  replace_lost: { schema: replaceLostSchema, what: 'policy for lost members', many: false },
 } as const;
 
 interface Mapping {
@@ -138,6 +150,19 @@ export class TypeRegistry {
 
   lifecycleHooks(resource: string): LifecycleHook[] {
     return this.#said(resource, 'lifecycle_hooks').flatMap((value) => lifecycleHookSchema.safeParse(value).data ?? []);
+  }
+
+  /** Which lost members a group replaces. The last matching entry counts. */
+  replaceLost(resource: string): PlanNested['replace_lost'] {
+    return this.#said(resource, 'replace_lost')
+      .flatMap((value) => replaceLostSchema.safeParse(value).data ?? [])
+      .at(-1);
+  }
+
+  /** Whether an entry with the name of the resource, and not only a pattern, says it. */
+  says(resource: string, statement: string): boolean {
+    const own = this.#resources().get(resource);
+    return own?.kind === 'level' && own.items.get(statement)?.kind === 'statement';
   }
 
   /** The last matching entry counts. Undefined: use the default of the type. */
@@ -257,8 +282,8 @@ function load(parameters: {
     } else if (isNull(value)) remove(into, key);
     else if (key === 'hooks' || key === 'restricted_actions' || (key === 'replacement' && path[0] === 'resources')) {
       readStatement({ into, key, value, place, mistakes, at: value.at ?? at });
-    } else if (key === 'lifecycle_hooks') {
-      readLifecycleHooks({ into, value, place, mistakes, at: value.at ?? at });
+    } else if (key === 'lifecycle_hooks' || (key === 'replace_lost' && path[0] === 'resources')) {
+      readForm({ into, key, value, place, mistakes, at: value.at ?? at });
     } else if (value.kind === 'map') {
       const inner = level();
       const before = into.items.get(key);
@@ -315,27 +340,24 @@ function readStatement(parameters: {
   into.items.set(key, { kind: 'statement', value: items });
 }
 
-/** Lifecycle hooks: waits for a listener, with a time to live and the result when it expires. */
-function readLifecycleHooks(parameters: {
+/** A statement whose values have a form, for example waits for a listener with the result when their time expires. */
+function readForm(parameters: {
   into: Level;
+  key: keyof typeof forms;
   value: YamlNode;
   place: string;
   mistakes: Mistakes;
   at: PlanSource | undefined;
 }): void {
-  const { into, value, place, mistakes, at } = parameters;
+  const { into, key, value, place, mistakes, at } = parameters;
+  const { schema, what, many } = forms[key];
   const json = toJson(value);
-  const items = Array.isArray(json) ? json : [json];
+  const items = many && Array.isArray(json) ? json : [json];
   for (const [index, item] of items.entries()) {
-    for (const { path, message } of lifecycleHookSchema.safeParse(item).error?.issues ?? []) {
-      const where = join([place, index, ...path].join('.'), '').replace(/\.$/, '');
-      mistakes.add({
-        code: 'InvalidRegistry',
-        message: `Invalid lifecycle hook: ${where}: ${message}`,
-        path: where,
-        at,
-      });
+    for (const { path, message } of schema.safeParse(item).error?.issues ?? []) {
+      const where = [place, ...(many ? [index] : []), ...path].join('.');
+      mistakes.add({ code: 'InvalidRegistry', message: `Invalid ${what}: ${where}: ${message}`, path: where, at });
     }
   }
-  into.items.set('lifecycle_hooks', { kind: 'statement', value: items });
+  into.items.set(key, { kind: 'statement', value: many ? items : json });
 }

@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { evaluate, type Scope, unknown } from '../evaluate.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { bare } from '../compile/entry-digest.ts';
-import { groupKind } from '../groups/kind.ts';
+import { groupKind, scalingGroupTypes } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
 import { resolveProperties } from '../resources/properties.ts';
@@ -19,6 +19,21 @@ export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'
   if (groupKind(type)) return 'group';
   return stackTypeOf(type) && 'stack';
 }
+
+/** Refuses a policy of the environment for a resource that cannot follow it. A pattern may fit other resources, too. */
+export function refuseWrongPolicies(
+  { typeOf, templateOf }: ResolvedTypes,
+  { environment: { registry }, mistakes }: CompileInput,
+): void {
+  for (const [name, { type }] of typeOf) {
+    if (!registry.says(name, 'replace_lost') || replacesLost(type, templateOf.has(name))) continue;
+    const message = `The environment says replace_lost for ${name}, which is of type ${type}; only a group that scales replaces lost members: ${scalingGroupTypes.join(', ')}`;
+    const path = `resource_registry.resources.${name}.replace_lost`;
+    mistakes.add({ code: 'InvalidRegistry', message, path, at: undefined, found: type });
+  }
+}
+
+const replacesLost = (type: string, isTemplate: boolean): boolean => !isTemplate && scalingGroupTypes.includes(type);
 
 interface Described extends ResolvedTypes {
   readonly stack: CompileInput;
@@ -69,7 +84,9 @@ function nestedPart(
     ? tree.digests.ofFile(template.file, registry)
     : tree.digests.ofValues(valuesOf(resource, stack, typeOf.get(name)), registry);
   if (tree.nestedStacks === 'described') tree.count.resources += reached.resources;
-  const nested = { kind, type, digest: reached.digest, reads: [] };
+  const lost = environment.registry.replaceLost(name);
+  const replaces = replacesLost(typeOf.get(name)?.type ?? '', template !== undefined) && lost;
+  const nested = { kind, type, digest: reached.digest, reads: [], ...(replaces && { replace_lost: replaces }) };
   return { type, nested, ...(reached.renewed && { renewed: true }) };
 }
 
@@ -120,9 +137,11 @@ export function withReads(plan: Plan, scope: Scope): Plan {
   return { ...plan, resources: toRecord(resources) };
 }
 
-/** The digest also covers these, because reads, metadata and update policy change the stack. */
+/** The digest also covers these, because reads, metadata and policies change the stack. */
 function readBy(nested: PlanNested, { metadata, update_policy: policy }: PlanResource, reads: Json[][]): PlanNested {
-  const texts = [nested.digest, reads, metadata && bare(metadata), policy && bare(policy)];
+  const texts: unknown[] = [nested.digest, reads, metadata && bare(metadata), policy && bare(policy)];
+  // Absent in most plans: their digests stay those of earlier versions.
+  if (nested.replace_lost) texts.push(nested.replace_lost);
   return { ...nested, reads, digest: createHash('sha256').update(JSON.stringify(texts)).digest('hex') };
 }
 

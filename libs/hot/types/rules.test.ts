@@ -29,7 +29,7 @@ describe('rules between the properties of a type', () => {
     [
       'OS::Aodh::LBMemberHealthAlarm',
       '{pool: p, stack: s, autoscaling_group_id: g}',
-      'use Anneal::Scaling::Group with replace_lost',
+      'say replace_lost: {after: SECONDS} for the group in the environment',
     ],
     ['OS::Neutron::Subnet', '{network: n}', 'subnetpool, cidr'],
     ['OS::Neutron::RouterInterface', '{subnet: s}', 'Property router not assigned'],

@@ -147,7 +147,7 @@ function wrongSteps({ steps }: JsonObject): string | undefined {
 
 /** Anneal has no load balancer whose pool could be asked, so the alarm would never change its state. */
 const memberHealth: Rule = () =>
-  'OS::Aodh::LBMemberHealthAlarm needs a load balancer, and Anneal has none. To replace members that do not answer, use Anneal::Scaling::Group with replace_lost: {after: SECONDS}.';
+  'OS::Aodh::LBMemberHealthAlarm needs a load balancer, and Anneal has none. To replace members that do not answer, say replace_lost: {after: SECONDS} for the group in the environment, or use Anneal::Scaling::Group.';
 
 /** The rule of each type that has one. */
 export const rules: Readonly<Record<string, Rule>> = {

@@ -337,8 +337,17 @@ function scalingOf(
 }
 
 function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): StoredNestedRequest {
-  const { kind, reads, environment, files, facade, shows_servers: shows } = nested;
-  const kept = { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
+  const { kind, reads, environment, files, facade, shows_servers: shows, replace_lost: lost } = nested;
+  const kept = {
+    kind,
+    type: resource.type,
+    reads,
+    environment,
+    files,
+    facade,
+    properties: lost ? { ...properties, replace_lost: lost } : properties,
+    members: null,
+  };
   return shows ? { ...kept, shows_servers: true } : kept;
 }
 

@@ -105,7 +105,7 @@ function nestedPart({
 }): NestedRequest | undefined {
   const planned = plan && Object.hasOwn(plan.resources, resource.name) ? plan.resources[resource.name] : undefined;
   if (!plan || !planned?.nested) return undefined;
-  const { kind, digest, reads } = planned.nested;
+  const { kind, digest, reads, replace_lost: lost } = planned.nested;
   return {
     kind,
     source: digest,
@@ -123,6 +123,7 @@ function nestedPart({
       update_policy: evaluation.written(planned.update_policy, { plan, stack }),
     },
     resources_outside: 0,
+    ...(lost && { replace_lost: lost }),
     ...(showsServers(stack) && { shows_servers: true }),
     ...((stack.action === 'ROLLBACK' || stack.parent?.restores === true) && { restores: true }),
   };

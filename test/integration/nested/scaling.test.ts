@@ -461,6 +461,28 @@ describe('a member whose host is silent', () => {
     expect(events.filter(({ type }) => type === 'group.scaling.started')).toHaveLength(1);
   });
 
+  it('is replaced in a group of Heat when the environment says so, also if it was lost before', async () => {
+    const heat = template({ group: 'desired_capacity: 2' });
+    const { id } = await world.createAndWait('s', heat);
+    const [lost, kept] = (await show(id)).members;
+    await hostIs('silent', lost?.resource_id ?? '');
+    await eventually(async () => (await show(id)).members[0]?.lost_since ?? undefined);
+    events.length = 0;
+    const replace_lost = { after: 0, min_in_service: 1 };
+    await world.updated(id, { ...heat, environment: { resource_registry: { resources: { g: { replace_lost } } } } });
+    const [started] = await seen('group.scaling.started');
+    expect(started?.data).toMatchObject({ reason: 'replacement', before: 2, after: 2, leaving: [lost?.name] });
+    await seen('group.scaling.completed');
+    expect(await names(id)).toContain(kept?.name);
+    // The policy goes with its entry: the next loss is only noted.
+    await world.updated(id, heat);
+    events.length = 0;
+    await hostIs('silent', kept?.resource_id ?? '');
+    const isNoted = async () => (await show(id)).members.some(({ lost_since: since }) => since !== null);
+    await eventually(async () => (await isNoted()) || undefined);
+    expect(events.filter(({ type }) => type === 'group.scaling.started')).toEqual([]);
+  });
+
   it('is found by its place when the host has an id of its own, as one that joined', async () => {
     const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      replace_lost: {after: 0}'));
     const [lost] = (await show(id)).members;
