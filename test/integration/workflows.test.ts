@@ -6,6 +6,7 @@ import {
   workflowList,
   type ExecutionView,
 } from '@anneal/contracts/calls/workflow.ts';
+import { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
@@ -185,5 +186,58 @@ resources:
     const done = await ended(2);
     expect(done.map(({ state }) => state)).toEqual(['SUCCESS', 'SUCCESS']);
     expect(await world.events(id)).toContain('a UPDATE COMPLETE');
+  });
+
+  it('is named by why while its execution holds the hook, with the task at which it stands', async () => {
+    const template = `
+heat_template_version: 2018-08-31
+resources:
+  drain:
+    type: OS::Mistral::Workflow
+    properties:
+      name: drain
+      type: direct
+      tasks:
+      - {name: ask, action: std.noop, pause_before: true}
+  trigger:
+    type: Anneal::Workflow::EventTrigger
+    properties:
+      types: [resource.hook.waiting]
+      match: {hook: pre-update}
+      workflow: {get_resource: drain}
+`;
+    await world.createAndWait('automation', { template });
+    const guarded = (value: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  a: {type: OS::Heat::TestResource, properties: {value: ${value}}}
+`,
+      environment: { resource_registry: { resources: { a: { hooks: 'pre-update' } } } },
+    });
+    const { id } = await world.createAndWait('s', guarded('one'));
+    await world.update(id, guarded('two'));
+    const held = await eventually(
+      async () => {
+        const found = await world.ask(stackWhy, { project, stack: id });
+        return found.summary.includes('PAUSED') ? found : undefined;
+      },
+      { what: 'the execution that holds the hook' },
+    );
+    const [execution] = await executions();
+    expect(held.summary).toMatch(
+      /^a is held at hook "pre-update"\. Execution \S+ of workflow drain is PAUSED: task ask/,
+    );
+    expect(held.chain.map(({ object }) => object).slice(-3)).toEqual([
+      'hook pre-update',
+      `execution ${execution?.id} of workflow drain`,
+      'task ask (std.noop)',
+    ]);
+    expect(held.exits).toEqual([
+      `anneal workflow resume ${execution?.id}`,
+      `anneal workflow tasks ${execution?.id}`,
+      `anneal workflow cancel ${execution?.id}`,
+      'anneal hook clear s a pre-update',
+    ]);
   });
 });

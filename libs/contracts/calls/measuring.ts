@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 
+/** The label of a host in the warm pool of its group. */
+export const warmLabel = 'warm_pool';
+
 /** Labels that the server sets for a host or a credential. A poster that is neither may set them. */
 export const placeLabels = [
   'stack',
@@ -14,6 +17,7 @@ export const placeLabels = [
   'host',
   'host_name',
   'credential',
+  warmLabel,
 ] as const;
 
 /** Statistics over the values of a period. `<n>pct` is a percentile; `rate:` is the change from period to period. */

@@ -193,7 +193,14 @@ export const groupViewSchema = z.object({
   refresh: refreshSchema.nullable(),
   members: z.array(memberSchema),
   warm_pool: z
-    .object({ size: z.number().int().meta({ description: 'As the template says.' }), members: z.array(memberSchema) })
+    .object({
+      size: z.number().int().meta({ description: 'As the template says.' }),
+      members: z.array(memberSchema),
+      unfilled: z
+        .object({ since: z.iso.datetime(), reason: z.string() })
+        .optional()
+        .meta({ description: 'Why the group does not fill it, as when a quota refuses the members; absent: it does.' }),
+    })
     .optional()
     .meta({ description: 'The members that are complete and wait out of service; absent without a pool.' }),
   outcomes: z.array(scalingOutcomeSchema).meta({ description: 'The latest requests, the newest first; at most 20.' }),

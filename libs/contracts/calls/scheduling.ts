@@ -127,6 +127,7 @@ export const resourceViewSchema = z.object({
     .string()
     .optional()
     .meta({ description: 'For a resource in a nested stack: the parent resource.' }),
+  warm: z.literal(true).optional().meta({ description: 'It is complete, and waits in the warm pool of its group.' }),
   hook: z
     .object({
       name: z.string(),

@@ -72,7 +72,14 @@ function fieldsOf(group: GroupView, now: number): (readonly [string, string | nu
         ]
       : []),
     ...(refresh ? [['refresh', `${refresh.state}: ${refresh.done} of ${refresh.total}`] as const] : []),
-    ...(pool ? [['warm pool', `${pool.members.length} of ${pool.size}`] as const] : []),
+    ...(pool
+      ? [
+          [
+            'warm pool',
+            `${pool.members.length} of ${pool.size}${pool.unfilled ? `, not filled since ${pool.unfilled.since}: ${pool.unfilled.reason}` : ''}`,
+          ] as const,
+        ]
+      : []),
     ...group.members.map((member) => ['member', memberLine(member, now)] as const),
     ...(pool?.members ?? []).map((member) => ['warm', memberLine(member, now)] as const),
     ...group.outcomes.map(

@@ -179,6 +179,25 @@ it('an alarm on Prometheus follows the elements of its query, and one that fails
 });
 
 describe('an alarm', () => {
+  it('does not count the hosts of a warm pool, unless it names their label', async () => {
+    const world = await startAlarms();
+    const most = { aggregate: 'max', period: 1 };
+    await world.request(resourceCreate, 'group', { properties: high(most) });
+    await world.request(resourceCreate, 'pool', { properties: high({ ...most, labels: { warm_pool: 'true' } }) });
+    await eventually(
+      async () => {
+        const measurements = [
+          { name: 'load', value: 99, labels: { warm_pool: 'true' } },
+          { name: 'load', value: 1 },
+        ];
+        await world.ask(metricPost, { project, id: `w${(batch += 1)}`, poster: { kind: 'user' }, measurements });
+        return ((await state(world, 'pool')) === 'alarm' && (await state(world, 'group')) === 'ok') || undefined;
+      },
+      { what: 'the state of both alarms' },
+    );
+    expect(world.changes.filter(({ alarm_id: id, current }) => id === 'group' && current === 'alarm')).toEqual([]);
+  });
+
   it('signals a policy of its stack once per crossing, publishes each change and keeps a history', async () => {
     const world = await startAlarms();
     expect(await world.request(resourceCreate, 'a1', { properties: high() })).toMatchObject({ status: 'complete' });

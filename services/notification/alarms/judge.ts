@@ -1,4 +1,5 @@
 /** Reads what a rule measures, and judges it. */
+import { warmLabel, type Labels } from '@anneal/contracts/calls/measuring.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { aggregateSeries } from '../metrics/aggregate.ts';
 import type { Measurements, SeriesDocument } from '../metrics/measurements.ts';
@@ -15,7 +16,7 @@ import {
   type AlarmJudgement,
   type Finding,
 } from './rules/evaluate.ts';
-import { labelsFit } from './rules/filter.ts';
+import { labelsFit, reads } from './rules/filter.ts';
 
 /** Evaluates an instant query: the values of its elements. */
 export type InstantQuery = (query: string) => Promise<readonly number[]>;
@@ -153,8 +154,13 @@ async function latestPoints(
 async function seriesOf(measurements: Measurements, project: string, rule: ThresholdRule): Promise<SeriesDocument[]> {
   if (rule.byId) {
     const wanted = new Set(rule.metrics);
-    return (await measurements.find({ project })).filter(({ id, name }) => wanted.has(id) || wanted.has(name));
+    const all = await measurements.find({ project });
+    return all.filter(({ id, name, labels }) => wanted.has(id) || (wanted.has(name) && isInService(labels)));
   }
   const [name = ''] = rule.metrics;
-  return measurements.find({ project, name, matches: (labels) => labelsFit(rule.where, labels) });
+  const counts = reads(rule.where, warmLabel) ? () => true : isInService;
+  return measurements.find({ project, name, matches: (labels) => counts(labels) && labelsFit(rule.where, labels) });
 }
+
+/** An alarm does not count the hosts of a warm pool, unless it names their label or their series. */
+const isInService = (labels: Labels): boolean => !Object.hasOwn(labels, warmLabel);

@@ -18,6 +18,12 @@ it.each<[string, StackPlace, string, Record<string, string>]>([
     'server',
     { server: 'workers/0/inner/server', member: '0', group: 'workers' },
   ],
+  [
+    'a server in a member of the warm pool',
+    { root, path: ['workers', 'a'], group, warm: true },
+    'server',
+    { server: 'workers/a/server', member: 'a', group: 'workers', warm_pool: 'true' },
+  ],
 ])('labels %s', (_, place, server, expected) => {
   const ofGroup = place.group ? { group_id: 'g', group_name: 'web-workers' } : {};
   expect(labelsOf(place, server)).toEqual({ stack: 'r', stack_name: 'web', ...expected, ...ofGroup });

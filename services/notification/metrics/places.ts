@@ -3,7 +3,7 @@
  * them.
  */
 import { hostShow } from '@anneal/contracts/calls/configuration.ts';
-import type { Labels } from '@anneal/contracts/calls/measuring.ts';
+import { warmLabel, type Labels } from '@anneal/contracts/calls/measuring.ts';
 import { stackResources, stackShow, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
@@ -26,6 +26,8 @@ export interface StackPlace {
   readonly path: readonly string[];
   /** The innermost group around the stack, or the stack itself. `depth`: the length of its path. */
   readonly group: { readonly id: string; readonly name: string; readonly depth: number } | null;
+  /** It is in a member that waits in the warm pool of its group. */
+  readonly warm?: true;
 }
 
 export class Places {
@@ -50,7 +52,8 @@ export class Places {
       const place = await this.stack(project, server.stack_id);
       if (!place) return own;
       const resource = await this.#resource(project, server.stack_id, server.resource_name);
-      return { ...meteringOf(resource), ...labelsOf(place, server.resource_name), ...own };
+      const where = resource?.warm ? { ...place, warm: true as const } : place;
+      return { ...meteringOf(resource), ...labelsOf(where, server.resource_name), ...own };
     });
   }
 
@@ -72,7 +75,13 @@ export class Places {
     const path = [...above.path, name];
     const resource = await this.#resource(project, parent, name);
     const isGroup = hasMembers(resource?.type ?? '');
-    return { ...above, path, group: isGroup ? { id: stack.id, name: stack.name, depth: path.length } : above.group };
+    const warm = resource?.warm && { warm: true as const };
+    return {
+      ...above,
+      ...warm,
+      path,
+      group: isGroup ? { id: stack.id, name: stack.name, depth: path.length } : above.group,
+    };
   }
 
   #stack(project: string, stack: string): Promise<StackView | undefined> {
@@ -97,7 +106,7 @@ export class Places {
 }
 
 /** The labels of a server in a stack. */
-export function labelsOf({ root, path, group }: StackPlace, server: string): Labels {
+export function labelsOf({ root, path, group, warm }: StackPlace, server: string): Labels {
   const below = [...path, server];
   return {
     stack: root.id,
@@ -109,6 +118,7 @@ export function labelsOf({ root, path, group }: StackPlace, server: string): Lab
       group_name: group.name,
       member: below[group.depth] ?? server,
     }),
+    ...(warm && { [warmLabel]: 'true' }),
   };
 }
 

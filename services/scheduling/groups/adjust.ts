@@ -44,7 +44,7 @@ import { hasRoom } from './warm.ts';
 const groupTimer = 'group:';
 const dueTimer = 'group:due:';
 const fillTimer = 'group:fill';
-/** How long a fill of the warm pool waits after a quota refused it, or while the group may not change. */
+/** How long a fill of the warm pool or a replacement waits after a quota refused it, and a fill while the group may not change. */
 const refusedMs = 60_000;
 /** The refusals that end by themselves, when the change that runs is over. */
 const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
@@ -144,7 +144,17 @@ class GroupRequests {
     const report = { stage: 'refused', status: 'FAILED', reason: refused.message, data } as const;
     const held = asked.reason === 'refresh' ? heldRefresh(turn, refused.message) : undefined;
     const reports = [report, ...(held?.reports ?? [])];
-    return note(turn, { scaling: withOutcome(held?.scaling ?? turn.scaling, outcome), reports });
+    const timers = asked.reason === 'replacement' ? this.#proposedAgain(turn, refused) : [];
+    return note(turn, { scaling: withOutcome(held?.scaling ?? turn.scaling, outcome), reports, timers });
+  }
+
+  /** A replacement that a listener or a quota refused is still due: it is proposed again after a while. */
+  #proposedAgain({ properties, scaling }: GroupTurn, { refusal }: Refused): ReturnType<typeof later>[] {
+    const [lost] = Object.keys(scaling.lost ?? {});
+    if (lost === undefined) return [];
+    const hook = refusal === 'vetoed' ? decidingHook(properties) : undefined;
+    const ms = hook ? hook.heartbeat_timeout * 1000 : refusedMs;
+    return [later(`group:lost:${lost}`, this.#tools.context.now().getTime() + ms)];
   }
 
   /** Lets a listener decide, when the group has a hook for it; else begins. */
@@ -294,20 +304,22 @@ class GroupRequests {
     const { plans, contents, quotas, context } = this.#tools;
     const { state, scaling, group } = turn;
     if (!hasRoom(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
-    const again = (ms: number): Input =>
-      note(turn, { scaling, timers: [later(fillTimer, context.now().getTime() + ms)] });
+    const { unfilled, ...filled } = scaling;
+    const again = (ms: number, state = scaling): Input =>
+      note(turn, { scaling: state, timers: [later(fillTimer, context.now().getTime() + ms)] });
     if (isHeldBack(group)) return again(refusedMs);
     if (state.stack.status !== 'COMPLETE') return again(retryMs);
     const { target, kept: next } = await this.#compile(turn);
     const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
     if (refusal) {
       context.log.info({ stack: state.stack.id, reason: refusal.message }, 'warm pool not filled; retrying in 60 s');
-      return again(refusedMs);
+      const since = unfilled?.since ?? context.now().toISOString();
+      return again(refusedMs, { ...filled, unfilled: { since, reason: refusal.message } });
     }
     const members = next.members && {
       ...next.members,
       cooldown: keptCooldown(group.cooldown, state.stack),
-      scaling,
+      scaling: filled,
       filling: true,
     };
     const plan = await plans.get(target.plan);

@@ -72,6 +72,8 @@ export interface ScalingState {
   readonly deciding?: Deciding;
   readonly lost?: Readonly<Record<string, LostMember>>;
   readonly refresh?: Refresh;
+  /** Why the warm pool is not filled, and since when. */
+  readonly unfilled?: { readonly since: string; readonly reason: string };
   /** The latest request of a schedule that came while the group was busy. */
   readonly due?: { readonly id: string; readonly adjustment: Adjustment };
 }

@@ -104,7 +104,15 @@ function groupView(
     deciding: decidingView(scaling),
     refresh: refreshView(scaling, [...names, ...warm]),
     members: names.map(memberAt),
-    ...(size > 0 || warm.length > 0 ? { warm_pool: { size, members: warm.map(memberAt) } } : {}),
+    ...(size > 0 || warm.length > 0
+      ? {
+          warm_pool: {
+            size,
+            members: warm.map(memberAt),
+            ...(scaling.unfilled && warm.length < size && { unfilled: scaling.unfilled }),
+          },
+        }
+      : {}),
     outcomes: [...(scaling.outcomes ?? [])].reverse(),
   };
 }

@@ -5,6 +5,7 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
 import {
   isNested,
+  isWarm,
   representative,
   type ResourceDocument,
   shownType,
@@ -123,6 +124,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     ...(isNested(resource) && { nested_stack: { id: resource.id, name: resource.physical_name } }),
     ...(stack.parent && { parent_resource: stack.parent.resource_name }),
     ...(resource.drift.length > 0 && { drift: [...resource.drift] }),
+    ...(isWarm(resource) && { warm: true as const }),
     ...(resource.hook && {
       hook: {
         name: resource.hook.name,

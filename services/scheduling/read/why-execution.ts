@@ -89,7 +89,7 @@ async function subWorkflow(
   return inside.findLast(({ state }) => (task.state === 'ERROR' ? state === 'ERROR' : !isEndedExecution(state)));
 }
 
-const withoutStop = (text: string): string => text.replace(/\.$/, '');
+export const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 /** The end of an explanation without a task. */
 function endOf({ id, workflow, state, reason }: ExecutionDocument): Omit<Why, 'chain'> {

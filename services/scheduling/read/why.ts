@@ -6,19 +6,28 @@ import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import {
+  isNested,
+  representative,
+  type ExternalWait,
+  type ResourceDocument,
+  type StackDocument,
+} from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
+import { History } from '../events/history.ts';
 import { cooldownEnd } from '../groups/cooldown.ts';
 import { scalingGroup } from '../groups/facts.ts';
+import { hasRoom } from '../groups/warm.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { WaitLookup } from '../provider/waiting.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
 import type { StackReading } from './reading.ts';
 import type { Shards } from '../shards/shards.ts';
 import type { WorkflowDefinitions } from '../workflows/definitions.ts';
-import { whyExecution } from './why-execution.ts';
+import { triggeredExecution } from '../workflows/triggers/start.ts';
+import { whyExecution, withoutStop } from './why-execution.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
@@ -189,24 +198,60 @@ class Explanation {
     return this.#ofRequest(stack, resource);
   }
 
-  #ofHook(stack: StackDocument, resource: ResourceDocument, hook: NonNullable<ResourceDocument['hook']>): End {
+  async #ofHook(stack: StackDocument, resource: ResourceDocument, hook: ExternalWait): Promise<End> {
     const name = nameOf(stack);
     const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
     this.chain.push({ object: `hook ${hook.name}`, state: 'waiting', reason: `waits${until}`, since: hook.since });
-    return {
-      summary: `${resource.name} is held at hook "${hook.name}" until ${hook.kind === 'hook' ? 'an operator clears' : 'a listener completes'} it.`,
-      exits:
-        hook.kind === 'hook'
-          ? [`anneal hook clear ${name} ${resource.name} ${hook.name}`]
-          : [`anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`],
-    };
+    const exit =
+      hook.kind === 'hook'
+        ? `anneal hook clear ${name} ${resource.name} ${hook.name}`
+        : `anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`;
+    const held = `${resource.name} is held at hook "${hook.name}"`;
+    const execution = await this.#ofExecution(stack, resource, hook);
+    if (execution) return { summary: `${held}. ${execution.summary}`, exits: [...execution.exits, exit] };
+    const actor = hook.kind === 'hook' ? 'an operator clears' : 'a listener completes';
+    return { summary: `${held} until ${actor} it.`, exits: [exit] };
+  }
+
+  /** Explains the execution that a trigger started for the wait at a hook. Undefined when there is none. */
+  async #ofExecution(stack: StackDocument, resource: ResourceDocument, hook: ExternalWait): Promise<End | undefined> {
+    const { collections, definitions } = this.#shared;
+    const history = new History(collections);
+    const events = await history.read({ stackId: stack.id, resource: resource.name, descending: true, limit: 100 });
+    const began = events.find(({ hook: reported }) => reported?.token === hook.token && reported.state === 'waiting');
+    const { project } = stack;
+    const triggers = began ? await collections.triggers.find({ where: { project }, orderBy: ['id'] }) : [];
+    const ids = triggers.map(({ id }) => triggeredExecution(id, began?.id ?? ''));
+    const [started] = await collections.executions.getMany(ids);
+    if (!started) return undefined;
+    const asExecution = { collections, spec: (hash: string) => definitions.spec(hash) };
+    const found = await whyExecution(asExecution, { project, id: started.id });
+    if (!found) return undefined;
+    const { chain, ...end } = found;
+    this.chain.push(...chain);
+    return end;
   }
 
   /** Explains the nested stack of an idle resource. Undefined when it is idle too, and holds nothing back. */
   async #ofIdleStack(child: StackDocument | undefined): Promise<End | undefined> {
     if (!child || child.deleted_at !== null) return undefined;
     if (child.status !== 'COMPLETE' || child.phase === 'paused') return this.ofStack(child);
-    return (await this.#ofBusyInside(child)) ?? this.#ofCooldown(child);
+    return (await this.#ofBusyInside(child)) ?? this.#ofPool(child) ?? this.#ofCooldown(child);
+  }
+
+  /** Explains a group that cannot fill its warm pool. */
+  #ofPool(child: StackDocument): End | undefined {
+    const kept = scalingGroup(child);
+    const unfilled = kept?.members.scaling?.unfilled;
+    // The size of a pool is not secret, so the stored form is enough.
+    if (!kept || !unfilled || !hasRoom(kept.properties, kept.members.warm)) return undefined;
+    const name = child.parent?.resource_name ?? child.name;
+    const { since, reason } = unfilled;
+    this.chain.push({ object: `warm pool of ${name}`, state: 'waiting', reason, since });
+    return {
+      summary: `Group ${name} is in service, and cannot fill its warm pool: ${withoutStop(reason)}. It tries again each minute.`,
+      exits: [`anneal project quota ${child.project}`, `anneal group show ${nameOf(child)} ${name}`],
+    };
   }
 
   /** Explains a group that ignores its policies for a time after it has changed its size. */

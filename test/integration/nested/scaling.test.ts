@@ -483,6 +483,23 @@ describe('a member whose host is silent', () => {
     expect(events.filter(({ type }) => type === 'group.scaling.started')).toEqual([]);
   });
 
+  it('is proposed again for replacement when a listener has refused it', async () => {
+    const hook = 'deciding: {heartbeat_timeout: 1, default_result: abandon}';
+    const { id } = await world.createAndWait(
+      's',
+      own(`desired_capacity: 2\n      replace_lost: {after: 0}\n      ${hook}`),
+    );
+    const [lost] = (await show(id)).members;
+    await hostIs('silent', lost?.resource_id ?? '');
+    const [refused] = await seen('group.scaling.refused');
+    expect(refused?.data).toMatchObject({ refusal: 'vetoed', reason: 'replacement' });
+    const again = (await seen('group.scaling.deciding', 2)).at(-1);
+    expect(again?.data).toMatchObject({ reason: 'replacement', leaving: [lost?.name] });
+    await act(id, { kind: 'decide', token: again?.data['token'] as string, result: 'continue' });
+    await seen('group.scaling.completed');
+    expect(await names(id)).not.toContain(lost?.name);
+  });
+
   it('is found by its place when the host has an id of its own, as one that joined', async () => {
     const { id } = await world.createAndWait('s', own('desired_capacity: 2\n      replace_lost: {after: 0}'));
     const [lost] = (await show(id)).members;

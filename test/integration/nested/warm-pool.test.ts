@@ -1,6 +1,6 @@
 /** The warm pool of a group: complete members that wait out of service, and enter when the group grows. */
 import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
-import { stackExport, stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackExport, stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -243,4 +243,24 @@ it('keeps every member of an abandoned group that another stack adopts', async (
   const all = ({ members, warm_pool: pool }: GroupView): string[] =>
     [...namesOf(members), ...namesOf(pool?.members)].toSorted();
   expect(all(after)).toEqual(all(before));
+});
+
+it('says why it is not filled, while a quota refuses the new member', async () => {
+  await world.close();
+  // The parent stack has two resources; the group may have one in service and one in the pool.
+  world = await StackWorld.open({ ANNEAL_SCHEDULING_PROJECT_RESOURCES: '4' });
+  const { id } = await world.createAndWait('s', template({ pool: 1 }));
+  await filled(id);
+  expect(await signal(id)).toMatchObject({ result: 'applied', after: 2 });
+  const { warm_pool: pool } = await eventually(
+    async () => {
+      const shown = await show(id);
+      return shown.warm_pool?.unfilled ? shown : undefined;
+    },
+    { what: 'the reason of the group' },
+  );
+  expect(pool).toMatchObject({ members: [], unfilled: { reason: expect.stringContaining('PROJECT_RESOURCES') } });
+  const why = await world.ask(stackWhy, { project: 'p1', stack: id, resource: 'g' });
+  expect(why.summary).toContain('Group g is in service, and cannot fill its warm pool');
+  expect(why.chain.at(-1)).toMatchObject({ object: 'warm pool of g', state: 'waiting' });
 });

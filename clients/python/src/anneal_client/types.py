@@ -551,10 +551,17 @@ class StackGroupMember(TypedDict):
     servers: list[Any]
 
 
+class StackGroupWarmPoolUnfilled(TypedDict):
+    since: str
+    reason: str
+
+
 class StackGroupWarmPool(TypedDict):
     # As the template says.
     size: int
     members: list[StackGroupMember]
+    # Why the group does not fill it, as when a quota refuses the members; absent: it does.
+    unfilled: NotRequired[StackGroupWarmPoolUnfilled]
 
 
 class StackGroup(TypedDict):

@@ -49,6 +49,14 @@ export function compareTexts(a: string, compare: LimitComparison, b: string): bo
   return numeric ? compareNumbers[compare](x, y) : compareNumbers[compare](a < b ? -1 : a > b ? 1 : 0, 0);
 }
 
+/** Whether a filter says anything about a label. */
+export function reads(filter: LabelFilter, label: string): boolean {
+  if ('all' in filter) return filter.all.some((each) => reads(each, label));
+  if ('any' in filter) return filter.any.some((each) => reads(each, label));
+  if ('not' in filter) return reads(filter.not, label);
+  return labelsOfField(filter.field).includes(label);
+}
+
 export function labelsFit(filter: LabelFilter, labels: Labels): boolean {
   if ('all' in filter) return filter.all.every((each) => labelsFit(each, labels));
   if ('any' in filter) return filter.any.some((each) => labelsFit(each, labels));

@@ -31,11 +31,15 @@ export interface TriggeredStart {
   readonly cause?: Envelope;
 }
 
+/** The id of the execution that a trigger starts for an event or a time. */
+export const triggeredExecution = (source: string, key: string): string =>
+  executionIdFrom(derivedId(`trigger ${source}\n${key}`));
+
 /** Starts an execution. Returns its id. @throws AnnealError: final when the start is refused, else it may pass */
 export async function startTriggered({ context }: TriggerParts, start: TriggeredStart): Promise<string> {
   const { bus, mint } = context;
   const { source, project, owner, stack, workflow, input, params, key, occasion, cause } = start;
-  const id = executionIdFrom(derivedId(`trigger ${source}\n${key}`));
+  const id = triggeredExecution(source, key);
   const { env, task_name: goal } = params;
   const data = {
     id,
