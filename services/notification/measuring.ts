@@ -115,6 +115,7 @@ const openMeasurements = ({ store, now }: ServiceContext, settings: Notification
     now: () => now().getTime(),
     period: settings.measurementPeriod * 1000,
     keepMs: settings.keepMeasurements * 1000,
+    keepHourlyMs: settings.keepHourly * 1000,
     mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
   });
 

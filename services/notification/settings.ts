@@ -113,8 +113,14 @@ export const notificationSettings = defineSettings({
   keepMeasurements: {
     env: 'ANNEAL_NOTIFICATION_KEEP_MEASUREMENTS_SECONDS',
     schema: whole(86_400, 600, 10 * 365 * 86_400),
-    meaning: 'Age from which measurements are removed.',
+    meaning: 'Age from which only hourly values of measurements stay.',
     cost: 'About 20 bytes of the store per series and period in which it has a value.',
+  },
+  keepHourly: {
+    env: 'ANNEAL_NOTIFICATION_KEEP_HOURLY_SECONDS',
+    schema: whole(2_592_000, 0, 10 * 365 * 86_400),
+    meaning: 'Age from which hourly values of measurements are removed; 0 keeps none.',
+    cost: 'Tens to hundreds of bytes of the store per series and hour in which it has a value, by how much the values differ.',
   },
   maxSeries: {
     env: 'ANNEAL_NOTIFICATION_MAX_SERIES',

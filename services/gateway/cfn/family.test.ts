@@ -6,4 +6,6 @@ it('sends signed requests at /v1/ to the endpoint of CloudFormation, and leaves 
   expect(withCfnPrefix('/v1?a=1&Action=PutMetricData')).toBe('/cfn/v1?a=1&Action=PutMetricData');
   for (const url of ['/v1/', '/v1/queues?Action=a', '/v1/?marker=Action', '/cfn/v1/?Action=a', '/v1/?XAction=a'])
     expect(withCfnPrefix(url)).toBe(url);
+  expect(withCfnPrefix('/v1/', 'POST')).toBe('/cfn/v1/');
+  expect(withCfnPrefix('/v1/queues', 'POST')).toBe('/v1/queues');
 });

@@ -17,9 +17,11 @@ export const cfnPrefix = '/cfn/v1';
 
 /**
  * Sends a signed request at `/v1/` here: the programs of heat-cfntools know the host and the port of the endpoint, and
- * always use this path. Other requests at `/v1/` are for the queues.
+ * always use this path. Other requests at `/v1/` are for the queues, which take no POST there: cfn-push-stats has its
+ * action in the body of one.
  */
-export const withCfnPrefix = (url: string): string => (/^\/v1\/?\?(?:[^#]*&)?Action=/.test(url) ? `/cfn${url}` : url);
+export const withCfnPrefix = (url: string, method = 'GET'): string =>
+  (method === 'POST' ? /^\/v1\/?(?:\?|$)/ : /^\/v1\/?\?(?:[^#]*&)?Action=/).test(url) ? `/cfn${url}` : url;
 
 export interface CfnOptions {
   ask: Ask;

@@ -83,7 +83,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     bodyLimit: settings.bodyLimit,
     trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/' }) => withPlainArn(withCfnPrefix(url)),
+    rewriteUrl: ({ url = '/', method }) => withPlainArn(withCfnPrefix(url, method)),
     genReqId: () => `req-${newId()}`,
     routerOptions: { maxParamLength: longestPart, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {

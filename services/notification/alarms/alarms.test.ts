@@ -195,7 +195,7 @@ describe('an alarm', () => {
       },
       { what: 'the state of both alarms' },
     );
-    expect(world.changes.filter(({ alarm_id: id, current }) => id === 'group' && current === 'alarm')).toEqual([]);
+    expect(world.changes.filter(({ alarm_id: id, state: to }) => id === 'group' && to === 'alarm')).toEqual([]);
   });
 
   it('signals a policy of its stack once per crossing, publishes each change and keeps a history', async () => {

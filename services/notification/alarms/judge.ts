@@ -3,6 +3,7 @@ import { warmLabel, type Labels } from '@anneal/contracts/calls/measuring.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { aggregateSeries } from '../metrics/aggregate.ts';
 import type { Measurements, SeriesDocument } from '../metrics/measurements.ts';
+import { hourMs } from '../metrics/rollups.ts';
 import type { AlarmDocument } from './alarm.ts';
 import { findingOfAlerts } from './rules/alerts.ts';
 import type { PrometheusRule, ThresholdRule } from './rules/definition.ts';
@@ -142,7 +143,7 @@ async function latestPoints(
     ({ created_at }) => rule.warmUp === 0 || created_at + rule.warmUp * 1000 <= to,
   );
   // A rate begins with the period before.
-  const periods = await measurements.read(series, from - granularity, to);
+  const periods = await measurements.read(series, { from: from - granularity, to, hourly: granularity % hourMs === 0 });
   const points = aggregateSeries([...periods.values()], { aggregate: rule.aggregate, granularity, from, to });
   const byTime = new Map(points.map(({ at, value }) => [at, value]));
   return Array.from({ length: count }, (_, index) => {

@@ -56,6 +56,22 @@ export function withBatch(
   return { ...block, metrics, batches: [...block.batches, batch.id].slice(-mostBatches) };
 }
 
+/** A coarser block with the measurements of a block. Undefined when it has them already. */
+export function withBlock(into: Draft<BlockDocument>, block: BlockDocument): Draft<BlockDocument> | undefined {
+  const name = String(block.start);
+  if (into.batches.includes(name)) return undefined;
+  const metrics: Record<string, Record<string, StoredPeriod>> = { ...into.metrics };
+  for (const metric of Object.keys(block.metrics)) {
+    const periods = (metrics[metric] = { ...metrics[metric] });
+    for (const [start, period] of periodsOf(block, metric)) {
+      const index = String(Math.floor((start - into.start) / into.period));
+      const before = periods[index];
+      periods[index] = toStored(before ? mergePeriods(fromStored(before), period) : period);
+    }
+  }
+  return { ...into, metrics, batches: [...into.batches, name] };
+}
+
 /** The periods of a name in a block: their starts and statistics, in order. */
 export function periodsOf(block: BlockDocument, name: string): (readonly [start: number, period: Period])[] {
   const periods = Object.hasOwn(block.metrics, name) ? (block.metrics[name] ?? {}) : {};

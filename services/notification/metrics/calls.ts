@@ -9,6 +9,7 @@ import { aggregateSeries } from './aggregate.ts';
 import { checkMeasurements, labelsText } from './check.ts';
 import { viewOfSeries, type Measurements } from './measurements.ts';
 import type { Places } from './places.ts';
+import { hourMs } from './rollups.ts';
 
 /** The most points of an answer. */
 const mostPoints = 20_000;
@@ -94,7 +95,11 @@ async function query(
   const series = await measurements.find({ project, name, matches: matching(where) });
   // A rate begins with the value before.
   const first = Math.floor(from / granularity) * granularity;
-  const periods = await measurements.read(series, first - granularity, to);
+  const periods = await measurements.read(series, {
+    from: first - granularity,
+    to,
+    hourly: granularity % hourMs === 0,
+  });
   const groups = Map.groupBy(series, ({ labels }) =>
     labelsText(Object.fromEntries(by.map((each) => [each, labels[each] ?? '']))),
   );

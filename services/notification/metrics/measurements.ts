@@ -14,6 +14,7 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { BulkOperation, Collection, Document, Draft, Store } from '@anneal/store/port.ts';
 import { blockId, blockMs, blockStart, periodsOf, withBatch, type BlockDocument, type Sample } from './block.ts';
 import type { SeriesPeriods } from './aggregate.ts';
+import { daysOf, holdsBlock, Rollups } from './rollups.ts';
 import { labelsText } from './check.ts';
 
 export interface SeriesDocument extends Document {
@@ -39,6 +40,8 @@ export interface MeasurementOptions {
   /** Milliseconds of a period. */
   readonly period: number;
   readonly keepMs: number;
+  /** The age to which an hourly value stays of older measurements; 0: none stays. */
+  readonly keepHourlyMs: number;
   /** The most series of a project, and the setting that changes it. */
   readonly mostSeries: { readonly most: number; readonly setting: string };
 }
@@ -65,6 +68,7 @@ const seriesKnown = 100_000;
 export class Measurements {
   readonly #series: Collection<SeriesDocument>;
   readonly #blocks: Collection<BlockDocument>;
+  readonly #rollups: Rollups;
   readonly #options: MeasurementOptions;
   /** Series in the store, and the start of the latest block for which `last_at` was written. */
   readonly #known = new Recent<number>(seriesKnown);
@@ -74,22 +78,25 @@ export class Measurements {
   private constructor(
     series: Collection<SeriesDocument>,
     blocks: Collection<BlockDocument>,
+    rollups: Rollups,
     options: MeasurementOptions,
   ) {
     this.#series = series;
     this.#blocks = blocks;
+    this.#rollups = rollups;
     this.#options = options;
   }
 
   static async open(options: MeasurementOptions): Promise<Measurements> {
-    const [series, blocks] = await Promise.all([
+    const [series, blocks, rollups] = await Promise.all([
       options.store.collection<SeriesDocument>({
         name: 'notification_series',
-        indexes: [{ fields: ['project', 'name'] }, { fields: ['last_at'] }],
+        indexes: [{ fields: ['project', 'name'] }, { fields: ['last_at'] }, { fields: ['project', 'last_at'] }],
       }),
       options.store.collection<BlockDocument>({ name: 'notification_measurements', indexes: [{ fields: ['start'] }] }),
+      Rollups.open(options.store),
     ]);
-    return new Measurements(series, blocks, options);
+    return new Measurements(series, blocks, rollups, options);
   }
 
   /**
@@ -209,7 +216,9 @@ export class Measurements {
   async #checkQuota(project: string, fresh: readonly Draft<SeriesDocument>[]): Promise<void> {
     if (fresh.length === 0) return;
     const { most, setting } = this.#options.mostSeries;
-    const count = await this.#series.count({ project });
+    const found = await this.#series.count({ project });
+    if (found + fresh.length <= most) return;
+    const count = found - (await this.#dropEnded(project, found + fresh.length - most));
     if (count + fresh.length <= most) return;
     const named = fresh.slice(0, 10).map(({ name, labels }) => `${name}${textOfLabels(labels)}`);
     const more = fresh.length > named.length ? ` and ${fresh.length - named.length} more` : '';
@@ -217,6 +226,24 @@ export class Measurements {
       'QuotaExceeded',
       `Cannot store the measurements: the project has ${count} of at most ${most} series (${setting}), and these would be new: ${named.join(', ')}${more}. Use fewer labels or values of labels.`,
     );
+  }
+
+  /** Removes series of which only hourly values are left, the oldest first: they make room for new ones. */
+  async #dropEnded(project: string, most: number): Promise<number> {
+    const where = { project, last_at: { lt: this.#keptFrom() } };
+    const ended = await this.#series.find({ where, orderBy: ['last_at'], limit: most });
+    await this.#removeSeries(ended);
+    return ended.length;
+  }
+
+  async #removeSeries(ended: readonly SeriesDocument[]): Promise<void> {
+    await this.#series.bulk(ended.map(({ id, version }) => ({ kind: 'remove', id, version })));
+    for (const { id } of ended) this.#known.delete(id);
+  }
+
+  /** Blocks that begin before are too old. */
+  #keptFrom(): number {
+    return this.#options.now() - this.#options.keepMs - blockMs;
   }
 
   /** The series of a project that match, by name and id. */
@@ -233,14 +260,22 @@ export class Measurements {
   }
 
   /**
-   * The periods of series from one time to another, which is exclusive.
+   * The periods of series from one time to another, which is exclusive. `hourly`: those of measurements that are too old to
+   * be kept in full are hours.
    * @throws AnnealError InvalidRequest for a time so long that it would read too much
    */
-  async read(series: readonly SeriesDocument[], from: number, to: number): Promise<Map<string, SeriesPeriods>> {
+  async read(
+    series: readonly SeriesDocument[],
+    { from, to, hourly }: { from: number; to: number; hourly: boolean },
+  ): Promise<Map<string, SeriesPeriods>> {
     const starts: number[] = [];
-    for (let start = blockStart(from); start < to && starts.length <= mostBlocks; start += blockMs) starts.push(start);
+    // The roll-up of a block is late by up to five minutes.
+    const first = blockStart(Math.max(from, this.#keptFrom() - 2 * blockMs));
+    for (let start = first; start < to && starts.length <= mostBlocks; start += blockMs) starts.push(start);
     const sources = [...new Set(series.map(({ source }) => source))];
-    if (starts.length * sources.length > mostBlocks) {
+    const old =
+      hourly && from < this.#keptFrom() + blockMs ? { from, to: Math.min(to, first + 3 * blockMs) } : undefined;
+    if ((starts.length + (old ? daysOf(old.from, old.to).length : 0)) * sources.length > mostBlocks) {
       throw new AnnealError(
         'InvalidRequest',
         `Cannot read ${sources.length} sources over ${Math.round((to - from) / 1000)} s at once. Ask for a shorter time or for fewer labels.`,
@@ -248,11 +283,17 @@ export class Measurements {
     }
     const { period } = this.#options;
     const ids = sources.flatMap((source) => starts.map((start) => blockId(source, period, start)));
+    // Read the blocks first: one that is rolled up meanwhile is then in its day, too, and counts once.
     const bySource = Map.groupBy(await this.#getBlocks(ids), ({ source }) => source);
+    const days = old ? await this.#rollups.read(sources, old.from, old.to) : [];
+    const daysBySource = Map.groupBy(days, ({ source }) => source);
     return new Map(
       series.map(({ id, source, name }) => {
-        const blocks = (bySource.get(source) ?? []).toSorted((a, b) => a.start - b.start);
-        const periods = blocks.flatMap((block) => periodsOf(block, name));
+        const rolled = daysBySource.get(source) ?? [];
+        const blocks = (bySource.get(source) ?? [])
+          .filter(({ start }) => !rolled.some((day) => holdsBlock(day, start)))
+          .toSorted((a, b) => a.start - b.start);
+        const periods = [...rolled, ...blocks].flatMap((block) => periodsOf(block, name));
         return [id, periods.filter(([start]) => start >= from && start < to)];
       }),
     );
@@ -264,20 +305,21 @@ export class Measurements {
     return found;
   }
 
-  /** Removes measurements and series that are too old. A repeat removes the rest. */
+  /** Rolls up measurements that are too old, and removes them and series. A repeat continues. */
   async trim(): Promise<void> {
-    const before = this.#options.now() - this.#options.keepMs;
+    const { now, keepMs, keepHourlyMs } = this.#options;
     for (;;) {
-      const where = { start: { lt: before - blockMs } };
+      const where = { start: { lt: this.#keptFrom() } };
       const old = await this.#blocks.find({ where, orderBy: ['start'], limit: readAtOnce });
+      if (keepHourlyMs > keepMs) await this.#rollups.take(old);
       await this.#blocks.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
       if (old.length < readAtOnce) break;
     }
+    await this.#rollups.trim(now() - keepHourlyMs);
     for (;;) {
-      const where = { last_at: { lt: before - 2 * blockMs } };
+      const where = { last_at: { lt: now() - Math.max(keepMs, keepHourlyMs) - 2 * blockMs } };
       const old = await this.#series.find({ where, orderBy: ['last_at'], limit: readAtOnce });
-      await this.#series.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
-      for (const { id } of old) this.#known.delete(id);
+      await this.#removeSeries(old);
       if (old.length < readAtOnce) break;
     }
   }

@@ -102,8 +102,61 @@ describe('measurements', () => {
     expect(await post(world, '3', load(1, 10, 'a'))).toEqual({ stored: 1, repeated: 0 });
   });
 
-  it('are removed by age, and their series with them', async () => {
+  const restartAt = async (world: NotificationWorld, seconds: number): Promise<void> => {
+    await world.stop();
+    Object.assign(world.context, { now: () => new Date(start + seconds * 1000) });
+    await world.start();
+  };
+  const blocksOf = async (world: NotificationWorld) => {
+    const name = 'notification_measurements';
+    const blocks = await world.context.store.collection({ name, indexes: [{ fields: ['start'] }] });
+    return blocks.find({ where: { start: { gte: 0 } } });
+  };
+
+  it('R1, R2: stay as hours when they are old, once, whatever line a crash comes at', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_MEASUREMENTS_SECONDS: '600' });
+    await post(world, '1', load(1, 0, 'a'), load(2, 10, 'a'), load(40, 100, 'b'));
+    await restartAt(world, 500);
+    await post(world, '2', load(5, 400, 'a'));
+    const hour = Math.floor(start / 3_600_000) * 3_600_000;
+    const range = { from: new Date(hour).toISOString(), to: new Date(hour + 2 * 3_600_000).toISOString() };
+    const values = async (aggregate: string) =>
+      (await query(world, { ...range, granularity: 3600, aggregate })).flatMap(([, points]) => points as number[]);
+    const total = async (aggregate: string) => (await values(aggregate)).reduce((sum, value) => sum + value, 0);
+    let died = 0;
+    armFault('measurements.rolled', () => {
+      died += 1;
+      if (died === 1) throw new Error('the process dies');
+    });
+    await restartAt(world, 7200);
+    await eventually(async () => died > 0);
+    // The blocks and their days are both there.
+    expect(await total('sum')).toBe(48);
+    await restartAt(world, 7200);
+    await eventually(async () => (await blocksOf(world)).length === 0, { what: 'the removal of the blocks' });
+    expect([await total('sum'), await total('count'), Math.max(...(await values('max')))]).toEqual([48, 4, 40]);
+    expect(await query(world, { from: at(0), to: at(120) })).toEqual([[{}, []]]);
+    expect(await seriesOf(world)).toHaveLength(2);
+  });
+
+  it('make room for new series when only hours are left of them', async () => {
+    const world = await startWorld({
+      ANNEAL_NOTIFICATION_KEEP_MEASUREMENTS_SECONDS: '600',
+      ANNEAL_NOTIFICATION_MAX_SERIES: '2',
+    });
+    await post(world, '1', load(1, 0, 'a'), load(1, 30, 'b'));
+    await restartAt(world, 3600);
+    await post(world, '2', load(1, 3600, 'c'));
+    expect((await seriesOf(world)).map(({ labels }) => labels['instance'])).toEqual(['b', 'c']);
+    await post(world, '3', load(1, 3600, 'd'));
+    await expect(post(world, '4', load(1, 3600, 'e'))).rejects.toThrow(/load\{instance="e"\}/);
+  });
+
+  it('are removed by age, and their series with them', async () => {
+    const world = await startWorld({
+      ANNEAL_NOTIFICATION_KEEP_MEASUREMENTS_SECONDS: '600',
+      ANNEAL_NOTIFICATION_KEEP_HOURLY_SECONDS: '0',
+    });
     await post(world, '1', load(1, 0, 'a'));
     await world.stop();
     const late = start + 3_600_000;
