@@ -42,7 +42,7 @@ import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts
 import { auditLineOf } from './audit.ts';
 import { baseUrl } from './base-url.ts';
 import { compressAnswers } from './compression.ts';
-import { largeAnswer } from './large-answer.ts';
+import { largeAnswer, type LargeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
@@ -154,10 +154,13 @@ function addHooks(
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
   });
   if (userRequests > 0) limitUsers(app, userRequests);
-  // A list of 10,000 resources has 7 MB.
+  // A list of 10,000 resources has 7 MB. Requests that share an answer share its bytes.
+  const written = new WeakMap<object, Promise<LargeAnswer>>();
   app.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isLargeJson(payload)) return payload;
-    const { bytes, pieces, stream } = await largeAnswer(payload);
+    const answer = written.get(payload as object) ?? largeAnswer(payload);
+    written.set(payload as object, answer);
+    const { bytes, pieces, stream } = await answer;
     reply.pieces = pieces;
     // Fastify sends a stream that a serializer returns, but its types name only text.
     void reply.header('content-length', bytes).serializer(stream as unknown as () => string);

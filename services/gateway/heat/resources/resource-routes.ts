@@ -6,8 +6,10 @@ import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
+import { baseUrl } from '../../http/base-url.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';
-import { mayChange } from '../../identity/caller.ts';
+import { SharedReads } from '../../http/shared-reads.ts';
+import { mayChange, projectOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
@@ -30,7 +32,14 @@ const handles: ReadonlySet<string> = new Set([
 ]);
 
 export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.get(`${stackPath}/resources`, async (request) => {
+  // A list of thousands takes a second, and consoles and clients of one project ask for it at the same time. It depends
+  // on nothing but the project and the address.
+  const lists = new SharedReads<object>();
+  scope.get(`${stackPath}/resources`, (request) =>
+    lists.read(`${projectOf(request)} ${baseUrl(request)}${request.url}`, () => listOf(request)),
+  );
+
+  const listOf = async (request: FastifyRequest): Promise<object> => {
     const detail = queryBoolean(request, 'with_detail') ?? false;
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
     const unknown = Object.keys(request.query as QueryValues).filter(
@@ -57,7 +66,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: 
         resourceBody(root, resource, { detail, shown: false }),
       ),
     };
-  });
+  };
 
   scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
     const [, resource] = await resourceAt(ask, request, { sealed: true });
