@@ -14,6 +14,7 @@ import { buildServer } from './http/server.ts';
 import { createAuthenticate } from './identity/caller.ts';
 import { openDirectory } from './identity/directory/directory.ts';
 import { KnownUsers } from './identity/known-users.ts';
+import { oidcOf } from './identity/oidc/options.ts';
 import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
 import { HeldHosts } from './held-hosts.ts';
@@ -91,6 +92,7 @@ export const gatewayService = defineService({
         tokens,
         lifetimeMs,
         region: context.region,
+        oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
         newId: context.newId,
         now: wallClock,
         stacksIn: (project) => stacksIn(ask, project),

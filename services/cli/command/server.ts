@@ -1,6 +1,8 @@
 /** `anneal login` and `anneal server …`: the servers that this user works with. */
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
+import type { Login } from '@anneal/client/connection.ts';
 import type { IdentityCalls } from '@anneal/client/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { CliContext } from '../context.ts';
@@ -16,44 +18,83 @@ export function addServerCommands(program: Command, context: CliContext): void {
 }
 
 function addLogin(program: Command, context: CliContext): void {
-  const { output, environment, cwd } = context;
+  const { output, environment } = context;
   program
     .command('login')
     .argument('<url>', 'address of the server, e.g. https://anneal.example')
     .description('log in to a server and use it from now on; stores an application credential, not the password')
     .option('--name <name>', 'name of the server (default: the host in its address)')
     .option('--username <user>', 'user', 'admin')
-    .option('--project <project>', 'project', 'admin')
+    .option('--project <project>', 'project (default: admin; with --oidc, your default project)')
     .option('--password-file <file>', 'file that holds the password (default: ask for it)')
+    .option('--oidc', 'log in by the OpenID provider of the server, in any browser')
     .addHelpText(
       'after',
-      exampleText('login https://anneal.example --username ann --project web', 'login http://10.0.0.5:8470 --name lab'),
+      exampleText(
+        'login https://anneal.example --username ann --project web',
+        'login https://anneal.example --oidc',
+        'login http://10.0.0.5:8470 --name lab',
+      ),
     )
-    .action(async (url, { name, username, project, passwordFile }) => {
+    .action(async (url, { name, username, project, passwordFile, oidc }) => {
       const file = fileOf(context);
       const authUrl = authUrlOf(url);
       const known = await readServers(file);
-      const password =
-        passwordFile === undefined ? await askPassword(context, username) : await readSecret(passwordFile, cwd);
+      const proven = oidc
+        ? await confirmed(context, { authUrl, project })
+        : await byPassword(context, { authUrl, username, project: project ?? 'admin', passwordFile });
       const { connectTo } = await import('@anneal/client/parts.ts');
-      const { identity } = await connectTo({ authUrl, username, password, project }, ['identity'], {
-        signal: context.interrupt,
-      });
+      const { identity } = await connectTo(proven.login, ['identity'], { signal: context.interrupt });
       const label = `anneal ${environment['USER'] ?? ''}@${hostname()} ${new Date(context.now()).toISOString()}`;
       const { id, secret } = await identity.tokens.create({ name: label });
       const server: KnownServer = {
         auth_url: authUrl,
-        user: username,
-        project,
+        user: proven.user,
+        project: proven.project,
         application_credential: { id, secret },
       };
       const named = name ?? new URL(authUrl).host;
       const old = known.servers[named];
-      if (old?.auth_url === authUrl && old.user === username) await revokeOld(identity, old.application_credential.id);
+      if (old?.auth_url === authUrl && old.user === proven.user) {
+        await revokeOld(identity, old.application_credential.id);
+      }
       await writeServers(file, { current: named, servers: { ...known.servers, [named]: server } });
-      output.line(`Logged in to ${named} as ${username} in the project ${project}.`);
+      output.line(`Logged in to ${named} as ${proven.user} in the project ${proven.project}.`);
       output.note(`The application credential is in ${file}. To log out: anneal server remove ${named}`);
     });
+}
+
+/** A login that the server accepts, and the names of its user and project. */
+interface Proven {
+  readonly login: Login;
+  readonly user: string;
+  readonly project: string;
+}
+
+async function byPassword(
+  context: CliContext,
+  wanted: { authUrl: string; username: string; project: string; passwordFile: string | undefined },
+): Promise<Proven> {
+  const { authUrl, username, project, passwordFile } = wanted;
+  const password =
+    passwordFile === undefined ? await askPassword(context, username) : await readSecret(passwordFile, context.cwd);
+  return { login: { authUrl, username, password, project }, user: username, project };
+}
+
+/** Waits until the user has confirmed the login at the OpenID provider. */
+async function confirmed(
+  { output, interrupt }: CliContext,
+  { authUrl, project }: { authUrl: string; project: string | undefined },
+): Promise<Proven> {
+  const { deviceLogin } = await import('@anneal/client/device-login.ts');
+  const login = await deviceLogin({
+    authUrl,
+    project,
+    show: ({ address, code }) => output.note(`Open ${address} in a browser and confirm the code ${code}.`),
+    wait: (ms) => delay(ms, undefined, { signal: interrupt }),
+    signal: interrupt,
+  });
+  return { login: { authUrl, token: login.token }, user: login.user, project: login.project };
 }
 
 function addList(noun: Command, context: CliContext): void {
@@ -105,10 +146,11 @@ function addRemove(noun: Command, context: CliContext): void {
   const { output, cwd } = context;
   noun
     .command('remove <server>')
-    .description('forget a server, and revoke its application credential, which needs the password')
+    .description('forget a server, and revoke its application credential, which needs a login')
     .option('--password-file <file>', 'file that holds the password (default: ask for it on a terminal)')
+    .option('--oidc', 'log in by the OpenID provider of the server')
     .addHelpText('after', exampleText('server remove lab', 'server remove lab --password-file ~/password.txt'))
-    .action(async (name, { passwordFile }) => {
+    .action(async (name, { passwordFile, oidc }) => {
       const file = fileOf(context);
       const known = await readServers(file);
       const {
@@ -118,19 +160,22 @@ function addRemove(noun: Command, context: CliContext): void {
         application_credential: credential,
       } = serverNamed(known, name);
       // An application credential may not manage application credentials, itself among them.
-      const password =
-        passwordFile === undefined
+      const password = oidc
+        ? undefined
+        : passwordFile === undefined
           ? await context.askSecret?.(`Password of ${username}, or Enter to leave the credential valid: `)
           : await readSecret(passwordFile, cwd);
-      if (password) {
+      const login = oidc
+        ? (await confirmed(context, { authUrl, project })).login
+        : password && { authUrl, username, password, project };
+      if (login) {
         const { connectTo } = await import('@anneal/client/parts.ts');
-        const { identity } = await connectTo({ authUrl, username, password, project }, ['identity']);
-        await revokeOld(identity, credential.id);
+        await revokeOld((await connectTo(login, ['identity'])).identity, credential.id);
       }
       const { [name]: _, ...servers } = known.servers;
       await writeServers(file, { current: known.current === name ? null : known.current, servers });
       output.line(`Removed ${name}.`);
-      if (!password) output.note(`Its application credential ${credential.id} is still valid: anneal token revoke.`);
+      if (!login) output.note(`Its application credential ${credential.id} is still valid: anneal token revoke.`);
     });
 }
 

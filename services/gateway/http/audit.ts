@@ -49,7 +49,8 @@ export function auditLineOf(
   { method, params, ip, id, caller, routeOptions: { url, config } }: Audited,
   { status, level, isForUsers }: { status: number; level: AuditLevel; isForUsers: boolean },
 ): AuditLine | undefined {
-  if (level === 'off' || url === undefined || (level === 'changes' && reads.has(method))) return undefined;
+  const isRead = reads.has(method) && config.audited !== true;
+  if (level === 'off' || url === undefined || (level === 'changes' && isRead)) return undefined;
   const action = `${method} ${url}`;
   const answered = { from: ip, status, outcome: outcomeOf(status), request: id } as const;
   if (caller === null) {

@@ -69,6 +69,8 @@ declare module 'fastify' {
     hosts?: boolean;
     /** Its calls carry the hash of a host's token, which the configuration service checks (A2). */
     checksHost?: boolean;
+    /** Changes something although its method only reads, so that the audit has a line for it. */
+    audited?: boolean;
     /** The setting of its own limit for the size of a body. */
     limitedBy?: string;
     /** Signallers may use it too, for the resource that their grant is for. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { baseUrl } from '../http/base-url.ts';
 import type { FamilyWording } from '../http/family.ts';
+import { oidcRoutes } from './oidc/oidc-routes.ts';
 import { applicationCredentialRoutes } from './routes/application-credential-routes.ts';
 import { assignmentRoutes } from './routes/assignment-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
@@ -59,6 +60,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   trustRoutes(scope, options);
   credentialRoutes(scope, options);
   catalogRoutes(scope, options);
+  oidcRoutes(scope, options);
 }
 
 function versionEntry(request: FastifyRequest): object {

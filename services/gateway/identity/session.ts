@@ -19,14 +19,20 @@ const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 export const proofOf = (token: string): string =>
   createHash('sha256').update(`proof of session ${token}`).digest('base64url');
 
-const cookieName = (request: FastifyRequest): string => {
+/** B2 */
+const nameHere = (request: FastifyRequest, name: string): string => {
   const port = /:(\d+)$/.exec(request.host)?.[1];
-  return port === undefined ? 'anneal_session' : `anneal_session_${port}`;
+  return port === undefined ? name : `${name}_${port}`;
 };
 
+const sessionCookie = { cookie: 'anneal_session', path: '/' } as const;
+
 /** The token in the cookie of the request. */
-export function sessionTokenOf(request: FastifyRequest): string | undefined {
-  const name = cookieName(request);
+export const sessionTokenOf = (request: FastifyRequest): string | undefined => cookieOf(request, sessionCookie.cookie);
+
+/** The value of a cookie of this server. */
+export function cookieOf(request: FastifyRequest, cookie: string): string | undefined {
+  const name = nameHere(request, cookie);
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const at = pair.indexOf('=');
     if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim() || undefined;
@@ -52,19 +58,30 @@ export function tokenOf(request: FastifyRequest): string | undefined {
   );
 }
 
+interface Answered {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
 /** Gives the browser the cookie with the token, or removes the cookie. */
-export function setSession(
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  session: { token: string; expiresAt: string } | undefined,
+export function setSession(answered: Answered, session: { token: string; expiresAt: string } | undefined): void {
+  const until = new Date(session?.expiresAt ?? 0).getTime();
+  setCookie(answered, { ...sessionCookie, value: session?.token ?? '', until, sameSite: 'Strict' });
+}
+
+/** Gives the browser a cookie that no script can read. A time in the past removes it. */
+export function setCookie(
+  { request, reply }: Answered,
+  given: { cookie: string; path: string; value: string; until: number; sameSite: 'Lax' | 'Strict' },
 ): void {
   void reply.header(
     'set-cookie',
     [
-      `${cookieName(request)}=${session?.token ?? ''}`,
-      'Path=/',
+      `${nameHere(request, given.cookie)}=${given.value}`,
+      `Path=${given.path}`,
       'HttpOnly',
-      'SameSite=Strict',
-      `Expires=${new Date(session?.expiresAt ?? 0).toUTCString()}`,
+      `SameSite=${given.sameSite}`,
+      `Expires=${new Date(given.until).toUTCString()}`,
       ...(request.protocol === 'https' ? ['Secure'] : []),
     ].join('; '),
   );

@@ -47,7 +47,17 @@ export interface OpenstackClients {
  * Starts the clients and a server with a lab for the tests of a file, and ends both after them. Skips the tests, with
  * the reason, without python3 or access to PyPI.
  */
-export function useOpenstackClients({ lab }: { lab: number }): OpenstackClients {
+export function useOpenstackClients({
+  lab,
+  settings,
+  without = [],
+}: {
+  lab: number;
+  /** Variables that the clients do not get: those of a login by password. */
+  without?: readonly string[];
+  /** More settings of the server. */
+  settings?: () => Promise<Record<string, string>>;
+}): OpenstackClients {
   const password = 'a password for the test';
   let missing: string | undefined;
   let started: { server: TestServer; shell: Shell; python: string; environment: NodeJS.ProcessEnv } | undefined;
@@ -60,8 +70,10 @@ export function useOpenstackClients({ lab }: { lab: number }): OpenstackClients 
       return;
     }
     directory = await mkdtemp(join(tmpdir(), 'anneal-openstack-'));
-    const server = await startServer({ lab, env: { ANNEAL_GATEWAY_ADMIN_PASSWORD: password } });
-    const environment = environmentOf(server, { password, home: directory });
+    const env = { ANNEAL_GATEWAY_ADMIN_PASSWORD: password, ...(await settings?.()) };
+    const server = await startServer({ lab, env });
+    const all = Object.entries(environmentOf(server, { password, home: directory }));
+    const environment = Object.fromEntries(all.filter(([name]) => !without.includes(name)));
     const shell = openShell(installed, { environment, directory });
     started = { server, shell, python: join(installed.bin, 'python'), environment };
   }, 360_000);

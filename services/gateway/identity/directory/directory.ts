@@ -23,6 +23,7 @@ import type {
   StoredCredentialDocument,
   DomainDocument,
   EndpointDocument,
+  OidcLinkDocument,
   RegionDocument,
   ServiceDocument,
   TrustDocument,
@@ -47,6 +48,7 @@ export interface Directory {
   readonly services: Records<ServiceDocument>;
   readonly endpoints: Records<EndpointDocument>;
   readonly regions: Records<RegionDocument>;
+  readonly oidcLinks: Records<OidcLinkDocument>;
   readonly passwords: Passwords;
   readonly revision: DirectoryRevision;
 }
@@ -68,12 +70,13 @@ export async function openDirectory({
 }): Promise<Directory> {
   const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
-  const [trusts, credentials, services, endpoints, regions] = await Promise.all([
+  const [trusts, credentials, services, endpoints, regions, oidcLinks] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
     collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
     collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
     collection<RegionDocument>('regions', []),
+    collection<OidcLinkDocument>('oidc_links', [{ fields: ['user_id'] }]),
   ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
@@ -112,6 +115,7 @@ export async function openDirectory({
     services: new Records('service', services, revision),
     endpoints: new Records('endpoint', endpoints, revision),
     regions: new Records('region', regions, revision),
+    oidcLinks: new Records('link of an OpenID user', oidcLinks, revision),
     passwords,
     revision,
   };

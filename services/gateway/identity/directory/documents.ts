@@ -31,6 +31,8 @@ export interface Grant {
   readonly id: string;
   /** Counts in the projects below, and not in the object itself. */
   readonly inherited: boolean;
+  /** Set by the mapping of an OpenID provider, whose next login replaces it. */
+  readonly from?: 'oidc';
 }
 
 export interface UserDocument extends NamedDocument {
@@ -44,6 +46,11 @@ export interface UserDocument extends NamedDocument {
   readonly grants: readonly Grant[];
   /** Tokens that were issued before this time are no longer valid: the password changed, or the user was disabled. */
   readonly tokens_from: string;
+}
+
+/** The user of a subject at an OpenID provider. The id is a hash of issuer and subject. */
+export interface OidcLinkDocument extends Document {
+  readonly user_id: string;
 }
 
 export interface UserGroupDocument extends NamedDocument {

@@ -12,6 +12,7 @@ import type { UserAccess } from '../access.ts';
 import { callerOf } from '../caller.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { NamedDocument } from '../directory/documents.ts';
+import type { OidcOptions } from '../oidc/provider.ts';
 import type { Tokens } from '../tokens.ts';
 import { authorize, type IdentityRule, type PolicyTarget } from '../identity-policy.ts';
 
@@ -32,6 +33,8 @@ export interface KeystoneOptions extends IdentityOptions {
   readonly lifetimeMs: number;
   readonly tokens: Tokens;
   readonly region: string;
+  /** Undefined without an OpenID provider. */
+  readonly oidc?: OidcOptions | undefined;
 }
 
 /** Adds routes to the identity API. */

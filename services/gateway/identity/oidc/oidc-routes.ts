@@ -1,0 +1,257 @@
+/**
+ * Logins by the OpenID provider:
+ *
+ * - a browser is sent to the provider and comes back to `/identity/oidc/callback`, which gives it a session;
+ * - `anneal login --oidc` begins a device login and asks until the user has confirmed it;
+ * - keystoneauth sends a token of the provider to Keystone's federation address, and gets a token without a scope.
+ *
+ * A login in a browser ends at a page of this server and nowhere else. Its reason for a failure is in the log, because
+ * everyone can make a link to that page.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { baseUrl, queryOf } from '../../http/base-url.ts';
+import { parseField, queryValue } from '../../http/body.ts';
+import { accessOfUser, type UserAccess } from '../access.ts';
+import { Attempts } from '../attempts.ts';
+import { userCaller } from '../caller.ts';
+import { AddedCatalogs } from '../catalog.ts';
+import type { UserDocument } from '../directory/documents.ts';
+import { defaultDomain } from '../principals.ts';
+import { tokenBody } from '../routes/auth-routes.ts';
+import { keystoneId, paramsOf, type KeystoneOptions } from '../routes/shape.ts';
+import { projectsOf } from '../routes/user-routes.ts';
+import { cookieOf, setCookie, setSession } from '../session.ts';
+import type { TokenScope } from '../tokens.ts';
+import { claimedUser, withGroups } from './claims.ts';
+import type { OidcOptions } from './provider.ts';
+import { userOfClaims } from './users.ts';
+
+type Options = KeystoneOptions & { readonly oidc: OidcOptions };
+
+const loginCookie = { cookie: 'anneal_oidc', path: '/identity/oidc' } as const;
+const loginMs = 600_000;
+const open = { config: { public: true } } as const;
+
+/** The address of the login, sealed in a cookie of the browser that began it. */
+const pendingSchema = z.object({
+  purpose: z.literal('oidc login'),
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  project: z.string().optional(),
+  until: z.number(),
+});
+
+/** Serves the logins by the provider; without one, only the answer that there is none. */
+export function oidcRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
+  const { oidc } = options;
+  scope.get('/oidc', open, () => ({ provider: oidc ? { name: oidc.name } : null }));
+  if (!oidc) return;
+  const attempts = new Attempts({
+    now: () => options.now().getTime(),
+    what: 'Logging in by the OpenID provider',
+    free: 10,
+    longestWaitMs: 60_000,
+  });
+  const catalogs = new AddedCatalogs(options.directory);
+  browserRoutes(scope, { ...options, oidc });
+  deviceRoutes(scope, { ...options, oidc }, { attempts, catalogs });
+  federationRoute(scope, { ...options, oidc }, { attempts, catalogs });
+}
+
+interface Shared {
+  readonly attempts: Attempts;
+  readonly catalogs: AddedCatalogs;
+}
+
+function browserRoutes(scope: FastifyInstance, options: Options): void {
+  const { oidc, secrets, now } = options;
+  const callback = (request: FastifyRequest): string => `${baseUrl(request)}/identity/oidc/callback`;
+
+  scope.get('/oidc/login', open, async (request, reply) => {
+    const project = queryValue(request, 'project');
+    const { url, checks } = await oidc.provider.begin(callback(request));
+    const until = now().getTime() + loginMs;
+    const pending = { purpose: 'oidc login', ...checks, ...(project !== undefined && { project }), until };
+    const value = Buffer.from(JSON.stringify(secrets.seal(pending))).toString('base64url');
+    setCookie({ request, reply }, { ...loginCookie, value, until, sameSite: 'Lax' });
+    return reply.header('cache-control', 'no-store').redirect(url.href, 303);
+  });
+
+  scope.get('/oidc/callback', { config: { public: true, audited: true } }, async (request, reply) => {
+    // A code is used once, whether or not it helps.
+    const pending = pendingOf(options, request);
+    setCookie({ request, reply }, { ...loginCookie, value: '', until: 0, sameSite: 'Lax' });
+    void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+    try {
+      if (!pending) throw new AnnealError('Unauthorized', 'This browser has begun no login in the last 10 minutes.');
+      const address = new URL(`${callback(request)}${queryOf(request)}`);
+      const user = await userOf(options, await oidc.provider.finish(address, pending));
+      const scoped = await projectFor(options, user, pending.project);
+      const { text, document } = await issue(options, { request, user: scoped.access, scope: scoped.scope });
+      setSession({ request, reply }, { token: text, expiresAt: document.expires_at });
+      return await reply.redirect('/', 303);
+    } catch (error) {
+      return await backToLogin(options, reply, { error, begun: pending !== undefined });
+    }
+  });
+}
+
+/** Why a login in a browser ended without a session, for the login page. The details are in the log. */
+function backToLogin(
+  { oidc }: Options,
+  reply: FastifyReply,
+  { error, begun }: { error: unknown; begun: boolean },
+): FastifyReply {
+  if (!(error instanceof AnnealError)) throw error;
+  oidc.log.warn({ code: error.code, reason: error.message }, 'login by the OpenID provider refused');
+  const reason = !begun ? 'expired' : error.code === 'Unavailable' ? 'unavailable' : 'refused';
+  return reply.redirect(`/?login=${reason}`, 303);
+}
+
+function pendingOf({ secrets, now }: Options, request: FastifyRequest): z.infer<typeof pendingSchema> | undefined {
+  try {
+    const text = Buffer.from(cookieOf(request, loginCookie.cookie) ?? '', 'base64url').toString();
+    const sealed = JSON.parse(text) as JsonObject;
+    // Only what one of the keys sealed counts, and not what looks like it when it is open.
+    const read =
+      isObject(sealed) && secrets.isSealed(sealed) ? pendingSchema.safeParse(secrets.open(sealed)) : undefined;
+    return read?.success && read.data.until > now().getTime() ? read.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function deviceRoutes(scope: FastifyInstance, options: Options, { attempts, catalogs }: Shared): void {
+  const { oidc, region } = options;
+  const pollSchema = z.strictObject({ device_code: z.string().max(4096), project: z.string().max(255).optional() });
+  // Each start makes the provider keep a code, so an address has to wait that starts many and finishes none.
+  const place = (request: FastifyRequest): string => `${request.ip} device`;
+
+  scope.post('/oidc/device', open, async (request, reply) => {
+    attempts.check(place(request));
+    attempts.failed(place(request));
+    const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
+      await oidc.provider.beginDevice();
+    return reply.header('cache-control', 'no-store').send({
+      device_code,
+      user_code,
+      verification_uri,
+      ...(verification_uri_complete !== undefined && { verification_uri_complete }),
+      expires_in,
+      interval: interval ?? 5,
+    });
+  });
+
+  scope.post('/oidc/device/token', open, async (request, reply) => {
+    const { device_code, project } = parseField(pollSchema, request.body ?? {}, 'The device login');
+    const claims = await oidc.provider.finishDevice(device_code);
+    if (!claims) return reply.code(202).send({ status: 'pending' });
+    attempts.succeeded(place(request));
+    const user = await userOf(options, claims);
+    const { access, scope: tokenScope } = await projectFor(options, user, project);
+    const { text, document } = await issue(options, { request, user: access, scope: tokenScope });
+    const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
+    return reply.code(201).headers({ 'x-subject-token': text, 'cache-control': 'no-store' }).send({ token });
+  });
+}
+
+/** The address of Keystone's federation that the plugins `v3oidc…` of keystoneauth use. */
+function federationRoute(scope: FastifyInstance, options: Options, { attempts, catalogs }: Shared): void {
+  const { oidc, directory, region } = options;
+  scope.route({
+    method: ['GET', 'POST'],
+    url: '/v3/OS-FEDERATION/identity_providers/:provider/protocols/:protocol/auth',
+    config: { public: true, audited: true },
+    handler: async (request, reply) => {
+      const { provider, protocol } = paramsOf(request);
+      if (provider !== oidc.name) throw new AnnealError('NotFound', `Could not find Identity Provider: ${provider}.`);
+      if (protocol !== 'openid') throw new AnnealError('NotFound', `Could not find federated protocol ${protocol}.`);
+      const [, bearer] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+      if (bearer === undefined || bearer.length > 16_384) {
+        throw new AnnealError(
+          'Unauthorized',
+          'The header Authorization: Bearer … with a token of the provider is missing.',
+        );
+      }
+      const user = await unlessRepeated(attempts, `${request.ip} bearer`, async () =>
+        bearerOf(options, await oidc.provider.claimsOfBearer(bearer)),
+      );
+      const tokenScope: TokenScope = { project_id: null };
+      const access = await accessOfUser(directory, user, tokenScope);
+      if (!access) throw new AnnealError('Unauthorized', `The user ${user.name} is disabled.`);
+      const { text, document } = await issue(options, { request, user: access, scope: tokenScope });
+      const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
+      return reply.code(201).headers({ 'x-subject-token': text, vary: 'X-Auth-Token' }).send({ token });
+    },
+  });
+}
+
+/** Each wrong token may cost the provider a request, so an address that sends many has to wait. */
+async function unlessRepeated<T>(attempts: Attempts, place: string, work: () => Promise<T>): Promise<T> {
+  attempts.check(place);
+  try {
+    const done = await work();
+    attempts.succeeded(place);
+    return done;
+  } catch (error) {
+    if (error instanceof AnnealError && error.code === 'Unauthorized') attempts.failed(place);
+    throw error;
+  }
+}
+
+/** The user of a token that another program has asked for, perhaps without the scope of groups. */
+const bearerOf = ({ oidc, directory, newId }: Options, claims: JsonObject): Promise<UserDocument> =>
+  userOfClaims(
+    {
+      directory,
+      name: oidc.name,
+      issuer: oidc.provider.issuer,
+      creates: oidc.creates,
+      newId: () => keystoneId(newId),
+    },
+    claimedUser(claims, oidc.mapping),
+  );
+
+/** The user of a login that Anneal has asked for, with its scopes: without the claim, the user is in no group. */
+const userOf = (options: Options, claims: JsonObject): Promise<UserDocument> =>
+  bearerOf(options, withGroups(claims, options.oidc.mapping));
+
+/**
+ * The project of a session: the wanted one, otherwise the user's default project, otherwise the first by name.
+ * @throws AnnealError Forbidden when the user has no role there
+ */
+async function projectFor(
+  options: Options,
+  user: UserDocument,
+  wanted: string | undefined,
+): Promise<{ access: UserAccess; scope: TokenScope }> {
+  const { directory } = options;
+  const own = await projectsOf(options, user);
+  const named = own.find(
+    ({ id, name, domain_id }) => id === wanted || (name === wanted && domain_id === defaultDomain.id),
+  );
+  const [first] = own.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const chosen = wanted === undefined ? (own.find(({ id }) => id === user.default_project_id) ?? first) : named;
+  const scope: TokenScope = { project_id: chosen?.id ?? null };
+  const access = chosen && (await accessOfUser(directory, user, scope));
+  if (access) return { access, scope };
+  throw new AnnealError(
+    'Forbidden',
+    `The user ${user.name} has no role in ${wanted === undefined ? 'any project' : `the project ${wanted}`}, or it does not exist or is disabled.`,
+    { details: { remedy: `An operator grants one: openstack role add --user ${user.id} --project PROJECT member` } },
+  );
+}
+
+async function issue(
+  { tokens }: Options,
+  { request, user: access, scope }: { request: FastifyRequest; user: UserAccess; scope: TokenScope },
+) {
+  const issued = await tokens.issue({ userId: access.user.id, scope, methods: ['openid'] });
+  // The audit names the user who logged in.
+  request.caller = userCaller({ token: issued.document, access });
+  return issued;
+}
