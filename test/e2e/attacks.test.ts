@@ -1,8 +1,7 @@
 /** Small requests that cause much work: each is answered, and other clients are answered at the same time. */
-import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { logIn } from './log-in.ts';
 import { startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
@@ -12,19 +11,7 @@ const stacks = '/orchestration/v1/00000000000000000000000000000001';
 beforeAll(async () => {
   // On a busy machine the first worker takes seconds to start.
   server = await startServer({ lab: 0, env: { ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS: '60000' } });
-  const login = JSON.parse(await readFile(join(server.data, 'credentials.json'), 'utf8')) as Record<string, string>;
-  const user = { name: login['username'], domain: { name: 'Default' }, password: login['password'] };
-  const answer = await fetch(`${server.url}/identity/v3/auth/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      auth: {
-        identity: { methods: ['password'], password: { user } },
-        scope: { project: { name: login['project_name'], domain: { name: 'Default' } } },
-      },
-    }),
-  });
-  token = answer.headers.get('x-subject-token') ?? '';
+  ({ token } = await logIn(server));
 });
 afterAll(() => server.dispose());
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { connect } from '@anneal/client/connect.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { logIn } from './log-in.ts';
 import { ownEnvironment, repository, startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
@@ -56,17 +57,6 @@ async function firstOf(response: Response): Promise<string> {
   return new TextDecoder().decode(value);
 }
 
-const logIn = async (name: string, project: string, secret = password): Promise<string> => {
-  const user = { name, domain: { id: 'default' }, password: secret };
-  const auth = {
-    identity: { methods: ['password'], password: { user } },
-    scope: { project: { name: project, domain: { id: 'default' } } },
-  };
-  const { status, token, text } = await send('', 'POST', '/identity/v3/auth/tokens', { auth });
-  expect([status, text]).toEqual([201, expect.any(String)]);
-  return token;
-};
-
 interface Tenant {
   readonly project: string;
   readonly token: string;
@@ -84,7 +74,7 @@ async function tenant(admin: string, name: string): Promise<Tenant> {
   };
   const path = `/identity/v3/projects/${project}/users/${user}/roles/${roles.roles[0]?.id}`;
   expect((await send(admin, 'PUT', path)).status).toBe(204);
-  return { project, token: await logIn(name, name) };
+  return { project, token: (await logIn({ url: server.url, username: name, project: name, password })).token };
 }
 
 const template = {
@@ -105,7 +95,7 @@ describe('two projects', () => {
   const ids: Record<string, string> = {};
 
   beforeAll(async () => {
-    admin = await logIn('admin', 'admin', server.password);
+    admin = (await logIn(server)).token;
     owner = await tenant(admin, `owner-${marker}`);
     stranger = await tenant(admin, 'stranger');
     const { token, project } = owner;

@@ -1,6 +1,7 @@
 /** A few thousand malformed requests, the same in every run. The gateway answers each with a client error, never with 500. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { logIn } from '../e2e/log-in.ts';
 import { startServer, type TestServer } from '../e2e/server.ts';
 
 const count = 2500;
@@ -328,13 +329,7 @@ const send = ({ method, path, headers, body }: Sent): Promise<{ status: number; 
   });
 
 it('the gateway never answers a malformed request with a 500', async () => {
-  const login = { user: { name: 'admin', domain: { name: 'Default' }, password: server.password } };
-  const answer = await fetch(`${server.url}/identity/v3/auth/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ auth: { identity: { methods: ['password'], password: login } } }),
-  });
-  const token = answer.headers.get('x-subject-token') ?? '';
+  const { token } = await logIn(server);
   const created = await send({
     method: 'POST',
     path: `${heat}/stacks`,

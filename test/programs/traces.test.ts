@@ -15,6 +15,7 @@ import { freeLocalPort } from '../backends/free-port.ts';
 import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { cacheFolder, findProgram } from '../backends/program.ts';
+import { logIn } from '../e2e/log-in.ts';
 import { settled, startServer, type TestServer } from '../e2e/server.ts';
 
 const run = promisify(execFile);
@@ -124,18 +125,6 @@ const template = {
     },
   },
 };
-
-async function logIn({ url, password }: TestServer): Promise<{ token: string; project: string }> {
-  const user = { name: 'admin', domain: { id: 'default' }, password };
-  const scope = { project: { name: 'admin', domain: { id: 'default' } } };
-  const answer = await fetch(`${url}/identity/v3/auth/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ auth: { identity: { methods: ['password'], password: { user } }, scope } }),
-  });
-  const body = (await answer.json()) as { token: { project: { id: string } } };
-  return { token: String(answer.headers.get('x-subject-token')), project: body.token.project.id };
-}
 
 async function createStack(server: TestServer, name: string, traceId = newTrace()): Promise<number> {
   const { token, project } = await logIn(server);

@@ -6,6 +6,7 @@ import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { freeLocalPort } from '../../backends/free-port.ts';
+import { logIn } from '../../e2e/log-in.ts';
 
 const password = 'correct horse';
 
@@ -38,24 +39,11 @@ export async function openEventWorld(settings: Record<string, string> = {}): Pro
     }),
   );
   const client = await connect({ authUrl: `${url}/identity/v3`, username: 'admin', password, project: 'admin' });
-  const answer = await fetch(`${url}/identity/v3/auth/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      auth: {
-        identity: {
-          methods: ['password'],
-          password: { user: { name: 'admin', domain: { name: 'Default' }, password } },
-        },
-        scope: { project: { name: 'admin', domain: { name: 'Default' } } },
-      },
-    }),
-  });
   return {
     url,
     context,
     client,
-    token: answer.headers.get('x-subject-token') ?? '',
+    token: (await logIn({ url, password })).token,
     openstack: {
       OS_AUTH_URL: `${url}/identity/v3`,
       OS_USERNAME: 'admin',
