@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createMint } from '@anneal/contracts/envelope.ts';
-import { activeTraceparent, startTracing, traceHandling } from './trace.ts';
+import { activeTraceparent, isTracing, startTracing, traceHandling } from './trace.ts';
 
 const mint = createMint({ source: 'anneal/test', newId: () => 'message-1', now: () => new Date(0) });
 const sentIn = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -20,6 +20,7 @@ describe('tracing', () => {
       seen = activeTraceparent();
     });
     expect(seen).toBeUndefined();
+    expect(isTracing()).toBe(false);
   });
 
   it('continues the trace of the sender, passes it on, and sends the span to the collector', async () => {
@@ -31,6 +32,7 @@ describe('tracing', () => {
     await once(collector, 'listening');
     const { port } = collector.address() as AddressInfo;
     stop = await startTracing({ endpoint: `http://127.0.0.1:${port}/v1/traces`, service: 'anneal-test' });
+    expect(isTracing()).toBe(true);
 
     let handedOn: string | undefined;
     await traceHandling({ message, queue: 'anneal.test.requests', attempt: 2 }, async () => {

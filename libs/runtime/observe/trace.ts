@@ -24,6 +24,9 @@ export async function startTracing(options: { endpoint: string; service: string 
   return () => provider.shutdown();
 }
 
+/** Whether spans are exported: only then the API has a propagator, which names the headers that it writes. */
+export const isTracing = (): boolean => propagation.fields().length > 0;
+
 /** The trace context of the current work; undefined when it is not traced. */
 export function activeTraceparent(): string | undefined {
   const carrier: Record<string, string> = {};

@@ -1,5 +1,5 @@
 /** A span for each request, so that all messages of a request have one trace. */
-import { startRequestSpan, type RequestSpan } from '@anneal/runtime/observe/trace.ts';
+import { isTracing, startRequestSpan, type RequestSpan } from '@anneal/runtime/observe/trace.ts';
 import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
@@ -8,8 +8,9 @@ declare module 'fastify' {
   }
 }
 
-/** The handlers of all routes run in the span of their request. */
+/** The handlers of all routes run in the span of their request. Without tracing no request pays for it. */
 export function traceRequests(app: FastifyInstance): void {
+  if (!isTracing()) return;
   app.decorateRequest('span', null);
   app.addHook('onRequest', (request, _reply, done) => {
     const { method, headers } = request;
