@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import stringWidth from 'string-width';
 import type { stringify } from 'yaml';
 import { createProgramOutput, withoutControls, type OutputStream } from './print/program-output.ts';
-import { wrapWords } from './print/fit.ts';
+import { wrapProse, wrapWords } from './print/fit.ts';
 import { renderTable, type Cell } from './print/table.ts';
 
 const load = createRequire(import.meta.url);
@@ -38,14 +38,16 @@ export interface TerminalOutput {
   readonly isTerminal: boolean;
   readonly width: number;
   line(text?: string): void;
+  /** Prints sentences: on a terminal in lines that fit. */
+  prose(text: string): void;
   /** Writes the output of a program: unchanged to a file or a pipe, without control characters to a terminal. */
   program(stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
   /** Prints text that is not the answer to standard error. */
   note(text: string): void;
   /** Prints a list: a table for people, the rows for programs. */
   list<T>(format: Format, rows: Rows<T>): void;
-  /** Prints one object: one line per field for people, the value for programs. */
-  one(format: Format, value: unknown, fields: () => readonly (readonly [string, Cell])[]): void;
+  /** Prints one object: a field a line for people, and YAML for a field that holds others; the value for programs. */
+  one(format: Format, value: unknown, fields: () => readonly (readonly [string, unknown])[]): void;
   value(format: 'json' | 'yaml', value: unknown): void;
   /** Chooses the view, before the command runs. */
   use(view: PrintedView): void;
@@ -68,9 +70,7 @@ export function createOutput(options: {
       stdout.write(view.select ? view.select(content) : `${JSON.stringify(content, null, 2)}\n`);
       return;
     }
-    // Only this output needs the package.
-    const yaml = load('yaml') as { stringify: typeof stringify };
-    stdout.write(yaml.stringify(content, { lineWidth: 0 }));
+    stdout.write(yamlOf(content));
   };
   return {
     colors,
@@ -80,8 +80,11 @@ export function createOutput(options: {
       return stdout.columns ?? 120;
     },
     line,
+    prose(text) {
+      line(isTerminal && !view.wide ? wrapProse(text, this.width) : text);
+    },
     program: createProgramOutput({ stdout, stderr }),
-    note: (text) => writeLine(stderr, text),
+    note: (text) => writeLine(stderr, stderr.isTTY === true ? wrapProse(text, stderr.columns ?? 120) : text),
     value,
     use(chosen) {
       view = chosen;
@@ -99,7 +102,7 @@ export function createOutput(options: {
       }
       if (view.redraw) stdout.write('\u001b[2J\u001b[H');
       if (rows.length === 0) {
-        line(none);
+        this.prose(none);
         return;
       }
       const cells = rows.map((row) => titles.map((title) => columns[title]?.(row, colors) ?? ''));
@@ -112,7 +115,7 @@ export function createOutput(options: {
         value(format, content);
         return;
       }
-      const rows = fields();
+      const rows = fields().map(([name, field]): [string, Cell] => [name, cellOf(field)]);
       const room = this.width - 2 - Math.max(0, ...rows.map(([name]) => name.length));
       if (isTerminal && !view.wide && room < leastOfValue) {
         for (const [name, cell] of rows) {
@@ -129,6 +132,15 @@ export function createOutput(options: {
     },
   };
 }
+
+/** Only this output needs the package. */
+const yamlOf = (content: unknown): string =>
+  (load('yaml') as { stringify: typeof stringify }).stringify(content, { lineWidth: 0 });
+
+const cellOf = (field: unknown): Cell => {
+  if (typeof field !== 'object' || field === null) return field as Cell;
+  return Object.keys(field).length === 0 ? JSON.stringify(field) : yamlOf(field).trimEnd();
+};
 
 /** The least room for values beside their names. With less, a long value is below its name. */
 const leastOfValue = 20;

@@ -31,17 +31,21 @@ export function reportError(error: unknown, { output }: CliContext, words: reado
   const known = error instanceof AnnealError ? error : undefined;
   const shown =
     known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
-  for (const line of describeError(shown, { colors: output.colors, file: templateOf(words) })) output.note(line);
+  for (const line of describeError(shown, { colors: output.colors, ...filesOf(words) })) output.note(line);
   return exitCodeOf(error);
 }
 
-/** The template that the command line names, because mistakes of the template itself contain no file. */
-function templateOf(words: readonly string[]): string | undefined {
-  const at = words.findIndex((word) => word === '-t' || word === '--template');
-  const file = at >= 0 ? words[at + 1] : words[0] === 'template' ? words[2] : undefined;
-  return file === undefined
-    ? words.find((word) => word.startsWith('--template='))?.slice('--template='.length)
-    : shorten(file);
+/** The values of an option in a command line. */
+const valuesOf = (words: readonly string[], short: string, long: string): string[] =>
+  words.flatMap((word, at) => {
+    const value = word === short || word === long ? words[at + 1] : word.split(`${long}=`, 2)[1];
+    return value === undefined ? [] : [shorten(value)];
+  });
+
+/** The files that the command line names, because mistakes of what was sent do not contain their names. */
+function filesOf(words: readonly string[]): { file?: string | undefined; environments: string[] } {
+  const [template = words[0] === 'template' ? words[2] : undefined] = valuesOf(words, '-t', '--template');
+  return { file: template && shorten(template), environments: valuesOf(words, '-e', '--environment') };
 }
 
 const shorten = (file: string): string => (file.includes('://') || file.length > 60 ? basename(file) : file);

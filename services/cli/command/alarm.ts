@@ -9,7 +9,7 @@ import { exampleText, formatOption, positiveInteger } from './options.ts';
 const paintState = (state: AlarmView['state'], colors: Colors): string =>
   state === 'alarm' ? colors.red(state) : state === 'ok' ? colors.green(state) : colors.yellow(state);
 
-const fields = (alarm: AlarmView, colors: Colors): (readonly [string, string])[] => [
+const fields = (alarm: AlarmView, colors: Colors): (readonly [string, unknown])[] => [
   ['name', alarm.name],
   ['id', alarm.id],
   ['type', alarm.type],
@@ -19,7 +19,7 @@ const fields = (alarm: AlarmView, colors: Colors): (readonly [string, string])[]
   ['since', alarm.state_at],
   ['enabled', String(alarm.enabled)],
   ['severity', alarm.severity],
-  ['rule', JSON.stringify(alarm.rule)],
+  ['rule', alarm.rule],
   ...alarm.actions.map(({ on, target }) => [`on ${on}`, target] as const),
   ...alarm.pending.map(
     ({ target, attempts, error }) => ['pending', `${target} after ${attempts} attempts: ${error ?? ''}`] as const,

@@ -85,7 +85,7 @@ function addShow(noun: Command, context: CliContext, name: string): void {
         output.line();
         // The streams are already printed above.
         const { details: _, ...failure } = shown.failure;
-        for (const line of describeFailure(failure, { colors: output.colors })) output.line(line);
+        for (const line of describeFailure(failure, { colors: output.colors })) output.prose(line);
       }
     });
 }

@@ -40,7 +40,8 @@ export function addEventCommands(program: Command, context: CliContext): void {
       const types = type.length > 0 ? type : undefined;
       for await (const event of client.events({ types, after, onGap, signal: context.interrupt, ...wanted })) {
         if (format === 'yaml') output.value('yaml', [event]);
-        else output.line(format === 'json' ? JSON.stringify(event) : eventText(event, output.colors));
+        else if (format === 'json') output.line(JSON.stringify(event));
+        else output.prose(eventText(event, output.colors));
       }
     });
   noun
@@ -62,6 +63,6 @@ export function addEventCommands(program: Command, context: CliContext): void {
       const rows = await client.events.list({ types, after, limit, onGap, ...wanted });
       if (format !== 'table') output.value(format, rows);
       else if (rows.length === 0) output.line('No events.');
-      else for (const event of rows) output.line(eventText(event, output.colors));
+      else for (const event of rows) output.prose(eventText(event, output.colors));
     });
 }

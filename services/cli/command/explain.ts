@@ -48,7 +48,7 @@ export function addExplainCommand(program: Command, context: CliContext): void {
 function explainType(type: TypeDescription, { output }: CliContext): void {
   const { colors } = output;
   output.line(`${colors.bold(type.resource_type)}${type.served ? '' : colors.yellow('  (no provider serves it)')}`);
-  if (type.description) output.line(type.description);
+  if (type.description) output.prose(type.description);
   const rows = Object.entries(type.properties).map(([name, property]) => ({ name, property }));
   output.line();
   output.list('table', {

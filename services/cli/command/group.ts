@@ -105,7 +105,7 @@ interface OnGroup {
 
 async function changeMembers(context: CliContext, given: OnGroup): Promise<void> {
   const { outcome } = await (await context.client()).groups.act(given);
-  context.output.line(outcome ? outcomeLine(outcome) : `Changed ${given.group} of ${given.stack}.`);
+  context.output.prose(outcome ? outcomeLine(outcome) : `Changed ${given.group} of ${given.stack}.`);
 }
 
 /** Commands that only note something: protected members, a pause. */

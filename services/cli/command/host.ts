@@ -50,7 +50,7 @@ export function unansweredLines(unanswered: readonly DeploymentView[], host: str
 export function addHostCommands(program: Command, context: CliContext): void {
   const { output } = context;
   const host = program.command('host').description('inspect hosts, the machines that take configs from their queues');
-  const fields = (shown: HostView): (readonly [string, string | number | null])[] => [
+  const fields = (shown: HostView): (readonly [string, unknown])[] => [
     ['name', shown.name],
     ['id', shown.id],
     ['status', paintStatus(shown.status, output.colors)],
@@ -69,9 +69,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
       (answer) => [answer.alarm ? `ALARM ${answer.kind}` : answer.kind, unexpectedLine(answer)] as const,
     ),
     ...(shown.facts_version ? [['facts version', shown.facts_version] as const] : []),
-    ...Object.entries(shown.facts).map(
-      ([key, value]) => [`fact ${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
-    ),
+    ...Object.entries(shown.facts).map(([key, value]) => [`fact ${key}`, value] as const),
   ];
   host
     .command('list')

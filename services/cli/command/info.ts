@@ -16,9 +16,7 @@ export function addInfoCommands(program: Command, context: CliContext): void {
       const { info } = await import('@anneal/client/connect.ts');
       const login = await findLogin(context);
       const answer = { auth_url: login.authUrl, ...(await info({ url: login.authUrl, signal: context.interrupt })) };
-      output.one(format, answer, () =>
-        Object.entries(answer).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
-      );
+      output.one(format, answer, () => Object.entries(answer).map(([key, value]) => [key, value]));
     });
   program
     .command('service')

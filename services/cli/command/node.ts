@@ -202,8 +202,10 @@ async function untilEnrolled(context: CliContext, node: string, goal: string): P
         },
       });
     }
-    if (state !== last) context.output.note(`${shown.name ?? node} is ${state} …`);
-    last = state;
+    const reason = error || (shown.bmc?.last_error?.message ?? '');
+    const line = `${shown.name ?? node} is ${state}${reason === '' ? '' : `: ${reason}`} …`;
+    if (line !== last) context.output.note(line);
+    last = line;
     await delay(1000, undefined, { signal: context.interrupt });
   }
 }
@@ -327,6 +329,7 @@ function addNodeProvide(node: Command, context: CliContext): void {
     .option('--steps <file>', 'file with the steps of clean, rebuild or service, as a list in YAML or JSON')
     .option('--runbook <name>', 'runbook with the steps of clean or service')
     .option('--rescue-password-file <file>', 'file that holds the password of the rescue system')
+    .addOption(yesOption())
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -336,8 +339,11 @@ function addNodeProvide(node: Command, context: CliContext): void {
         'node provide machine-1 --verb service --steps bios.yaml',
       ),
     )
-    .action(async (name, { verb, steps, runbook, rescuePasswordFile: password, output: format }) => {
+    .action(async (name, { verb, steps, runbook, rescuePasswordFile: password, yes, output: format }) => {
       const client = await context.client();
+      if (erasingVerbs.has(verb)) {
+        await confirm(context, { yes, what: async () => [erasureLine(await client.nodes.show({ node: name }))] });
+      }
       await client.nodes.provision({
         node: name,
         target: verb,
@@ -349,6 +355,12 @@ function addNodeProvide(node: Command, context: CliContext): void {
       output.one(format, shown, () => nodeFields(shown, context));
     });
 }
+
+/** The verbs that erase the disks of a node, or install them again. */
+const erasingVerbs: ReadonlySet<string> = new Set(['deleted', 'rebuild', 'clean']);
+
+const erasureLine = ({ name, uuid, instance_uuid: server }: NodeRepresentation): string =>
+  `Erase node ${name ?? uuid}${server === null ? '' : `, which is in use by server ${server}`}.`;
 
 function addNodeMaintenance(node: Command, context: CliContext): void {
   const { output } = context;
@@ -400,10 +412,7 @@ function bmcFields({ bmc }: NodeRepresentation, now: number): [string, string | 
   ];
 }
 
-function nodeFields(
-  node: NodeRepresentation,
-  { output: { colors }, now }: CliContext,
-): (readonly [string, string | boolean | null])[] {
+function nodeFields(node: NodeRepresentation, { output: { colors }, now }: CliContext): (readonly [string, unknown])[] {
   return [
     ['name', node.name],
     ['id', node.uuid],
@@ -423,6 +432,6 @@ function nodeFields(
     ...bmcFields(node, now()),
     ['consoles', node.consoles?.map(({ kind, protocol }) => `${kind} (${protocol})`).join(', ') ?? null],
     ['last error', errorText(node)],
-    ['properties', JSON.stringify(node['properties'] ?? {})],
+    ['properties', node['properties'] ?? {}],
   ];
 }

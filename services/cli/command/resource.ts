@@ -69,12 +69,10 @@ function addResourceShow(resource: Command, context: CliContext): void {
             [`drift of ${property}`, `expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`] as const,
         ),
         ...(shown.conditions ?? []).map((one) => [`condition ${one.type}`, one.message || one.reason] as const),
-        ...Object.entries(shown.attributes ?? {}).map(
-          ([key, value]) => [`attribute ${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
-        ),
+        ...Object.entries(shown.attributes ?? {}).map(([key, value]) => [`attribute ${key}`, value] as const),
       ]);
       if (format === 'table' && shown.failure) {
-        for (const line of describeFailure(shown.failure, { colors: output.colors })) output.line(line);
+        for (const line of describeFailure(shown.failure, { colors: output.colors })) output.prose(line);
       }
     });
 }
@@ -105,7 +103,7 @@ function addResourceSignal(resource: Command, context: CliContext): void {
       const signal =
         data === undefined ? null : readJsonObject(data, { option: '--data', example: '{"status": "SUCCESS"}' });
       const outcome = await (await context.client()).actions.signal({ stack, resource: given, signal });
-      output.line(outcome ? outcomeLine(outcome) : `Signalled ${given} of ${stack}.`);
+      output.prose(outcome ? outcomeLine(outcome) : `Signalled ${given} of ${stack}.`);
     });
 }
 

@@ -21,7 +21,7 @@ export async function settle(input: {
   const wait = input.wait ?? (output.isTerminal && format === 'table');
   if (!wait) {
     if (format === 'table')
-      output.line(`${begun} (id ${ref.id}). Follow it with: anneal stack events ${ref.name} --follow`);
+      output.prose(`${begun} (id ${ref.id}). Follow it with: anneal stack events ${ref.name} --follow`);
     else output.value(format, await client.stacks.show({ stack: ref.id }));
     return;
   }

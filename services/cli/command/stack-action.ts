@@ -105,7 +105,7 @@ async function showPlan(context: CliContext, name: string, options: PlanOptions)
     output.value(options.output, plan);
     return changes;
   }
-  for (const line of planLines(plan.changes, output.colors)) output.line(line);
+  for (const line of planLines(plan.changes, output.colors)) output.prose(line);
   if (exists)
     output.line(
       `Plan ${plan.hash}. To apply exactly this plan, run \`stack update\` with the same options and --plan <hash>.`,

@@ -74,7 +74,7 @@ function addDiff(stack: Command, context: CliContext): void {
       }
       const lines = differenceLines(left, right, output.colors);
       if (lines.length === 0) output.line(`${shortId(old.id)} and ${shortId(next.id)} do not differ.`);
-      for (const line of lines) output.line(line);
+      for (const line of lines) output.prose(line);
     });
 }
 

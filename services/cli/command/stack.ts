@@ -1,5 +1,6 @@
 /** `anneal stack …` */
 import type { Stack } from '@anneal/client/representation.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
@@ -115,6 +116,12 @@ function addUpdate(stack: Command, context: CliContext): void {
     )
     .action(async (name, options) => {
       const { template, environment: environments } = options;
+      if (template === undefined && !options.existing) {
+        throw new AnnealError(
+          'InvalidRequest',
+          `Cannot update ${name}: give --template FILE, or --existing to keep the template that it has.`,
+        );
+      }
       const bundle =
         template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
       const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
@@ -261,12 +268,12 @@ function addStackEvents(stack: Command, context: CliContext): void {
       if (!follow) {
         if (format !== 'table') output.value(format, rows);
         else if (rows.length === 0) output.line('No events.');
-        else for (const row of rows) output.line(eventLine(row, output.colors));
+        else for (const row of rows) output.prose(eventLine(row, output.colors));
         return;
       }
       // A JSON or YAML document of an endless list cannot be closed, so print followed events as text. Programs use
       // `event watch -o json`.
-      for (const row of rows) output.line(eventLine(row, output.colors));
+      for (const row of rows) output.prose(eventLine(row, output.colors));
       const { followStack } = await import('../progress/follow.ts');
       const { id: stackId } = await client.stacks.find({ stack: name });
       await followStack({
@@ -278,7 +285,7 @@ function addStackEvents(stack: Command, context: CliContext): void {
         onProgress({ events }) {
           for (const event of events) {
             if (resource === undefined || event.resource_name === resource)
-              output.line(eventLine(event, output.colors));
+              output.prose(eventLine(event, output.colors));
           }
         },
       });
@@ -298,7 +305,7 @@ function addStackFailures(stack: Command, context: CliContext): void {
       else if (shown.failures.length === 0) output.line(`${shown.stack_name} has no failures (${shown.stack_status}).`);
       else {
         const { describeFailedStack } = await import('../print/failed-stack.ts');
-        for (const line of describeFailedStack(shown, output.colors)) output.line(line);
+        for (const line of describeFailedStack(shown, output.colors)) output.prose(line);
       }
     });
 }
@@ -306,7 +313,7 @@ function addStackFailures(stack: Command, context: CliContext): void {
 function stackFields(
   stack: Stack,
   { context, why }: { context: CliContext; why: string | undefined },
-): (readonly [string, string])[] {
+): (readonly [string, unknown])[] {
   const { colors } = context.output;
   return [
     ['name', stack.stack_name],
@@ -320,9 +327,7 @@ function stackFields(
     ['timeout', stack.timeout_mins === null ? '' : `${stack.timeout_mins} minutes`],
     ['on failure', stack.on_failure],
     ['tags', (stack.tags ?? []).join(', ')],
-    ...Object.entries(stack.parameters).map(
-      ([name, value]) => [`parameter ${name}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
-    ),
+    ...Object.entries(stack.parameters).map(([name, value]) => [`parameter ${name}`, value] as const),
     ...(stack.outputs ?? []).map((one) => [`output ${one.output_key}`, outputText(one)] as const),
     ...stack.conditions.map((one) => [`condition ${one.type}`, `${one.status}: ${one.message || one.reason}`] as const),
     ...stack.failures.map((one) => [`failure ${one.resource}`, colors.red(one.failure.message)] as const),

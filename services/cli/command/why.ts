@@ -18,11 +18,11 @@ export function addWhyCommand(program: Command, context: CliContext): void {
         return;
       }
       const { colors } = output;
-      output.line(colors.bold(why.summary));
+      output.prose(colors.bold(why.summary));
       for (const [depth, { object, state, reason, since }] of why.chain.entries()) {
         const age = since === null ? '' : colors.dim(` for ${formatAge(since, context.now())}`);
-        output.line(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${reason === '' ? '' : `  ${reason}`}`);
+        output.prose(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${reason === '' ? '' : `  ${reason}`}`);
       }
-      if (why.exits.length > 0) output.line(`Next steps: ${why.exits.join('; ')}`);
+      if (why.exits.length > 0) output.prose(`Next steps: ${why.exits.join('; ')}`);
     });
 }

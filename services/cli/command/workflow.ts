@@ -198,16 +198,13 @@ const taskColumns = (context: CliContext) => ({
   reason: (row: ExecutionTaskView) => row.reason,
 });
 
-const executionFields = (
-  shown: ExecutionView,
-  { output }: CliContext,
-): (readonly [string, string | number | null])[] => [
+const executionFields = (shown: ExecutionView, { output }: CliContext): (readonly [string, unknown])[] => [
   ['id', shown.id],
   ['workflow', shown.workflow],
   ['state', paintStatus(shown.state, output.colors)],
   ['reason', shown.reason],
-  ['input', JSON.stringify(shown.input)],
-  ['output', shown.output === null ? null : JSON.stringify(shown.output)],
+  ['input', shown.input],
+  ['output', shown.output],
   ['stack', shown.stack?.name ?? null],
   ['parent', shown.parent && `${shown.parent.execution_id}, task ${shown.parent.task}`],
   ['started by', `${shown.started_by.kind} ${shown.started_by.name}`],

@@ -25,6 +25,10 @@ describe('describeMistake', () => {
   it('prefers the file of the mistake to the file of the template', () => {
     const mistake = { code: 'X', message: 'is wrong', path: 'a', file: 'part.yaml', line: 1, column: 2 };
     expect(describeMistake(mistake, { colors, file: 'web.yaml' })).toBe('part.yaml:1:2 a: is wrong');
+    const environments = ['base.yaml', 'prod.yaml'];
+    const sent = { ...mistake, file: 'environment 2' };
+    expect(describeMistake(sent, { colors, environments })).toBe('prod.yaml:1:2 a: is wrong');
+    expect(describeMistake({ ...sent, file: 'environment' }, { colors, environments })).toContain('base.yaml:1:2');
   });
 
   it('does not repeat the path and the nearest name when the message contains them', () => {

@@ -9,6 +9,8 @@ interface Style {
   colors: Colors;
   /** The file for mistakes without one: the template that was sent. */
   file?: string | undefined;
+  /** The environment files that were sent: the server knows their order, not their names. */
+  environments?: readonly string[];
 }
 
 export function describeError(error: AnnealError, style: Style): string[] {
@@ -52,8 +54,12 @@ function splitMessage(failure: Failure): { headline: string; rest: string[] } {
 const byPlace = (a: Mistake, b: Mistake): number =>
   (a.file ?? '').localeCompare(b.file ?? '') || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 
-export function describeMistake(mistake: Mistake, { colors, file }: Style): string {
-  const place = [mistake.file ?? file, mistake.line, mistake.column].filter((part) => part !== undefined).join(':');
+export function describeMistake(mistake: Mistake, { colors, file, environments = [] }: Style): string {
+  const [isEnvironment, number = 1] = /^environment(?: (\d+))?$/.exec(mistake.file ?? '') ?? [];
+  const sent = isEnvironment === undefined ? undefined : environments[Number(number) - 1];
+  const place = [sent ?? mistake.file ?? file, mistake.line, mistake.column]
+    .filter((part) => part !== undefined)
+    .join(':');
   const where = place === '' ? '' : `${colors.bold(place)} `;
   // Do not repeat a path that the message contains. Omit a long list of valid values when the nearest one is known.
   const words = new Set(mistake.message.split(/[^\w:.-]+/).map((word) => word.replace(/[:.]+$/, '')));

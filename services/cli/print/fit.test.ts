@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { fitColumns, truncate, wrapWords } from './fit.ts';
+import { fitColumns, truncate, wrapProse, wrapWords } from './fit.ts';
 import { renderTable } from './table.ts';
 
 const id = '0198c2f1-7a55-7cc3-9c1b-0f6a3c5b9e11';
@@ -70,4 +70,31 @@ it('truncate ends a color where it ended', () => {
 
 it('wrapWords breaks between words only', () => {
   expect(wrapWords(`see ${id} and more words`, 20)).toBe(`see\n${id}\nand more words`);
+});
+
+describe('sentences on a terminal', () => {
+  it('break between words, with further lines below the first one of a tree', () => {
+    const text = '  └ resource web: waits for a node that fits\nshort';
+    expect(wrapProse(text, 24).split('\n')).toEqual([
+      '  └ resource web:',
+      '      waits for a node',
+      '      that fits',
+      'short',
+    ]);
+    expect(wrapProse(text, 200)).toBe(text);
+  });
+
+  it('keep a command and a long word whole, so that they can be copied, and two spaces between columns', () => {
+    const command = 'anneal stack events first --follow';
+    expect(wrapProse(`Creating first. Follow it with: \`${command}\`; then rest`, 30).split('\n')).toEqual([
+      'Creating first. Follow it',
+      '  with:',
+      `  \`${command}\`;`,
+      '  then rest',
+    ]);
+    expect(wrapProse('12:00:01  stack.create.started  web  started', 34).split('\n')).toEqual([
+      '12:00:01  stack.create.started',
+      '  web  started',
+    ]);
+  });
 });

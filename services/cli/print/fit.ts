@@ -31,23 +31,40 @@ export function truncate(text: string, width: number): string {
 }
 
 /** The text in lines of at most this width, broken between words. A longer word stays whole, so that it can be copied. */
-export function wrapWords(text: string, width: number): string {
-  return text
+export const wrapWords = (text: string, width: number): string =>
+  text
+    .split('\n')
+    .flatMap((line) => (stringWidth(line) <= width ? [line] : wrapped(line.split(' '), width)))
+    .join('\n');
+
+/** The same for sentences: further lines are indented below their first one, and a command stays whole. */
+export const wrapProse = (text: string, width: number): string =>
+  text
     .split('\n')
     .flatMap((line) => {
       if (stringWidth(line) <= width) return [line];
-      const lines: string[] = [];
-      let last = '';
-      for (const word of line.split(' ')) {
-        const longer = last === '' ? word : `${last} ${word}`;
-        if (last !== '' && stringWidth(longer) > width) {
-          lines.push(last);
-          last = word;
-        } else last = longer;
-      }
-      return [...lines, last];
+      const [branches = ''] = treeBranches.exec(line) ?? [];
+      const hang = ' '.repeat(Math.min(stringWidth(branches), Math.floor(width / 2)) + 2);
+      const words = line.slice(branches.length).match(wordOrCommand) ?? [];
+      return wrapped(words, width - hang.length).map((each, at) => (at === 0 ? branches : hang) + each);
     })
     .join('\n');
+
+const treeBranches = /^[ └├│─]*/;
+/** The last alternative is a second space between two columns. */
+const wordOrCommand = /[`(]?(?:npx )?\banneal(?: [^ ;`]+)+[^ ]*|[^ ]+|(?<= )(?= )/g;
+
+function wrapped(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  let last = '';
+  for (const word of words) {
+    const longer = last === '' ? word : `${last} ${word}`;
+    if (last !== '' && stringWidth(longer) > width) {
+      lines.push(last.trimEnd());
+      last = word;
+    } else last = longer;
+  }
+  return [...lines, last];
 }
 
 /** The first column says most, so it is cut last. */

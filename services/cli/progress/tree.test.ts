@@ -92,11 +92,19 @@ describe('renderTree', () => {
   it('leaves out the types in a narrow terminal, then the times', () => {
     const lineAt = (width: number) =>
       renderTree({ stack, now, colors, width, resources: [resource('only', [])] })[1]?.replaceAll(/ +/g, ' ');
-    expect([60, 40, 25].map(lineAt)).toEqual([
+    expect([60, 40, 26].map(lineAt)).toEqual([
       '└─ ✔ only OS::Heat::Value create complete 2.5s',
       '└─ ✔ only create complete 2.5s',
       '└─ ✔ only create complete',
     ]);
+    const busy = {
+      ...resource('only', []),
+      resource_status: 'CREATE_IN_PROGRESS',
+      resource_status_reason: 'node m1 boots',
+    };
+    const lines = renderTree({ stack, now, colors, width: 40, resources: [busy] });
+    expect(lines[1]).toMatch(/…$/);
+    expect(lines[1]).toHaveLength(40);
   });
 
   it('hides finished members of a large group', () => {

@@ -7,6 +7,7 @@ import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
+import { truncate } from '../print/fit.ts';
 import { markOf } from '../print/status.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 
@@ -64,7 +65,7 @@ export function renderTree(parameters: {
   resources: readonly Resource[];
   now: number;
   colors: Colors;
-  /** The width of the terminal. A narrow one shows no types, and a narrower one no times. */
+  /** The width of the terminal. A narrow one shows no types, a narrower one no times, and longer lines end with `…`. */
   width?: number | undefined;
 }): string[] {
   const { stack, resources, now, colors, width: room = Number.MAX_SAFE_INTEGER } = parameters;
@@ -109,7 +110,7 @@ export function renderTree(parameters: {
   const least = leftWidth + between + stateWidth;
   const hasTime = least + between + timeWidth <= room;
   const hasType = least + between + timeWidth + between + typeWidth <= room;
-  return [
+  const all = [
     `${markOf(toneOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
     ...lines.map(({ left, type, state, time, note }) =>
       [
@@ -123,6 +124,7 @@ export function renderTree(parameters: {
         .trimEnd(),
     ),
   ];
+  return all.map((line) => truncate(line, room));
 }
 
 const between = 2;
