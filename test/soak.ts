@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 
 const minute = 60_000;
 /** Both brokers, minutes for each file. */
-const selection = ['dead-letters', 'shard-growth'];
+const selection = ['dead-letters', 'shard-growth', 'restore'];
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });
 const limitMs = (values.short ? 20 : 240) * minute;
