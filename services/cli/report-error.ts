@@ -1,6 +1,7 @@
 /** Prints an error of a command, and decides the exit status. Loaded only for an error. */
 import { basename } from 'node:path';
 import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
+import type { Noun } from './completion/complete.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes, StackFailed } from './exit.ts';
 import { describeFailedStack } from './print/failed-stack.ts';
@@ -22,7 +23,8 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** Prints the error as text and returns the exit status. */
-export function reportError(error: unknown, { output }: CliContext, words: readonly string[]): number {
+export async function reportError(error: unknown, context: CliContext, words: readonly string[]): Promise<number> {
+  const { output } = context;
   if (error instanceof StackFailed) {
     for (const line of describeFailedStack(error.failed, output.colors, error.wanted)) output.note(line);
     return exitCodes.failed;
@@ -32,7 +34,19 @@ export function reportError(error: unknown, { output }: CliContext, words: reado
   const shown =
     known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
   for (const line of describeError(shown, { colors: output.colors, ...filesOf(words) })) output.note(line);
+  if (known?.code === 'NotFound') await suggest(known.message, context, words);
   return exitCodeOf(error);
+}
+
+/** Loaded only for a name that does not exist, because it asks the server for those that do. */
+async function suggest(message: string, context: CliContext, words: readonly string[]): Promise<void> {
+  const [{ suggestName }, { namesFor }] = await Promise.all([
+    import('./completion/suggest.ts'),
+    import('./completion/names.ts'),
+  ]);
+  const names = (noun: Noun, before: readonly string[]) => namesFor(noun, context, before);
+  const name = await suggestName({ words, message, names });
+  if (name !== undefined) context.output.note(`Did you mean ${name}?`);
 }
 
 /** The values of an option in a command line. */

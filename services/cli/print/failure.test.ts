@@ -71,6 +71,20 @@ describe('describeError', () => {
     ]);
   });
 
+  it('counts the mistakes when the message is only one of them, and does not repeat a single one', () => {
+    const mistakes = [1, 2].map((line) => ({ code: 'X', message: 'is wrong', path: `p${line}`, line, column: 1 }));
+    const many = new AnnealError('InvalidTemplate', 'p2: is wrong (and 1 more)', { mistakes });
+    expect(describeError(many, { colors, file: 't.yaml' })[0]).toBe('Error: 2 mistakes in t.yaml (InvalidTemplate)');
+    const [mistake] = [{ code: 'X', message: 'Invalid URL', path: 'url' }];
+    const one = new AnnealError('InvalidRequest', 'The request body is not valid: url: Invalid URL', {
+      mistakes: [mistake],
+    });
+    expect(describeError(one, { colors })).toEqual([
+      'Error: The request body is not valid: url: Invalid URL (InvalidRequest)',
+      'Remedy: Fix the listed fields and try again.',
+    ]);
+  });
+
   it('omits a remedy that refers to a list when there is no list', () => {
     const lines = describeError(new AnnealError('InvalidRequest', 'No such thing.'), { colors });
     expect(lines).toEqual(['Error: No such thing. (InvalidRequest)']);

@@ -26,11 +26,13 @@ export function describeError(error: AnnealError, style: Style): string[] {
 export function describeFailure(failure: Failure, style: Style): string[] {
   const { colors } = style;
   const remedy = remedyOf(failure);
-  const { headline, rest } = splitMessage(failure);
+  const { headline, rest } = splitMessage(failure, style);
   return [
     `${colors.red(colors.bold('Error:'))} ${headline} ${colors.dim(`(${failure.code})`)}`,
     ...rest.map((line) => `  ${line}`),
-    ...(failure.mistakes ?? []).toSorted(byPlace).map((mistake) => `  ${describeMistake(mistake, style)}`),
+    ...mistakesBesides(headline, failure)
+      .toSorted(byPlace)
+      .map((mistake) => `  ${describeMistake(mistake, style)}`),
     ...describeDetails(failure.details ?? {}, colors).map((line) => `  ${line}`),
     ...(remedy === undefined ? [] : [`${colors.cyan('Remedy:')} ${remedy}`]),
   ];
@@ -45,10 +47,21 @@ function remedyOf({ remedy, details, code, mistakes }: Failure): string | undefi
 }
 
 /** Splits off the further lines of a message. Drops them when the failure lists its mistakes, to avoid repetition. */
-function splitMessage(failure: Failure): { headline: string; rest: string[] } {
-  const [headline = '', ...lines] = failure.message.split('\n');
-  return { headline, rest: failure.mistakes?.length ? [] : lines.filter((line) => line.trim() !== '') };
+function splitMessage({ message, mistakes = [] }: Failure, { file }: Style): { headline: string; rest: string[] } {
+  const [first = '', ...lines] = message.split('\n');
+  if (mistakes.length === 0) return { headline: first, rest: lines.filter((line) => line.trim() !== '') };
+  // The server's message has Heat's form: one of the mistakes, which is not the first of the list.
+  const isOneOfMany = / \(and \d+ more\)$/.test(first);
+  const count = `${mistakes.length} mistakes${file === undefined ? '' : ` in ${file}`}`;
+  return { headline: isOneOfMany ? count : first, rest: [] };
 }
+
+/** A single mistake without a place is often the headline itself. */
+const mistakesBesides = (headline: string, { mistakes = [] }: Failure): readonly Mistake[] =>
+  mistakes.filter(({ message, line, nearest }) => {
+    const isSaid = mistakes.length === 1 && line === undefined && nearest === undefined && headline.includes(message);
+    return !isSaid;
+  });
 
 /** Orders mistakes by file and position. Those without a place come first. */
 const byPlace = (a: Mistake, b: Mistake): number =>
