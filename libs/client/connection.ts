@@ -262,6 +262,7 @@ async function authenticate(input: {
             ...(signal && { signal }),
           },
         );
+  if (response.status === 401) throw refusedLogin(login, root);
   if (!response.ok) throw await failureOf(response, what);
   const parsed = tokenSchema.safeParse(jsonOf(await response.text()));
   if (!parsed.success) {
@@ -275,6 +276,21 @@ async function authenticate(input: {
     if (chosen) endpoints.set(type, withoutSlash(chosen.url));
   }
   return { token, user, projectId: project.id, endpoints };
+}
+
+/** Keystone's own text says neither who logs in nor where. */
+function refusedLogin(login: Login, root: string): AnnealError {
+  const [who, facts] =
+    'username' in login
+      ? [` as ${login.username}`, 'user name, this password or this project']
+      : ['', 'token or credential; it may have expired or been revoked'];
+  return new AnnealError(
+    'Unauthorized',
+    `Could not log in at ${root}${who}: the server does not accept this ${facts}.`,
+    {
+      details: { remedy: 'Correct OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME, or log in again: anneal login URL' },
+    },
+  );
 }
 
 /** Null for a text of another form. */

@@ -67,6 +67,8 @@ function emptyProgram(streams: { stdout: NodeJS.WritableStream; stderr: NodeJS.W
     .configureOutput({
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
+      // Commander's own word for an argument says nothing to a user.
+      outputError: (text, write) => write(text.replace('command-argument value ', '')),
     })
     .addHelpText('after', exampleText('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
     .addHelpText(

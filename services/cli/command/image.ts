@@ -10,7 +10,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger, whyUnreadable } from './options.ts';
 
 export function addImageCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -240,8 +240,9 @@ async function startOf(file: string): Promise<Buffer> {
     for await (const chunk of createReadStream(file, { end: 511 })) parts.push(chunk as Buffer);
     return Buffer.concat(parts);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `Cannot read the image: ${reason}`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read the image ${file}: ${whyUnreadable(error)}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -123,16 +123,22 @@ export async function readBundle(input: {
 const toUrl = (file: string, cwd: string): URL =>
   /^(file|https?):\/\//.test(file) ? new URL(file) : pathToFileURL(resolve(cwd, file));
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'no permission',
+  EISDIR: 'it is a folder',
+};
+
+/** The reason for an error of a file, in words. */
+export function whyUnreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return reasons[code] ?? code;
+}
+
 async function readText(url: URL): Promise<string> {
   if (url.protocol === 'file:') {
     return readFile(url, 'utf8').catch((error: unknown) => {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      const reasons: Readonly<Record<string, string>> = {
-        ENOENT: 'there is no such file',
-        EACCES: 'no permission',
-        EISDIR: 'it is a folder',
-      };
-      throw new AnnealError('InvalidRequest', reasons[code] ?? code, { cause: error });
+      throw new AnnealError('InvalidRequest', whyUnreadable(error), { cause: error });
     });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
