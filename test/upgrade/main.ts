@@ -1,16 +1,17 @@
 /**
  * `npm run upgrade`: runs an installation of an earlier revision, with work in flight, and continues with this tree on the same
- * data. Checks that nothing is lost. Embedded first, then on NATS with a database, where both revisions run side by side.
+ * data. Checks that nothing is lost. Embedded first, then on each broker with a database, where both revisions run side by side.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { FindBackend } from '../backends/backend.ts';
 import { findMongodb } from '../backends/mongodb.ts';
-import { findNats } from '../backends/nats.ts';
 import { freeLocalPort } from '../backends/free-port.ts';
 import { bundle, repository } from '../e2e/server.ts';
+import { brokers } from '../e2e/soak/distributed.ts';
 import { commitOf, writeEarlierTree } from './earlier-tree.ts';
 import { logInAsAdmin, startBalancer, startMachines, startTree } from './installation.ts';
 import { begun, beginWork, checkConfigs, checkEvents, openGate, reached, startGatedListener } from './work.ts';
@@ -21,7 +22,7 @@ Upgrades an installation with work in flight from a revision to this tree.
 
   --from REV      revision to start with, or a time: the last one before it (default: the time in test/upgrade/from)
   --embedded      one process, which is stopped and replaced
-  --distributed   on NATS and a database: a process of each revision side by side, then only the new one
+  --distributed   on RabbitMQ and on NATS with a database: a process of each revision side by side, then only the new one
   --help          show this help
 `;
 
@@ -83,9 +84,9 @@ async function upgradeEmbedded(check: Check): Promise<void> {
   await finish(check, { client: await logInAsAdmin(options), listener, id });
 }
 
-async function upgradeDistributed(check: Check): Promise<void> {
+async function upgradeDistributed(find: FindBackend, check: Check): Promise<void> {
   const { earlier, folder, cleanup } = check;
-  const [broker, database] = await Promise.all([findNats(), findMongodb()]);
+  const [broker, database] = await Promise.all([find(), findMongodb()]);
   if (!('missing' in broker)) cleanup.add(broker, (each) => each.stop());
   if (!('missing' in database)) cleanup.add(database, (each) => each.stop());
   if ('missing' in broker) throw new Error(broker.missing);
@@ -146,7 +147,9 @@ async function main(from: string | undefined, only: { embedded: boolean; distrib
     await mkdir(earlier);
     await writeEarlierTree(commit, earlier);
     if (!only.distributed) await checkUpgrade('embedded', earlier, upgradeEmbedded);
-    if (!only.embedded) await checkUpgrade('distributed, NATS and a database', earlier, upgradeDistributed);
+    for (const { name, find } of only.embedded ? [] : brokers) {
+      await checkUpgrade(`distributed, ${name} and a database`, earlier, (check) => upgradeDistributed(find, check));
+    }
     print('The upgrade lost nothing.');
   } finally {
     await rm(work, { recursive: true, force: true, maxRetries: 5 });
