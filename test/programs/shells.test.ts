@@ -37,9 +37,21 @@ it.skipIf(fish === undefined)(
       (await run(fish ?? '', ['-c', `source ${file}; complete -C '${line}'`], { env, timeout: 30_000 })).stdout;
     expect(await at('anneal project q')).toMatch(/^quota\tshow what a project may use/);
     expect(await at('anneal stack list --all')).toMatch(/^--all-projects\t/);
+    expect(await at('npx anneal project q')).toMatch(/^quota\tshow what a project may use\n$/);
   },
   60_000,
 );
+
+it('bash completes commands, of anneal and of npx anneal, and leaves other programs to npx', async () => {
+  const file = await script('bash');
+  const at = async (...words: string[]): Promise<string> => {
+    const line = `source ${file}; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}`;
+    return (await run('bash', ['-c', `${line}; _anneal_completion; echo "\${COMPREPLY[@]}"`], { env })).stdout.trim();
+  };
+  expect(await at('anneal', 'project', 'q')).toBe('quota');
+  expect(await at('npx', 'anneal', 'project', 'q')).toBe('quota');
+  expect(await at('npx', 'vitest', 'project', 'q')).toBe('');
+}, 60_000);
 
 it.skipIf(zsh === undefined)(
   'zsh completes a command at the Tab key',

@@ -3,10 +3,7 @@ function __anneal_completion
     set -l words (commandline -opc) (commandline -ct)
     set -l ask anneal
     set -e words[1]
-    if test (commandline -opc)[1] = npx
-        test (count $words) -ge 2; and test "$words[1]" = anneal; or return
-        set -e words[1]
-    end
+    test (commandline -opc)[1] = npx; and set -e words[1]
     type -q anneal; or set ask npx --no anneal
     set -l found ($ask completion-server fish -- $words 2>/dev/null)
     if test "$found[1]" = :files
@@ -15,5 +12,9 @@ function __anneal_completion
         string join \n -- $found
     end
 end
+function __anneal_follows_npx
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and test "$words[2]" = anneal
+end
 complete -c anneal -f -a '(__anneal_completion)'
-complete -c npx -a '(__anneal_completion)'
+complete -c npx -f -n __anneal_follows_npx -a '(__anneal_completion)'
