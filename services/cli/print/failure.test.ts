@@ -51,6 +51,11 @@ describe('describeMistake', () => {
     expect(describeMistake(mistake, { colors })).toBe('t.yaml:1:1 p: no get_parm; the nearest is get_param.');
   });
 
+  it('names no file for the value of a parameter that was given beside the template', () => {
+    const mistake = { code: 'X', message: 'is not defined', path: 'parameters.nope' };
+    expect(describeMistake(mistake, { colors, file: 't.yaml' })).toBe('parameters.nope: is not defined');
+  });
+
   it('adds the expected and the found value unless the message contains them', () => {
     const mistake = { code: 'X', message: 'must be a number', path: 'a', expected: 'number', found: 'text' };
     expect(describeMistake(mistake, { colors })).toBe('a: must be a number (found text)');

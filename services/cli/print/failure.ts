@@ -70,7 +70,9 @@ const byPlace = (a: Mistake, b: Mistake): number =>
 export function describeMistake(mistake: Mistake, { colors, file, environments = [] }: Style): string {
   const [isEnvironment, number = 1] = /^environment(?: (\d+))?$/.exec(mistake.file ?? '') ?? [];
   const sent = isEnvironment === undefined ? undefined : environments[Number(number) - 1];
-  const place = [sent ?? mistake.file ?? file, mistake.line, mistake.column]
+  // The value of a parameter is on the command line or in an environment, not in the template.
+  const isGiven = mistake.line === undefined && mistake.path.startsWith('parameters.');
+  const place = [sent ?? mistake.file ?? (isGiven ? undefined : file), mistake.line, mistake.column]
     .filter((part) => part !== undefined)
     .join(':');
   const where = place === '' ? '' : `${colors.bold(place)} `;
