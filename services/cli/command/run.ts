@@ -41,7 +41,7 @@ export function addRunCommand(program: Command, context: CliContext): void {
       // The answer of a machine that lost power is a failure, because a second run could do harm.
       const options = { timeout, queue_timeout: timeout, on_interrupt: 'fail' };
       await client.deployments.storeConfig({ id, name: nameOf(command, script), config, options });
-      if (!isQuiet) output.note(`${hosts.length} hosts, config ${id}`);
+      if (!isQuiet) output.note(`${hosts.length} host${hosts.length === 1 ? '' : 's'}, config ${id}`);
       const since = new Date(context.now()).toISOString();
       let count = 0;
       const ended = await runOnHosts({
