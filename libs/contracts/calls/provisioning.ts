@@ -148,6 +148,17 @@ const interfaceSchema = z
       .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
       .max(64)
       .optional(),
+    prefix: z.number().int().min(1).max(128).optional().meta({
+      description: 'Length of the network in bits: the host sets its addresses itself. Absent: it asks DHCP.',
+    }),
+    gateway: z
+      .union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })
+      .optional()
+      .meta({ description: 'Its default route.' }),
+    dns: z
+      .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
+      .max(8)
+      .optional(),
   })
   .catchall(json);
 /** Ironic's names of traits. The order has no meaning, and a repeated name counts once. */
@@ -454,6 +465,9 @@ export const bootSeedSchema = z.object({
     .optional()
     .meta({ description: 'The image to write to the disk. Absent when the registry has no image of this name.' }),
   image_name: z.string().optional(),
+  network_data: jsonObject
+    .optional()
+    .meta({ description: '`deploy`: the interfaces that the node declares, in the form of OpenStack.' }),
   root_device: jsonObject.optional().meta({ description: "Hints that choose the disk: the node's `root_device`." }),
   erase: z.enum(eraseModes).optional().meta({ description: '`clean`: how to erase the disks.' }),
 });
@@ -520,6 +534,19 @@ const imageName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be letters, digits and ._- and begin with a letter or digit');
 
 /** An image that machines can write to their disks: the raw content of a whole disk. */
+const imageDetailsSchema = z
+  .object({
+    properties: z
+      .record(z.string().min(1).max(255), z.string().max(1024))
+      .refine((properties) => Object.keys(properties).length <= 64, 'expected at most 64 properties')
+      .optional(),
+    tags: z.array(z.string().min(1).max(255)).max(64).optional(),
+    min_disk: z.number().int().min(0).optional(),
+    min_ram: z.number().int().min(0).optional(),
+  })
+  .meta({ description: "Facts that Glance's clients give and read. Anneal does not interpret them." });
+export type ImageDetails = z.infer<typeof imageDetailsSchema>;
+
 export const imageSchema = z.object({
   id: z.string(),
   name: imageName,
@@ -534,6 +561,7 @@ export const imageSchema = z.object({
     .positive()
     .max(2 ** 50)
     .meta({ description: 'Bytes.' }),
+  details: imageDetailsSchema.optional(),
   created_at: z.string(),
 });
 export type ImageView = z.infer<typeof imageSchema>;
@@ -563,6 +591,7 @@ export const imageDraftSchema = z.object({
   id: z.string(),
   name: imageName,
   format: z.enum(uploadFormats),
+  details: imageDetailsSchema.optional(),
   created_at: z.string(),
 });
 export type ImageDraft = z.infer<typeof imageDraftSchema>;

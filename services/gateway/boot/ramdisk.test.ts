@@ -6,7 +6,8 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostToken } from '../testing/stand-ins.ts';
 import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
-import { requestedPart, replaceIn } from './ramdisk.ts';
+import { requestedPart } from '../http/requested-part.ts';
+import { replaceIn } from './ramdisk.ts';
 
 const none = { 'x-auth-token': '' };
 const room = 1024;

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { requestedPart } from '../http/requested-part.ts';
 
 const builtFolder = join(import.meta.dirname, '../../../deploy/ramdisk/dist');
 
@@ -117,16 +118,4 @@ export function replaceIn(bytes: Buffer, position: number, { at, bytes: wanted }
   const from = Math.max(position, at);
   const to = Math.min(position + bytes.length, at + wanted.length);
   if (from < to) wanted.copy(bytes, from - position, from - at, to - at);
-}
-
-/** The one range of the header. Undefined for the whole file, also when several ranges are asked for. */
-export function requestedPart(
-  header: string | undefined,
-  size: number,
-): { start: number; end: number } | 'unsatisfiable' | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
-  if (first === '' && last === '') return undefined;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
-  return start < end ? { start, end } : 'unsatisfiable';
 }

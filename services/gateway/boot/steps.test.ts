@@ -1,5 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -55,6 +58,50 @@ describe('the script of a booting machine', () => {
     expect(read('anneal/install.sh')).toContain('token=host-token');
     execFileSync('sh', ['-n', join(folder, 'anneal/install.sh')]);
     expect(() => readFileSync(join(folder, 'pwned'))).toThrow('ENOENT');
+  });
+
+  it('writes the network configuration that the node declares', () => {
+    mkdirSync(join(folder, 'openstack/latest'), { recursive: true });
+    mkdirSync(join(folder, 'anneal'));
+    const network_data = { links: [{ id: 'link0' }], networks: [], services: [] };
+    runs(bootScript({ ...seed, network_data }), `config_drive ${folder}`);
+    const written = readFileSync(join(folder, 'openstack/latest/network_data.json'), 'utf8');
+    expect(JSON.parse(written)).toEqual(network_data);
+  });
+
+  it.each([
+    ['continues an interrupted download behind what is on the disk', true, ['bytes=3145728-']],
+    ['begins again where a server sends no parts', false, ['bytes=3145728-', undefined]],
+  ])('%s, and checks the whole', async (_what, parts, further) => {
+    const image = randomBytes(6 * 2 ** 20 + 17);
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      const { range } = request.headers;
+      asked.push(range);
+      const from = parts ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
+      response.writeHead(from > 0 ? 206 : 200, { 'content-length': image.length - from });
+      // The connection breaks in the fourth MiB.
+      if (asked.length === 1) response.write(image.subarray(0, 3.5 * 2 ** 20), () => response.destroy());
+      else response.end(image.subarray(from));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/disk.img`;
+      const sha256 = createHash('sha256').update(image).digest('hex');
+      const script = bootScript({ ...seed, image: { name: 'debian', url, sha256, size: image.length } });
+      const functions = script.trimEnd().split('\n').slice(0, -1).join('\n');
+      const disk = join(folder, 'disk');
+      writeFileSync(disk, Buffer.alloc(8 * 2 ** 20, 1));
+      const file = join(folder, 'script.sh');
+      writeFileSync(file, `${functions}\nbest=..${disk}\nwrite_image\n`);
+      const env = { ...process.env, run: folder, caches: join(folder, 'caches') };
+      const { stdout } = await promisify(execFile)('sh', [file], { env, cwd: folder });
+      expect(stdout).toContain('the checksum on the disk is right');
+      expect(asked).toEqual([undefined, ...further]);
+      expect(readFileSync(disk).subarray(0, image.length).equals(image)).toBe(true);
+    } finally {
+      server.close();
+    }
   });
 
   it('does nothing when its end is missing', () => {

@@ -80,6 +80,7 @@ function configDrive(seed: BootSeed): string {
   const agent = agentInstaller(seed);
   const files: Record<string, string> = {
     'openstack/latest/meta_data.json': JSON.stringify(meta),
+    ...(seed.network_data && { 'openstack/latest/network_data.json': JSON.stringify(seed.network_data) }),
     'openstack/latest/vendor_data.json': JSON.stringify({ 'cloud-init': agent }),
     'anneal/install.sh': agent,
     'anneal/hostname': seed.hostname,

@@ -44,26 +44,46 @@ interface ImagePath {
   Params: { image: string };
 }
 
-/**
- * The body by which clients create an image. They send properties of their own, with checksums of the file, which no
- * machine needs; any other property is refused instead of being lost.
- */
+/** The body by which clients create an image. Properties of their own are kept and shown again. */
 const createFields = {
   id: z.uuid().optional(),
   name: imageDraftSchema.shape.name,
   disk_format: z.enum(uploadFormats, 'must be raw or qcow2, which are the formats that machines can get'),
   container_format: z.literal('bare', 'must be bare').optional(),
   visibility: z.literal('public', 'must be public: every project may use every image').optional(),
-  min_disk: z.literal(0).optional(),
-  min_ram: z.literal(0).optional(),
+  min_disk: z.number().int().min(0).optional(),
+  min_ram: z.number().int().min(0).optional(),
   protected: z.literal(false).optional(),
   os_hidden: z.literal(false).optional(),
-  tags: z.array(z.never()).optional(),
+  tags: z.array(z.string()).optional(),
 };
+/** Fields that the server sets. */
+const ownFields = new Set([
+  'status',
+  'size',
+  'virtual_size',
+  'checksum',
+  'os_hash_algo',
+  'os_hash_value',
+  'owner',
+  'locations',
+  'direct_url',
+  'created_at',
+  'updated_at',
+  'self',
+  'file',
+  'schema',
+]);
+const propertiesIn = (given: object): [string, unknown][] =>
+  Object.entries(given).filter(([name]) => !Object.hasOwn(createFields, name));
 const createSchema = z.looseObject(createFields).superRefine((given, check) => {
-  for (const name of Object.keys(given)) {
-    if (name in createFields || name.startsWith('owner_specified.')) continue;
-    check.addIssue({ code: 'custom', path: [name], message: 'is a property that this server does not keep' });
+  for (const [name, value] of propertiesIn(given)) {
+    const problem = ownFields.has(name)
+      ? 'is set by the server'
+      : typeof value === 'string'
+        ? undefined
+        : 'must be text';
+    if (problem !== undefined) check.addIssue({ code: 'custom', path: [name], message: problem });
   }
 });
 
@@ -146,8 +166,17 @@ function contentRoutes(
 ): void {
   const { ask, images, newId, draftOf } = options;
   scope.post('/v2/images', async (request, reply) => {
-    const { id = newId(), name, disk_format: format } = parseField(createSchema, request.body, 'The image');
-    const draft = await ask('provisioning', imageDraftAdd, { data: { id, name, format } });
+    const given = parseField(createSchema, request.body, 'The image');
+    const { id = newId(), name, disk_format: format, tags, min_disk, min_ram } = given;
+    const properties = Object.fromEntries(propertiesIn(given)) as Record<string, string>;
+    const details = {
+      ...(Object.keys(properties).length > 0 && { properties }),
+      ...(tags && { tags }),
+      ...(min_disk !== undefined && { min_disk }),
+      ...(min_ram !== undefined && { min_ram }),
+    };
+    const data = { id, name, format, ...(Object.keys(details).length > 0 && { details }) };
+    const draft = await ask('provisioning', imageDraftAdd, { data });
     return reply
       .code(201)
       .header('location', `${baseUrl(request)}${glancePrefix}/v2/images/${id}`)
@@ -162,10 +191,13 @@ function contentRoutes(
   );
   uploadScope(scope, (uploads) => {
     uploads.put<ImagePath>('/v2/images/:image/file', { config: { upload: true } }, async (request, reply) => {
-      const { id, name, format } = await draftOf(request.params.image);
+      const { id, name, format, details } = await draftOf(request.params.image);
       const length = Number(request.headers['content-length'] ?? Number.NaN);
       const size = Number.isSafeInteger(length) ? length : undefined;
-      await images.add({ id, name }, { content: request.raw, size, sha256: undefined, format });
+      await images.add(
+        { id, name, ...(details && { details }) },
+        { content: request.raw, size, sha256: undefined, format },
+      );
       return reply.code(204).send();
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imagePage } from './image-view.ts';
+import { glanceDraft, glanceImage, imagePage } from './image-view.ts';
 
 const image = (name: string) => ({
   id: `id-${name}`,
@@ -26,6 +26,18 @@ describe('a list of images in Glance’s form', () => {
         created_at: '2026-01-02T03:04:05Z',
       },
     ]);
+  });
+
+  it('shows the properties, tags and least sizes that a client gave, which hide no field of the server', () => {
+    const details = { properties: { os_distro: 'debian', status: 'queued' }, tags: ['lts'], min_disk: 4, min_ram: 512 };
+    expect(glanceImage({ ...image('a'), details })).toMatchObject({
+      os_distro: 'debian',
+      status: 'active',
+      tags: ['lts'],
+      min_disk: 4,
+      min_ram: 512,
+    });
+    expect(glanceDraft({ ...image('a'), format: 'raw', details })).toMatchObject({ os_distro: 'debian', min_disk: 4 });
   });
 
   it('has pages that a client follows by their marker, each image once', () => {

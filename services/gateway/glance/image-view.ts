@@ -3,6 +3,7 @@ import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning
 
 /** `direct_url` is the address from which machines fetch the content, of an image of which Anneal keeps no copy. */
 export const glanceImage = (image: ImageView): Record<string, unknown> => ({
+  ...image.details?.properties,
   ...common(image),
   status: 'active',
   disk_format: 'raw',
@@ -15,6 +16,7 @@ export const glanceImage = (image: ImageView): Record<string, unknown> => ({
 
 /** An image that waits for its content. */
 export const glanceDraft = (draft: ImageDraft): Record<string, unknown> => ({
+  ...draft.details?.properties,
   ...common(draft),
   status: 'queued',
   disk_format: draft.format,
@@ -24,18 +26,18 @@ export const glanceDraft = (draft: ImageDraft): Record<string, unknown> => ({
   os_hash_value: null,
 });
 
-const common = (image: Pick<ImageView, 'id' | 'name' | 'created_at'>): Record<string, unknown> => ({
+const common = (image: Pick<ImageView, 'id' | 'name' | 'created_at' | 'details'>): Record<string, unknown> => ({
   id: image.id,
   name: image.name,
   visibility: 'public',
   container_format: 'bare',
   checksum: null,
   os_hidden: false,
-  min_disk: 0,
-  min_ram: 0,
+  min_disk: image.details?.min_disk ?? 0,
+  min_ram: image.details?.min_ram ?? 0,
   owner: null,
   protected: false,
-  tags: [],
+  tags: image.details?.tags ?? [],
   created_at: `${image.created_at.slice(0, 19)}Z`,
   updated_at: `${image.created_at.slice(0, 19)}Z`,
   self: `/v2/images/${image.id}`,

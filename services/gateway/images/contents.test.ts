@@ -56,7 +56,9 @@ describe('the contents of images', () => {
     expect(await files()).toEqual([sha256]);
     const { content, size } = await contents.read(sha256);
     expect(size).toBe(bytes.length);
-    expect((await buffer(content)).equals(bytes)).toBe(true);
+    expect((await buffer(content())).equals(bytes)).toBe(true);
+    const part = { start: 70, end: 200_000 };
+    expect((await buffer(content(part))).equals(bytes.subarray(70, 200_000))).toBe(true);
     await contents.remove(sha256);
     await expect(contents.read(sha256)).rejects.toMatchObject({ code: 'NotFound' });
   });

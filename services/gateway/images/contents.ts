@@ -22,6 +22,12 @@ interface KeptContent {
   readonly size: number;
 }
 
+/** Bytes from `start` to before `end`. */
+interface FilePart {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A raw content that has arrived. */
 export interface ReceivedContent extends KeptContent {
   /** Durable on return: the folder has it under its checksum (I1). */
@@ -96,7 +102,7 @@ export class ImageContents {
   }
 
   /** @throws AnnealError NotFound when this folder does not have the content */
-  async read(sha256: string): Promise<{ content: ReadStream; size: number }> {
+  async read(sha256: string): Promise<{ content: (part?: FilePart) => ReadStream; size: number }> {
     const path = this.#path(sha256);
     const found = await stat(path).catch(() => undefined);
     if (!found) {
@@ -105,7 +111,9 @@ export class ImageContents {
         `This server does not have the content with the checksum ${sha256} in ${this.#options.folder}. Several gateways need a shared folder: set ANNEAL_GATEWAY_IMAGES. If the file was lost, remove the image and add it again.`,
       );
     }
-    return { content: createReadStream(path, { highWaterMark: 1024 * 1024 }), size: found.size };
+    const content = ({ start, end }: FilePart = { start: 0, end: found.size }): ReadStream =>
+      createReadStream(path, { start, end: end - 1, highWaterMark: 1024 * 1024 });
+    return { content, size: found.size };
   }
 
   /** Removes a content, if this folder has it. A machine that reads it now reads it to its end. */

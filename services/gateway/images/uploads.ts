@@ -33,7 +33,7 @@ export class ImageUploads {
    * Adds an image with its content. A repeat with the same raw content answers the image that exists.
    * @throws AnnealError AlreadyExists before the content is read; as `ImageContents.receive` does
    */
-  async add({ id, name }: Pick<ImageDraft, 'id' | 'name'>, upload: Upload): Promise<ImageView> {
+  async add({ id, name, details }: Pick<ImageDraft, 'id' | 'name' | 'details'>, upload: Upload): Promise<ImageView> {
     const known = await this.#find(name);
     if (known && known.url === undefined && known.sha256 === upload.sha256) return known;
     if (known) throw taken(name);
@@ -41,7 +41,9 @@ export class ImageUploads {
       this.#serial.run(sha256, async () => {
         await keep();
         try {
-          return await this.#ask('provisioning', imageAdd, { data: { id, name, sha256, size } });
+          return await this.#ask('provisioning', imageAdd, {
+            data: { id, name, sha256, size, ...(details && { details }) },
+          });
         } catch (error) {
           if (error instanceof AnnealError && error.kind === 'final') await this.#removeUnused(sha256);
           throw error;

@@ -24,6 +24,7 @@ import {
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
+import { networkData } from './network-data.ts';
 import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../nodes/document.ts';
 import type { NodeDriver } from '../nodes/bmc/driver.ts';
 import { move } from '../nodes/states/moves.ts';
@@ -212,6 +213,7 @@ export class Boots {
     const name = boot.purpose === 'deploy' ? textOf(info, 'image') : '';
     const image = name === '' ? undefined : await this.#images.find(name);
     const { root_device: root } = node.properties;
+    const network = boot.purpose === 'deploy' ? networkData(node.properties) : undefined;
     return {
       format: 1,
       purpose: boot.purpose,
@@ -227,6 +229,7 @@ export class Boots {
       ...(typeof access['rescue_password'] === 'string' && { rescue_password: access['rescue_password'] }),
       ...(boot.purpose === 'deploy' && { report_token: textOf(access, 'report_token'), image_name: name }),
       ...(image && { image: this.#source(image) }),
+      ...(network && { network_data: network }),
       ...(root !== undefined && { root_device: isObject(root) ? root : { unreadable: true } }),
       ...(boot.purpose === 'clean' && { erase: eraseModeOf(node, this.#erase) }),
     };

@@ -17,7 +17,8 @@ const targets = {
 export function bootDeviceIn(boot: Body): BootDeviceView {
   const supported = bootDevices.filter((device) => allowsValue(boot, 'BootSourceOverrideTarget', targets[device]));
   const { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: target } = boot;
-  const device = bootDevices.find((each) => targets[each] === target);
+  // Some firmware shows its virtual drive as a USB drive.
+  const device = target === 'UsbCd' ? 'cdrom' : bootDevices.find((each) => targets[each] === target);
   if (device === undefined || (enabled !== 'Once' && enabled !== 'Continuous'))
     return { device: null, persistent: null, supported };
   return { device, persistent: enabled === 'Continuous', supported };

@@ -10,6 +10,18 @@ function allowed(boot: Body, property: string): readonly unknown[] | undefined {
 export const allowsValue = (boot: Body, property: string, value: string): boolean =>
   allowed(boot, property)?.includes(value) ?? true;
 
+/** The override with the present boot mode, for firmware that needs it. */
+export function withMode(boot: Body, override: Override): Override {
+  const { BootSourceOverrideMode: mode } = boot;
+  return typeof mode === 'string' && override['BootSourceOverrideMode'] === undefined
+    ? { ...override, BootSourceOverrideMode: mode }
+    : override;
+}
+
+/** The first target that the BMC allows, else the first. */
+export const allowedTarget = (boot: Body, targets: readonly string[]): string =>
+  targets.find((target) => allowsValue(boot, 'BootSourceOverrideTarget', target)) ?? targets[0] ?? '';
+
 /**
  * Overrides the next boot, or every boot if the firmware lacks `Once`. The machine is set back to its disk afterwards.
  */

@@ -9,7 +9,7 @@ import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '.
 import type { BootMethod, Power } from '../nodes/document.ts';
 import { bootDeviceIn, overrideToDevice } from './boot-device.ts';
 import { bootProgressIn } from './boot-progress.ts';
-import { overridesToDisk, overrideTo } from './boot-override.ts';
+import { allowedTarget, overridesToDisk, overrideTo, withMode } from './boot-override.ts';
 import type { RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
 import {
@@ -22,6 +22,7 @@ import {
   strangenessOf,
   type ResetAction,
 } from './system.ts';
+import { quirksOf } from './quirks.ts';
 import { readSensors } from './sensors.ts';
 import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
 import { findSystem } from './system-path.ts';
@@ -166,7 +167,7 @@ export class RedfishMachine implements BmcMachine {
     }
     const { body: system } = await this.system();
     if (await insertImage(this, system, { url: `${url}/boot.iso`, refused: (why) => this.#refused(why) })) {
-      await this.#setBoot(overrideTo(boot, 'Cd'));
+      await this.#setBoot(overrideTo(boot, allowedTarget(boot, quirksOf(system).cd)));
       return 'media';
     }
     if (!Array.isArray(targets) || !targets.includes('Pxe')) {
@@ -247,7 +248,9 @@ export class RedfishMachine implements BmcMachine {
     for (let attempt = 1; ; attempt += 1) {
       const before = await this.system();
       try {
-        await this.#send('PATCH', this.#path ?? '', { body: { Boot: wanted }, etag: before.etag });
+        const present = (before.body['Boot'] ?? {}) as Body;
+        const body = { Boot: quirksOf(before.body).wholeBoot ? withMode(present, wanted) : wanted };
+        await this.#send('PATCH', this.#path ?? '', { body, etag: before.etag });
         break;
       } catch (error) {
         const moved = error instanceof AnnealError && error.details?.['status'] === 412;

@@ -1,6 +1,8 @@
 /** The virtual drive: newer firmware has it under the system, older under the manager. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { linkIn, type Answer } from './http.ts';
+import { quirksOf } from './quirks.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 interface Client {
@@ -74,7 +76,13 @@ export async function ejectAll(client: Client, system: Body, refused: (why: stri
     if (isEmpty(drive)) continue;
     await eject(client, drive);
     const path = linkIn(drive);
-    const after = path === undefined ? drive : (await client.get(path)).body;
+    const read = async (): Promise<Body> => (path === undefined ? drive : (await client.get(path)).body);
+    const end = Date.now() + quirksOf(system).ejectMs;
+    let after = await read();
+    while (!isEmpty(after) && Date.now() < end) {
+      await sleep(500);
+      after = await read();
+    }
     if (!isEmpty(after)) throw refused(`the virtual drive ${path} still contains an image after the eject`);
   }
 }

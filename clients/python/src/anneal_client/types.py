@@ -749,6 +749,13 @@ class ListCredentialsAnswer(TypedDict):
     credentials: list[Credential]
 
 
+class ImageDetails(TypedDict):
+    properties: NotRequired[dict[str, str]]
+    tags: NotRequired[list[str]]
+    min_disk: NotRequired[int]
+    min_ram: NotRequired[int]
+
+
 class Image(TypedDict):
     id: str
     name: str
@@ -758,6 +765,8 @@ class Image(TypedDict):
     sha256: str
     # Bytes.
     size: int
+    # Facts that Glance's clients give and read. Anneal does not interpret them.
+    details: NotRequired[ImageDetails]
     created_at: str
 
 
@@ -1351,6 +1360,8 @@ class CreateImageBody(TypedDict):
     sha256: str
     # Bytes.
     size: int
+    # Facts that Glance's clients give and read. Anneal does not interpret them.
+    details: NotRequired[ImageDetails]
 
 
 class SetProjectQuotaBody(TypedDict):

@@ -1,3 +1,4 @@
+run=${run:-/run} caches=${caches:-/proc/sys/vm/drop_caches}
 choose_disk() {
   wait_for_disks
   best= best_size=0
@@ -11,24 +12,38 @@ choose_disk() {
   done
   [ -n "$best" ] || give_up "no disk fits the hints (${hints:-none}) and holds the image of $image_size bytes; there are: $(for disk in $(disks); do describe "$disk"; done | tr '\n' ' ')"
 }
+range_from() { [ "$1" = 0 ] || echo "--range $(($1 * 1048576))-"; }
+# The status of the last answer, behind redirects. No answer at all is an interruption like others.
+sends_part() { ! grep '^HTTP/' "$run/headers" 2>/dev/null | tail -n 1 | grep -q ' 200'; }
 # Overwrites the start, so that a disk with a wrong image does not boot.
 spoil() { dd if=/dev/zero of="/dev/$best" bs=1M count=1 conv=fsync,notrunc 2>/dev/null; }
 write_image() {
   say "writing $image_name ($image_size bytes) to $(describe "$best")"
   spoil
-  tries=0
+  # Whole MiB that are on the disk. A download that is interrupted continues behind them.
+  tries=0 have=0 parts=1
   while :; do
+    rm -f "$run/headers"
     curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
-      ${image_header:+--header "$image_header"} "$image_url" \
-      2>/run/curl | dd of="/dev/$best" bs=1M iflag=fullblock conv=fsync,notrunc 2>/run/dd
-    [ -s /run/curl ] || break
-    tries=$((tries + 1))
-    [ "$tries" -lt 5 ] || { spoil; give_up "cannot fetch image $image_name from $image_url: $(head -c 300 /run/curl)"; }
-    say "image interrupted: $(head -c 300 /run/curl); beginning again"
-    sleep "$((tries * 2))"
+      --dump-header "$run/headers" $(range_from "$have") ${image_header:+--header "$image_header"} "$image_url" \
+      2>"$run/curl" | dd of="/dev/$best" bs=1M seek="$have" iflag=fullblock conv=fsync,notrunc 2>"$run/dd"
+    if [ "$have" -gt 0 ] && ! sends_part; then
+      # This server sends only the whole image, which is now at the wrong place.
+      have=0 parts=
+      say 'the server of the image sends no parts; beginning again'
+      continue
+    fi
+    [ -s "$run/curl" ] || break
+    written=$(sed -n 's/^\([0-9]*\)+.* out$/\1/p' "$run/dd")
+    # Only attempts that bring nothing count.
+    [ "${written:-0}" -gt 0 ] && tries=0 || tries=$((tries + 1))
+    [ "$tries" -lt 5 ] || { spoil; give_up "cannot fetch image $image_name from $image_url: $(head -c 300 "$run/curl")"; }
+    [ -z "$parts" ] || have=$((have + ${written:-0}))
+    say "image interrupted: $(head -c 300 "$run/curl"); continuing after $have MiB"
+    sleep "$((tries * 2 + 1))"
   done
   sync
-  echo 3 >/proc/sys/vm/drop_caches
+  echo 3 >"$caches"
   # The sum of what is on the disk, not of what arrived: it finds errors of the network and of the disk.
   sum=$(head -c "$image_size" "/dev/$best" | sha256sum)
   [ "${sum%% *}" = "$image_sha256" ] || {

@@ -10,17 +10,27 @@ export interface Nic {
   /** The network that it is connected to. Only a declared interface has it. */
   readonly network: string | undefined;
   readonly addresses: readonly string[];
+  /** Length of the network in bits. Undefined: the host asks DHCP. */
+  readonly prefix: number | undefined;
+  readonly gateway: string | undefined;
+  readonly dns: readonly string[];
 }
 
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 const objects = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
+const textsIn = (value: Json | undefined): string[] =>
+  Array.isArray(value) ? value.flatMap((each) => text(each) ?? []) : [];
+
 export function nicsOf(properties: JsonObject): Nic[] {
   return objects(properties['interfaces']).map((entry) => ({
     mac_address: text(entry['mac_address']),
     network: text(entry['network']),
-    addresses: Array.isArray(entry['addresses']) ? entry['addresses'].flatMap((address) => text(address) ?? []) : [],
+    addresses: textsIn(entry['addresses']),
+    prefix: typeof entry['prefix'] === 'number' ? entry['prefix'] : undefined,
+    gateway: text(entry['gateway']),
+    dns: textsIn(entry['dns']),
   }));
 }
 
