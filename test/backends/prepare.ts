@@ -2,9 +2,8 @@
  * Runs before tests that need real servers: installs or builds missing ones, once, so that test files do not do it at the
  * same time. It prints what it does. A test that misses a server prints the reason.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { whyNoContainers } from './containers.ts';
+import { installDebian } from './debian.ts';
 import { findMongodb } from './mongodb.ts';
 import { findNats } from './nats.ts';
 import { findRabbitmq } from './rabbitmq.ts';
@@ -16,15 +15,7 @@ async function installRabbitmq(): Promise<void> {
     await found.stop();
     return;
   }
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
-  process.stderr.write('Installing rabbitmq-server (apt-get) for the tests that need a RabbitMQ …\n');
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const run = (...words: string[]): boolean =>
-    spawnSync('apt-get', ['-q', '-y', ...words], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
-      .status === 0;
-  if (!run('update') || !run('install', '--no-install-recommends', 'rabbitmq-server')) {
-    process.stderr.write('The installation failed; the tests that need it are skipped with a reason.\n');
-  }
+  installDebian({ packages: ['rabbitmq-server'], reason: 'the tests that need a RabbitMQ' });
 }
 
 /** Asks the engine once; the test files inherit the answer. */

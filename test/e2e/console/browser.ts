@@ -1,19 +1,18 @@
 /** Debian's Chromium, for tests of the web console. Installed when that is permitted. */
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { installDebian } from '../../backends/debian.ts';
 
 const program = '/usr/bin/chromium';
 
 /** A browser, or why there is none. Other builds of Chromium are not looked for, because pictures differ. */
 export async function findBrowser(): Promise<Browser | string> {
-  if (!existsSync(program) && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    process.stderr.write('Installing chromium (apt-get) for the tests of the web console …\n');
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const words = ['-q', '-y', 'install', '--no-install-recommends', 'chromium', 'fonts-inter', 'fonts-jetbrains-mono'];
-    spawnSync('apt-get', ['-q', 'update'], { env, stdio: 'ignore' });
-    spawnSync('apt-get', words, { env, stdio: 'ignore' });
+  if (!existsSync(program)) {
+    installDebian({
+      packages: ['chromium', 'fonts-inter', 'fonts-jetbrains-mono'],
+      reason: 'the tests of the web console',
+    });
   }
   if (!existsSync(program)) return `there is no ${program} (Debian: apt-get install chromium)`;
   return chromium.launch({ executablePath: program });
