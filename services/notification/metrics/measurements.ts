@@ -76,14 +76,12 @@ export class Measurements {
   #writing: Promise<void> | undefined;
 
   private constructor(
-    series: Collection<SeriesDocument>,
-    blocks: Collection<BlockDocument>,
-    rollups: Rollups,
+    stored: { series: Collection<SeriesDocument>; blocks: Collection<BlockDocument>; rollups: Rollups },
     options: MeasurementOptions,
   ) {
-    this.#series = series;
-    this.#blocks = blocks;
-    this.#rollups = rollups;
+    this.#series = stored.series;
+    this.#blocks = stored.blocks;
+    this.#rollups = stored.rollups;
     this.#options = options;
   }
 
@@ -96,7 +94,7 @@ export class Measurements {
       options.store.collection<BlockDocument>({ name: 'notification_measurements', indexes: [{ fields: ['start'] }] }),
       Rollups.open(options.store),
     ]);
-    return new Measurements(series, blocks, rollups, options);
+    return new Measurements({ series, blocks, rollups }, options);
   }
 
   /**

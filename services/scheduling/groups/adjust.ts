@@ -305,8 +305,8 @@ class GroupRequests {
     const { state, scaling, group } = turn;
     if (!hasRoom(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
     const { unfilled, ...filled } = scaling;
-    const again = (ms: number, state = scaling): Input =>
-      note(turn, { scaling: state, timers: [later(fillTimer, context.now().getTime() + ms)] });
+    const again = (ms: number, kept = scaling): Input =>
+      note(turn, { scaling: kept, timers: [later(fillTimer, context.now().getTime() + ms)] });
     if (isHeldBack(group)) return again(refusedMs);
     if (state.stack.status !== 'COMPLETE') return again(retryMs);
     const { target, kept: next } = await this.#compile(turn);

@@ -100,7 +100,7 @@ it('posts measurements of each kind, and an alarm judges them', async (context) 
   const { client } = running;
   await client.stacks.create({ name: 'watch', bundle: bundle(template) });
   const { outputs = [] } = await settled(server, 'watch');
-  const output = (key: string) => String(outputs.find(({ output_key }) => output_key === key)?.output_value);
+  const output = (key: string) => outputs.find(({ output_key }) => output_key === key)?.output_value as string;
   const credentials = join(folder, 'credentials');
   await writeFile(credentials, `AWSAccessKeyId=${output('key')}\nAWSSecretKey=${output('secret')}\n`);
   const push = (...words: string[]) =>
