@@ -213,6 +213,8 @@ function familiesOf(
   const zaqar = {
     ask,
     newId,
+    secrets,
+    now: Date.now,
     wakeups,
     held,
     stopping,

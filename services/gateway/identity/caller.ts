@@ -56,7 +56,14 @@ export interface CredentialCaller {
   readonly stack: { readonly id: string; readonly name: string };
 }
 
-export type Caller = UserCaller | HostCaller | SignallerCaller | CredentialCaller;
+/** The holder of a signed URL, which allows some methods of some paths of one queue (`zaqar/signed-url.ts`). */
+export interface HolderCaller {
+  readonly kind: 'holder';
+  readonly name: string;
+  readonly project: string;
+}
+
+export type Caller = UserCaller | HostCaller | SignallerCaller | CredentialCaller | HolderCaller;
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -29,6 +29,8 @@ function actorFrom(caller: Caller): Actor {
       return { kind: 'host', id: caller.id, name: caller.name };
     case 'signaller':
       return actorFromGrant(caller.grant);
+    case 'holder':
+      return { kind: 'system', id: '', name: caller.name };
     case 'credential':
       return { kind: 'system', id: caller.id, name: `credential ${caller.name}` };
   }

@@ -1,5 +1,6 @@
 /** Zaqar's API in its three versions. */
 import { default as multipart } from '@fastify/multipart';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
@@ -11,12 +12,17 @@ import { deleteRoutes } from './messages/message-delete.ts';
 import { postRoutes } from './messages/message-post.ts';
 import { readRoutes } from './messages/message-read.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
+import { hasSignedUrl, holderOf, shareRoute } from './signed-url.ts';
+import { poolRoutes } from './queues/pool-routes.ts';
 import { isSigned, subscriptionRoutes } from './subscriptions/subscription-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
   bodyLimit: number;
   newId: () => string;
+  secrets: Secrets;
+  /** The system clock, in milliseconds: signed URLs name their end by it. */
+  now: () => number;
   report: (error: unknown, request: FastifyRequest) => void;
 };
 
@@ -71,7 +77,10 @@ function prepare(scope: FastifyInstance, options: ZaqarOptions): void {
     },
   });
   wordErrors(scope, zaqarWording, options.report);
-  requireToken(scope, options.authenticate, { skip: isSigned });
+  requireToken(scope, options.authenticate, { skip: (request) => isSigned(request) || hasSignedUrl(request) });
+  scope.addHook('onRequest', async (request) => {
+    if (hasSignedUrl(request)) request.caller = holderOf(request, options);
+  });
 }
 
 function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
@@ -89,6 +98,8 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
   claimRoutes(version, { ...options, dialect });
   if (dialect.version === 'v2')
     subscriptionRoutes(version, { ask: options.ask, dialect, limits: options.limits, newId: options.newId });
+  if (dialect.version === 'v2') shareRoute(version, { ...options, dialect });
+  if (dialect.version !== 'v1') poolRoutes(version, dialect);
 }
 
 function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
@@ -125,6 +136,9 @@ function homeResources({ path }: Dialect): object {
     'rel/claim': resource('/queues/{queue_name}/claims/{claim_id}', ['GET', 'PATCH', 'DELETE']),
     'rel/subscriptions': resource('/queues/{queue_name}/subscriptions{?marker,limit}', ['GET', 'POST']),
     'rel/subscription': resource('/queues/{queue_name}/subscriptions/{subscription_id}', ['GET', 'PATCH', 'DELETE']),
+    'rel/share': resource('/queues/{queue_name}/share', ['POST']),
+    'rel/pools': resource('/pools{?detailed,limit,marker}', ['GET']),
+    'rel/flavors': resource('/flavors{?detailed,limit,marker}', ['GET']),
     'rel/post_claim': resource('/queues/{queue_name}/claims{?limit,wait}', ['POST']),
   };
 }

@@ -183,6 +183,22 @@ it('use queues: post, claim, release, and list, also queues of hosts', async () 
   expect(claim).toMatchObject({ Messages: 'hello' });
   await ok('messaging', 'claim', 'release', 'mine', String(claim?.['Claim_ID']));
   expect(await ok('messaging', 'queue', 'stats', 'mine')).toContain("'free': 1");
+  const words = ['--paths', 'messages', '--methods', 'GET,POST', '--ttl-seconds', '600'];
+  const url = await row('messaging', 'queue', 'signed', 'url', 'mine', ...words);
+  const read = await fetch(`${clients.server.url}/messaging/v2/queues/mine/messages?echo=true`, {
+    headers: {
+      'client-id': '3381af92-2b9e-11e3-b191-71861300734c',
+      'x-project-id': String(url['Project ID']),
+      'url-paths': String(url['Paths']),
+      'url-methods': String(url['Methods']),
+      'url-expires': String(url['Expires']),
+      'url-signature': String(url['Signature']),
+    },
+  });
+  expect([read.status, await read.text()]).toEqual([200, expect.stringContaining('hello')]);
+  for (const kind of ['pool', 'flavor']) {
+    expect(await rows('messaging', kind, 'list')).toMatchObject([{ Name: 'default' }]);
+  }
 });
 
 it('receive the events of a stack in the queue that its environment names, until the stack is gone', async () => {

@@ -97,7 +97,8 @@ export async function claimWithin(
       if (signal.aborted) return undefined;
       // Its next call looks again at once.
       if (isHost && !isWoken && performance.now() >= end - timerSlackMs) return undefined;
-      if (!isHost) await authenticated(request, authenticate); // C4
+      // C4. A signed URL ends only with its time, and has no token.
+      if (!isHost && caller.kind !== 'holder') await authenticated(request, authenticate);
     }
   } finally {
     letGo?.();

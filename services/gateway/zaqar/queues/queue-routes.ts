@@ -18,6 +18,7 @@ import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dial
 import { limitOf, type QueueRequestLimits } from '../limits.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
 import { patchMetadata } from './metadata-patch.ts';
+import { onlyName } from './pool-routes.ts';
 import { queueNameOf } from './queue-alias.ts';
 import { zaqarError } from '../wording.ts';
 
@@ -34,6 +35,10 @@ export function queueRoutes(
   scope.put(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     const metadata = objectBody(request);
+    const { _flavor: flavor = onlyName } = metadata;
+    if (flavor !== onlyName) {
+      throw zaqarError('InvalidRequest', 'Invalid API request', `Flavor ${JSON.stringify(flavor)} does not exist`);
+    }
     const { created } = await ask('configuration', queueCreate, {
       project,
       // v1 has a separate address for metadata, so a repeated creation must not erase them.
