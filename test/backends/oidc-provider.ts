@@ -20,7 +20,9 @@ export interface OpenIdProvider {
   rotate(): Promise<void>;
   /** An access token that the provider gives a client for a user who has logged in: an opaque text. */
   accessToken(client: ClientName, subject: string): Promise<string>;
-  /** Answers nothing until `stop(false)`. */
+  /** Sets the address to which Anneal's logins come back. */
+  comeBackTo(redirectUri: string): void;
+  /** Answers nothing until `pause(false)`. */
   pause(paused: boolean): void;
   stop(): Promise<void>;
 }
@@ -31,22 +33,32 @@ export type ClientName = keyof typeof clients;
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** Starts a provider on a free port of this machine. `redirectUri` is the address to which Anneal's logins come back. */
-export async function startOpenIdProvider(redirectUri: string): Promise<OpenIdProvider> {
+/**
+ * Starts a provider on a free port of this machine. Its host is `localhost`, which is another site than 127.0.0.1 for a
+ * browser.
+ */
+export async function startOpenIdProvider(
+  comeBackTo = 'http://127.0.0.1/identity/oidc/callback',
+): Promise<OpenIdProvider> {
   const accounts = new Map<string, Account>();
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
   let paused = false;
   const server = createServer((request, response) => void (paused ? request.destroy() : handle(request, response)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  let key: { id: string; sign: CryptoKey };
+  const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
+  let key: { id: string; sign: CryptoKey; jwk: JWK };
+  let redirectUri = comeBackTo;
   let keys = 0;
+  const configure = (): void => {
+    handle = new Provider(issuer, configurationOf({ accounts, jwk: key.jwk, redirectUri })).callback();
+  };
   const rotate = async (): Promise<void> => {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     keys += 1;
-    key = { id: `key-${keys}`, sign: privateKey };
-    const jwk: JWK = { ...(await exportJWK(privateKey)), kid: key.id, alg: 'RS256', use: 'sig' };
-    handle = new Provider(issuer, configurationOf({ accounts, jwk, redirectUri })).callback();
+    const id = `key-${keys}`;
+    const jwk: JWK = { ...(await exportJWK(privateKey)), kid: id, alg: 'RS256', use: 'sig' };
+    key = { id, sign: privateKey, jwk };
+    configure();
   };
   await rotate();
   return {
@@ -54,6 +66,10 @@ export async function startOpenIdProvider(redirectUri: string): Promise<OpenIdPr
     accounts,
     rotate,
     sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.id }).sign(key.sign),
+    comeBackTo: (address) => {
+      redirectUri = address;
+      configure();
+    },
     pause: (now) => {
       paused = now;
     },

@@ -87,6 +87,44 @@ const template = {
   outputs: { value: { value: { get_attr: ['one', 'output'] } } },
 };
 
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly format?: string;
+}
+
+/** A value with the required fields of a schema, so that a request gets past the check of its body. */
+function sampleOf(schema: Schema, named: Readonly<Record<string, Schema>>): unknown {
+  if (schema.$ref !== undefined) return sampleOf(named[schema.$ref.split('/').at(-1) ?? ''] ?? {}, named);
+  if ('const' in schema) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  const [first] = schema.anyOf ?? schema.oneOf ?? schema.allOf ?? [];
+  if (first) return sampleOf(first, named);
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(
+        (schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] ?? {}, named)]),
+      );
+    case 'array':
+      return [];
+    case 'number':
+    case 'integer':
+      return schema.minimum ?? 1;
+    case 'boolean':
+      return true;
+    default:
+      return schema.format === 'uuid' ? randomUUID() : marker;
+  }
+}
+
 describe('two projects', () => {
   let owner: Tenant;
   let stranger: Tenant;
@@ -140,6 +178,22 @@ describe('two projects', () => {
       send(token, 'POST', '/api/v1/subscriptions', { name: marker, types: ['stack.#'], url: `queue:${marker}` }),
       (json: { subscription: { id: string } }) => json.subscription.id,
     );
+    await keep(
+      'execution',
+      send(token, 'POST', '/api/v1/executions', { workflow: marker, description: marker }),
+      (json: { id: string }) => json.id,
+    );
+    await keep(
+      'credential',
+      send(token, 'POST', '/api/v1/credentials', { name: marker, can: ['events.read'], stack: marker }),
+      (json: { credential: { id: string } }) => json.credential.id,
+    );
+    await keep(
+      'trigger',
+      send(token, 'POST', '/api/v1/cron_triggers', { name: marker, workflow: marker, pattern: '0 0 1 1 *' }),
+      () => marker,
+    );
+    await keep('host', send(token, 'POST', `/api/v1/hosts/host-${marker}/join`), () => `host-${marker}`);
   }, 120_000);
 
   it('have lists of their own', async () => {
@@ -262,6 +316,67 @@ describe('two projects', () => {
     expect((await send(owner.token, 'GET', `/api/v1/workflows/${marker}`)).status).toBe(200);
     expect((await send(owner.token, 'GET', `/api/v1/subscriptions/${ids['subscription']}`)).status).toBe(200);
   });
+
+  it('change nothing by any request of the API that names what the other has', async () => {
+    const { paths, components } = (await send(admin, 'GET', '/api/v1/openapi.json')).json as unknown as {
+      paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema?: Schema }> } }>>;
+      components: { schemas: Record<string, Schema> };
+    };
+    const ofOwner = [
+      `/orchestration/v1/${owner.project}/stacks/${marker}/${stack}`,
+      `/orchestration/v1/${owner.project}/software_configs/${ids['config']}`,
+      `/api/v1/workflows/${marker}`,
+      `/api/v1/subscriptions/${ids['subscription']}`,
+      `/api/v1/executions/${ids['execution']}`,
+      `/api/v1/cron_triggers/${marker}`,
+      `/api/v1/credentials`,
+      `/api/v1/hosts/host-${marker}`,
+      `/workflow/v2/executions/${ids['execution']}`,
+      `/messaging/v2/queues/${marker}`,
+    ];
+    const state = () => Promise.all(ofOwner.map(async (path) => [path, await send(owner.token, 'GET', path)] as const));
+    const before = await state();
+    expect(before.map(([path, { status }]) => [path, status])).toEqual(ofOwner.map((path) => [path, 200]));
+
+    const values = [marker, stack, ...Object.values(ids)];
+    const filled = (path: string): string[] => {
+      const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+      if (name === undefined) return [path];
+      return [...new Set(name === 'resource' ? ['one'] : values)].flatMap((value) =>
+        filled(path.replace(`{${name}}`, value)),
+      );
+    };
+    const foreign = [
+      ['DELETE', `/workflow/v2/executions/${ids['execution']}`],
+      ['PUT', `/workflow/v2/executions/${ids['execution']}`, { state: 'PAUSED' }],
+      ['DELETE', `/workflow/v2/workflows/${marker}`],
+      ['DELETE', `/workflow/v2/cron_triggers/${marker}`],
+      ['DELETE', `/messaging/v2/queues/${marker}`],
+      ['DELETE', `/identity/v3/projects/${owner.project}`],
+      ['PATCH', `/identity/v3/projects/${owner.project}`, { project: { enabled: false } }],
+    ] as const;
+    const own = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([method]) => method !== 'get' && path.includes('{') && !path.startsWith('/hooks'))
+        .flatMap(([method, { requestBody }]) => {
+          const schema = requestBody?.content['application/json']?.schema;
+          const body = schema && sampleOf(schema, components.schemas);
+          return filled(path).map((at) => [method.toUpperCase(), `/api/v1${at}`, body] as const);
+        }),
+    );
+    expect(own.length).toBeGreaterThan(100);
+    const broken: string[] = [];
+    for (const [method, path, body] of [...own, ...foreign]) {
+      const { status, text } = await send(stranger.token, method, path, body);
+      if (status >= 500) broken.push(`${method} ${path}: ${status} ${text.slice(0, 200)}`);
+    }
+    expect(broken).toEqual([]);
+    const stable = (text: string): string => text.replaceAll(/"(age_ms|seconds|deliveries|version)": ?[^,}]+/g, '');
+    const after = await state();
+    expect(after.map(([path, { text }]) => [path, stable(text)])).toEqual(
+      before.map(([path, { text }]) => [path, stable(text)]),
+    );
+  }, 200_000);
 
   it('cannot see nodes, dead letters and queues of services, which operators see', async () => {
     for (const path of ['/baremetal/v1/nodes', '/api/v1/dead-letters', '/api/v1/services']) {

@@ -13,8 +13,7 @@ const cloud = useOpenstackClients({
   lab: 0,
   without: ['OS_USERNAME', 'OS_PASSWORD', 'OS_USER_DOMAIN_NAME'],
   settings: async () => {
-    // No login of this file comes back to a browser.
-    provider = await startOpenIdProvider('http://127.0.0.1/identity/oidc/callback');
+    provider = await startOpenIdProvider();
     provider.accounts.set('ann', { preferred_username: 'ann.name', groups: ['web-team'] });
     return {
       ANNEAL_GATEWAY_OIDC_ISSUER: provider.issuer,
