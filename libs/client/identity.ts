@@ -42,12 +42,17 @@ export const roleMeanings = {
   admin: 'everything, in all projects',
 } as const;
 
+const accessRuleSchema = z.object({ service: z.string(), method: z.string(), path: z.string() });
+/** A request that a program may send: the type of a service, a method, and a path with `*`, `{name}` and `**`. */
+export type AccessRuleView = z.infer<typeof accessRuleSchema>;
+
 const programTokenSchema = z.object({
   id: z.string(),
   name: z.string(),
   project_id: z.string(),
   expires_at: z.string().nullable(),
   roles: z.array(z.object({ name: z.string() })),
+  access_rules: z.array(accessRuleSchema).optional(),
 });
 /** An application credential: by it a program logs in for a user, in one project. */
 export type ProgramToken = z.infer<typeof programTokenSchema>;
@@ -101,6 +106,8 @@ export interface IdentityCalls {
       roles?: readonly string[];
       /** A time in ISO 8601. Default: never. */
       expiresAt?: string | undefined;
+      /** The only requests that the program may send. Default: all. */
+      rules?: readonly AccessRuleView[];
     }): Promise<CreatedProgramToken>;
     /** It stops working at once. */
     revoke(token: string): Promise<void>;
@@ -237,11 +244,12 @@ function tokensOf(connection: GatewayConnection, { change, create }: Requests): 
   };
   return {
     list,
-    async create({ name, roles = [], expiresAt }) {
+    async create({ name, roles = [], expiresAt, rules = [] }) {
       const wanted = {
         name,
         ...(roles.length > 0 && { roles: roles.map((role) => ({ name: role })) }),
         ...(expiresAt !== undefined && { expires_at: expiresAt }),
+        ...(rules.length > 0 && { access_rules: rules }),
       };
       return create(path, { application_credential: wanted }, createdTokenSchema);
     },

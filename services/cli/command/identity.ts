@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { roleMeanings } from '@anneal/client/identity.ts';
+import { roleMeanings, type AccessRuleView } from '@anneal/client/identity.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
 import type { Command } from '@commander-js/extra-typings';
@@ -261,17 +261,32 @@ function addTokenCommands(program: Command, context: CliContext): void {
     .description('create a token for a program, in the present project; its secret is shown once')
     .option('--role <role>', 'only this role; may be repeated (default: all of yours)', collect, [])
     .option('--expires <time>', 'end of its validity in ISO 8601 (default: never)')
+    .option(
+      '--allow <request>',
+      'only this request, as "METHOD SERVICE PATH"; may be repeated (default: all that its roles allow)',
+      collect,
+      [],
+    )
     .addOption(formatOption())
     .addHelpText(
       'after',
-      exampleText('token create ci --role reader', 'token create ci --expires 2030-01-01T00:00:00Z'),
+      exampleText(
+        'token create ci --role reader',
+        'token create ci --expires 2030-01-01T00:00:00Z',
+        'token create ci --allow "GET orchestration /v1/*/stacks" --allow "POST messaging /v2/queues/jobs/messages"',
+      ),
     )
-    .action(async (name, { role, expires, output: format }) => {
-      const token = await (await calls()).create({ name, roles: role, expiresAt: expires });
+    .action(async (name, { role, expires, allow, output: format }) => {
+      const rules = allow.map(ruleOf);
+      const token = await (await calls()).create({ name, roles: role, expiresAt: expires, rules });
       output.one(format, token, () => [
         ['name', token.name],
         ['roles', token.roles.map((each) => each.name).join(', ')],
         ['expires', token.expires_at ?? 'never'],
+        ...(token.access_rules ?? []).map(({ method, service, path }): [string, string] => [
+          'allows',
+          `${method} ${service} ${path}`,
+        ]),
         ['OS_AUTH_TYPE', 'v3applicationcredential'],
         ['OS_APPLICATION_CREDENTIAL_ID', token.id],
         ['OS_APPLICATION_CREDENTIAL_SECRET', token.secret],
@@ -303,6 +318,18 @@ function addTokenCommands(program: Command, context: CliContext): void {
       await (await calls()).revoke(token);
       output.line(`Revoked the token ${token}.`);
     });
+}
+
+/** @throws AnnealError InvalidRequest for a text of another form */
+function ruleOf(text: string): AccessRuleView {
+  const [, method, service, path] = /^([A-Za-z]+) +([\w-]+) +(\/\S*)$/.exec(text.trim()) ?? [];
+  if (method !== undefined && service !== undefined && path !== undefined) {
+    return { method: method.toUpperCase(), service, path };
+  }
+  throw new AnnealError(
+    'InvalidRequest',
+    `--allow must be a method, a service and a path, such as "GET orchestration /v1/*/stacks", not ${JSON.stringify(text)}.`,
+  );
 }
 
 const generated = (): string => randomBytes(18).toString('base64url');

@@ -17,6 +17,8 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
+import { requestPath } from '../http/base-url.ts';
+import { requireRule } from './access-rules.ts';
 import type { KnownUsers, TokenAccess } from './known-users.ts';
 import { allowsRoute, hasRole, isOperator, needOfRoute, requireRole } from './rights.ts';
 import { tokenOf } from './session.ts';
@@ -190,6 +192,10 @@ export function requireToken(
     const caller = await authenticated(request, authenticate, { remembered: config.checksHost === true });
     // The audit of a refusal names its caller.
     request.caller = caller;
+    if (caller.kind === 'user') {
+      const path = requestPath(request);
+      requireRule(caller.access.applicationCredential, { method: request.method, path });
+    }
     if (caller.kind === 'user' && options.unscoped !== true) {
       const need = needOfRoute(request.method, request.routeOptions.url ?? '');
       const isAllowed = need.operator || (need.system && caller.access.system);

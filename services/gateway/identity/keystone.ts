@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { baseUrl } from '../http/base-url.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { oidcRoutes } from './oidc/oidc-routes.ts';
+import { accessRuleRoutes } from './routes/access-rule-routes.ts';
 import { applicationCredentialRoutes } from './routes/application-credential-routes.ts';
 import { assignmentRoutes } from './routes/assignment-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
@@ -57,6 +58,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   roleRoutes(scope, options);
   assignmentRoutes(scope, options);
   applicationCredentialRoutes(scope, options);
+  accessRuleRoutes(scope, options);
   trustRoutes(scope, options);
   credentialRoutes(scope, options);
   catalogRoutes(scope, options);

@@ -12,7 +12,7 @@ import { deleteRoutes } from './messages/message-delete.ts';
 import { postRoutes } from './messages/message-post.ts';
 import { readRoutes } from './messages/message-read.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
-import { hasSignedUrl, holderOf, shareRoute } from './signed-url.ts';
+import { hasSignedUrl, urlHolderOf, shareRoute } from './signed-url.ts';
 import { poolRoutes } from './queues/pool-routes.ts';
 import { isSigned, subscriptionRoutes } from './subscriptions/subscription-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
@@ -79,7 +79,7 @@ function prepare(scope: FastifyInstance, options: ZaqarOptions): void {
   wordErrors(scope, zaqarWording, options.report);
   requireToken(scope, options.authenticate, { skip: (request) => isSigned(request) || hasSignedUrl(request) });
   scope.addHook('onRequest', async (request) => {
-    if (hasSignedUrl(request)) request.caller = holderOf(request, options);
+    if (hasSignedUrl(request)) request.caller = urlHolderOf(request, options);
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Signed URLs of Zaqar: whoever has one may use some methods of some paths of a queue until it ends, without a token.
+ * Signed URLs of Zaqar. The holder of one may use some methods of some paths of a queue until it ends, without a token.
  * The headers `URL-Signature`, `URL-Paths`, `URL-Methods`, `URL-Expires` and `X-Project-ID` are its parts.
  *
  * S1 The signature covers every part, so that no part can be changed or exchanged.
@@ -85,7 +85,7 @@ export const hasSignedUrl = (request: FastifyRequest): boolean =>
   request.headers['url-signature'] !== undefined && request.headers['url-paths'] !== undefined;
 
 /** The holder of the signed URL of a request. @throws AnnealError Forbidden when it does not allow the request */
-export function holderOf(
+export function urlHolderOf(
   request: FastifyRequest,
   { secrets, now }: { secrets: Secrets; now: () => number },
 ): HolderCaller {

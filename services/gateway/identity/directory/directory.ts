@@ -19,6 +19,7 @@ import {
 } from '@anneal/store/port.ts';
 import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts';
 import type {
+  AccessRuleDocument,
   ApplicationCredentialDocument,
   StoredCredentialDocument,
   DomainDocument,
@@ -43,6 +44,7 @@ export interface Directory {
   readonly groups: Records<UserGroupDocument>;
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
+  readonly accessRules: Records<AccessRuleDocument>;
   readonly trusts: Records<TrustDocument>;
   readonly credentials: Records<StoredCredentialDocument>;
   readonly services: Records<ServiceDocument>;
@@ -70,13 +72,14 @@ export async function openDirectory({
 }): Promise<Directory> {
   const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
-  const [trusts, credentials, services, endpoints, regions, oidcLinks] = await Promise.all([
+  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
     collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
     collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
     collection<RegionDocument>('regions', []),
     collection<OidcLinkDocument>('oidc_links', [{ fields: ['user_id'] }]),
+    collection<AccessRuleDocument>('access_rules', [{ fields: ['user_id'] }]),
   ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
@@ -110,6 +113,7 @@ export async function openDirectory({
     groups: new Records('group', groups, revision),
     roles: new Records('role', roles, revision),
     applicationCredentials: new Records('application_credential', applicationCredentials, revision),
+    accessRules: new Records('access rule', accessRules, revision),
     trusts: new Records('trust', trusts, revision),
     credentials: new Records('credential', credentials, revision),
     services: new Records('service', services, revision),

@@ -64,6 +64,20 @@ export interface RoleDocument extends NamedDocument {
   readonly implies: readonly string[];
 }
 
+/** A request that an application credential with rules may send. */
+export interface AccessRule {
+  readonly id: string;
+  /** The type of a service in the catalog. */
+  readonly service: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface AccessRuleDocument extends Document, AccessRule {
+  readonly id: string;
+  readonly user_id: string;
+}
+
 /** A secret by which a program logs in for a user, with some of the user's roles in one project. */
 export interface ApplicationCredentialDocument extends Document {
   readonly user_id: string;
@@ -75,6 +89,8 @@ export interface ApplicationCredentialDocument extends Document {
   readonly expires_at: string | null;
   /** True when its tokens may manage application credentials too. */
   readonly unrestricted: boolean;
+  /** The only requests that its tokens may send; absent for all. */
+  readonly access_rules?: readonly AccessRule[];
 }
 
 /** A trust of Keystone: the trustor lets the trustee log in with some of the trustor's roles in one project. */

@@ -5,7 +5,9 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApplicationCredentialDocument, UserDocument } from '../directory/documents.ts';
+import { accessRuleSchema } from '../access-rules.ts';
 import { notAuthorized } from '../identity-policy.ts';
+import { ruleForm, storedRules } from './access-rule-routes.ts';
 import { roleRow } from './role-routes.ts';
 import { userAt } from './user-routes.ts';
 import {
@@ -29,7 +31,7 @@ const fields = {
   expires_at: z.string().nullable().optional(),
   unrestricted: z.boolean().nullable().optional(),
   secret: z.string().min(16, 'must have 16 characters or more').max(4096).nullable().optional(),
-  access_rules: z.array(z.unknown()).max(0, 'are not supported; omit them').optional(),
+  access_rules: z.array(accessRuleSchema).max(100).nullable().optional(),
 };
 
 /** `/v3/users/{user}/application_credentials` */
@@ -74,6 +76,10 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
         'Invalid application credential: Cannot create an application credential with unassigned role',
       );
     }
+    // A program must not give another one more than it may do itself.
+    const rules =
+      used?.access_rules ??
+      (known.access_rules?.length ? await storedRules(options.directory, user, known.access_rules) : undefined);
     const secret = known.secret ?? randomBytes(64).toString('base64url');
     const credential = await applicationCredentials.insert(
       {
@@ -86,6 +92,7 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
         secret: await passwords.hash(secret),
         expires_at: expiryOf(known.expires_at ?? null, options.now()),
         unrestricted: known.unrestricted === true,
+        ...(rules && { access_rules: rules }),
       },
       `Duplicate entry found with name ${known.name}.`,
     );
@@ -148,6 +155,7 @@ async function credentialRow(
     expires_at: expires_at && expires_at.replace('Z', '').padEnd(26, '0'),
     unrestricted,
     roles,
+    ...(credential.access_rules && { access_rules: credential.access_rules.map(ruleForm) }),
     links: linkTo(request, `application_credentials/${id}`),
   };
 }

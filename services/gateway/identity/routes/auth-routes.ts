@@ -207,6 +207,7 @@ export function tokenBody(
       application_credential: {
         ...named(applicationCredential),
         restricted: !applicationCredential.unrestricted,
+        ...(applicationCredential.access_rules && { access_rules: applicationCredential.access_rules }),
       },
     }),
   };

@@ -222,6 +222,7 @@ export async function removeUser({ directory }: IdentityOptions, id: string): Pr
   for (const credential of await directory.credentials.list({ user_id: id })) {
     await directory.credentials.remove(credential.id);
   }
+  for (const rule of await directory.accessRules.list({ user_id: id })) await directory.accessRules.remove(rule.id);
   for (const link of await directory.oidcLinks.list({ user_id: id })) await directory.oidcLinks.remove(link.id);
   const { trusts } = directory;
   for (const trust of [
