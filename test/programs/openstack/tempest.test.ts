@@ -129,7 +129,7 @@ auth_version = v3
 uri_v3 = ${identity}
 region = RegionOne
 [identity-feature-enabled]
-access_rules = false
+access_rules = true
 [service_available]
 cinder = false
 neutron = false
