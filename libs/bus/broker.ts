@@ -67,6 +67,8 @@ export type ConsumerVerdict =
 export interface BrokerIntake {
   /** The largest number of offers that are not settled yet. */
   readonly concurrency: number;
+  /** It may get an event before the earlier ones of its subject are settled. An adapter may ignore it. */
+  readonly keepsOrder?: boolean;
   /** No other consumer takes from the queue, so unsettled messages belonged to consumers that died. */
   readonly alone?: boolean;
   /** Never throws. Called in the order of the queue. */

@@ -63,6 +63,12 @@ export interface ConsumeOptions {
    * published meanwhile never arrive, later ones do. The embedded bus never calls it.
    */
   readonly onGap?: () => void;
+  /**
+   * Only with a group: the handler keeps the events of each subject in order by itself. The bus starts it in their order,
+   * and need not wait for the earlier ones. So the handler must not fail an event that another attempt could save,
+   * because later ones of the subject may have succeeded. A broker may ignore it.
+   */
+  readonly keepsOrder?: boolean;
   /** Deliveries before the message becomes a dead letter. Default 8. */
   readonly maxAttempts?: number;
   /**

@@ -145,6 +145,7 @@ const openLog = (
     keep: settings.keepEvents,
     keepMs: settings.keepSeconds * 1000,
     now: () => now().getTime(),
+    onAppendFailed: (error, ms) => log.warn({ err: error }, `events not stored; storing them again in ${ms} ms`),
     onTrimFailed: (error) =>
       log.warn({ err: error }, 'old events not removed from the log; retrying after the next events'),
   });

@@ -6,9 +6,13 @@
  * L2 An event is stored once, by its id, however often it arrives.
  * L3 When two writers use the same number, one is refused and takes the next.
  * L4 An event is removed only after each subscription that has not read it has counted it as dropped.
+ * L5 Events are stored in the order of the calls. One that cannot be stored now delays those behind it, so that the
+ *    order of a subject stays; one that never can is refused alone.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { defaultBackoff } from '@anneal/bus/connect/backoff.ts';
+import { AnnealError, isUnknown, kindOf } from '@anneal/contracts/errors.ts';
 import type { EventGap } from '@anneal/contracts/calls/notification.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -46,14 +50,24 @@ interface EventLogOptions {
   onKept: (kept: readonly EventDocument[]) => Promise<void>;
   /** Called before the oldest events are removed, and again with the same ones when their removal is interrupted. */
   onTrim: (old: readonly EventDocument[]) => Promise<void>;
+  /** Called when events could not be stored. They are tried again after this time. */
+  onAppendFailed: (error: unknown, afterMs: number) => void;
   /** Called when the oldest events could not be removed. They are removed after the next events. */
   onTrimFailed: (error: unknown) => void;
+}
+
+interface Appended {
+  readonly event: Envelope;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 const trimEvery = 500;
 const readAtOnce = 500;
 const mostAttempts = 20;
 const recentMs = 500;
+const atOnce = 200;
+const slowestRetryMs = 2_000;
 
 export function filterOf({ types, subject_prefix: prefix, filters = [] }: Filter): EventPredicate {
   const matches = matcherOf(types);
@@ -66,8 +80,12 @@ export class EventLog {
   readonly #limits: Pick<EventLogOptions, 'keep' | 'keepMs' | 'now'>;
   readonly #onKept: EventLogOptions['onKept'];
   readonly #onTrim: EventLogOptions['onTrim'];
+  readonly #onAppendFailed: EventLogOptions['onAppendFailed'];
   readonly #onTrimFailed: EventLogOptions['onTrimFailed'];
-  #waiting: { event: Envelope; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  readonly #stopping = new AbortController();
+  #waiting: Appended[] = [];
+  /** So many of those that wait are stored one by one, to find the one that cannot be stored. */
+  #alone = 0;
   #appending: Promise<void> | undefined;
   #writing = false;
   #last: number | undefined;
@@ -79,6 +97,7 @@ export class EventLog {
     this.#limits = options;
     this.#onKept = options.onKept;
     this.#onTrim = options.onTrim;
+    this.#onAppendFailed = options.onAppendFailed;
     this.#onTrimFailed = options.onTrimFailed;
   }
 
@@ -106,15 +125,20 @@ export class EventLog {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
     });
+    let failures = 0;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, 200);
+      const batch = this.#waiting.splice(0, this.#alone > 0 ? 1 : atOnce);
+      this.#alone = Math.max(0, this.#alone - batch.length);
       try {
         const kept = await this.#keepAll(batch.map(({ event }) => event));
         await this.#onKept(kept);
         for (const { resolve } of batch) resolve();
+        failures = 0;
       } catch (error) {
         this.#last = undefined;
-        for (const { reject } of batch) reject(error);
+        failures += 1;
+        await this.#notStored(batch, { error, failures });
+        continue;
       }
       // The events are durable, so a failed removal must not make the bus deliver them again.
       await this.#trim().catch((error: unknown) => {
@@ -124,6 +148,26 @@ export class EventLog {
     }
     // Reset it in the same turn as the last check for waiting events, so that the next `append` starts a new write.
     this.#writing = false;
+  }
+
+  /** L5 */
+  async #notStored(
+    batch: readonly Appended[],
+    { error, failures }: { error: unknown; failures: number },
+  ): Promise<void> {
+    const mayHelp = kindOf(error) === 'retry' && !isUnknown(error);
+    if (this.#stopping.signal.aborted || (!mayHelp && batch.length === 1)) {
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    this.#waiting.unshift(...batch);
+    if (!mayHelp) {
+      this.#alone = batch.length;
+      return;
+    }
+    const afterMs = Math.min(slowestRetryMs, defaultBackoff(failures));
+    this.#onAppendFailed(error, afterMs);
+    await delay(afterMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   async #keepAll(events: readonly Envelope[]): Promise<EventDocument[]> {
@@ -302,8 +346,9 @@ export class EventLog {
     }
   }
 
-  /** Resolves when every appended event is stored or has failed. */
-  async settled(): Promise<void> {
+  /** Refuses what it cannot store now. Resolves when every appended event is stored or refused. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#appending;
   }
 }

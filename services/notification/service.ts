@@ -13,6 +13,8 @@ import { mailRoutes } from './sinks/mail-requests.ts';
 import { notificationSettings } from './settings.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
+const stopMs = 5_000;
+
 export const notificationService = defineService({
   name: 'notification',
   settings: notificationSettings,
@@ -36,16 +38,18 @@ export const notificationService = defineService({
         await dispatch.events.append({ ...message, project });
         await measuring.onEvent(message, project);
       },
-      // A single writer keeps the log in the order of the bus. Concurrency lets it write many events at once.
-      { group: 'notification', singleActive: true, concurrency: 128 },
+      // A single writer keeps the log in the order of the bus. Concurrency lets it write many events at once, also those
+      // of one stack, because the log keeps the order of the calls.
+      { group: 'notification', singleActive: true, concurrency: 128, keepsOrder: true },
     );
 
     await measuring.announce();
 
     return {
       async stop() {
-        await listener.stop();
-        await dispatch.events.settled();
+        // While the store is away, the log would wait for it. What it has not stored is offered again at the next start.
+        await listener.stop({ deadlineMs: stopMs });
+        await dispatch.events.stop();
         dispatch.abort();
         await consumer.stop();
         await measuring.close();

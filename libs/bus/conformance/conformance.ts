@@ -408,6 +408,29 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen.indexOf('b0')).toBeLessThan(seen.indexOf('a0'));
     });
 
+    it('B6: a handler that keeps the order gets the events of a subject in order, also after it was stopped', async () => {
+      const seen: string[] = [];
+      const handle = async ({ message }: Delivery): Promise<void> => {
+        seen.push(`${message.subject}${(message.data as { n: number }).n}`);
+        await new Promise((resolve) => void setTimeout(resolve, 5));
+      };
+      const options = { group: 'test', keepsOrder: true, concurrency: 8 };
+      const consumer = await bus.subscribe(['test.#'], handle, options);
+      const publishAll = async (from: number, to: number): Promise<void> => {
+        for (const n of numbers(from, to)) for (const subject of ['a', 'b']) await publish(n, subject);
+      };
+      await publishAll(0, 20);
+      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(10), soon);
+      await consumer.stop();
+      await publishAll(20, 30);
+      await reopen();
+      await bus.subscribe(['test.#'], handle, options);
+      await vi.waitFor(() => expect(seen).toHaveLength(60), soon);
+      for (const subject of ['a', 'b']) {
+        expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 30).map((n) => `${subject}${n}`));
+      }
+    });
+
     it('B6: a durable group continues after its last event, and a new group starts with later events', async () => {
       const { seen, record } = recorder();
       await publish(0, 's');

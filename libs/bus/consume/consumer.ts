@@ -85,6 +85,7 @@ export class BusConsumer {
       concurrency: positive('concurrency', options.concurrency ?? defaultConcurrency),
       offer: (offer) => this.#take(offer),
       onLost: () => this.#abandon(),
+      ...(options.keepsOrder === true && { keepsOrder: true }),
       ...(options.onGap && { onAgain: options.onGap }),
     };
   }

@@ -13,8 +13,8 @@ const itemOf = (seq: number, rest: Partial<LaneItem> = {}): LaneItem => ({
   fresh: true,
   ...rest,
 });
-const memberOf = (concurrency: number): LaneMember => ({
-  intake: { concurrency, offer: () => undefined },
+const memberOf = (concurrency: number, keepsOrder = false): LaneMember => ({
+  intake: { concurrency, offer: () => undefined, keepsOrder },
   inHand: 0,
   draining: false,
 });
@@ -84,6 +84,43 @@ describe('a lane', () => {
     expect(again?.item.seq).toBe(1);
     if (again) lane.release(again, false);
     expect(seqs(takeAll(lane))).toEqual([2]);
+  });
+
+  it('L2: gives a member that keeps the order the next of a subject too, but none behind one that waits', () => {
+    const lane = laneOf({ ordered: true, members: [memberOf(100, true)] });
+    for (const seq of [1, 2, 3]) lane.push(itemOf(seq, { subject: 'a' }));
+    const [first, second, third] = takeAll(lane) as [TakenItem, TakenItem, TakenItem];
+    expect(seqs([first, second, third])).toEqual([1, 2, 3]);
+    lane.push(itemOf(4, { subject: 'a' }));
+    lane.push(itemOf(5, { subject: 'b' }));
+    for (const failed of [first, second]) {
+      lane.release(failed, true);
+      lane.delay(failed.item);
+    }
+    expect([...lane.delayed.keys()]).toEqual([1]);
+    expect(seqs(takeAll(lane))).toEqual([5]);
+    lane.release(third, false);
+    expect(lane.take(0)).toBeUndefined();
+    lane.delayed.delete(1);
+    lane.pushAgain(first.item);
+    const again = lane.take(0) as TakenItem;
+    expect(seqs([again, ...takeAll(lane)])).toEqual([1]);
+    lane.release(again, false);
+    expect(seqs(takeAll(lane))).toEqual([2, 4]);
+    expect(lane.isFull).toBe(false);
+  });
+
+  it('L2: fills a lane again while a member that keeps the order has several of a subject', () => {
+    const lane = laneOf({ ordered: true, members: [memberOf(100, true)] });
+    for (const seq of [1, 2, 3]) lane.push(itemOf(seq, { subject: 'a' }));
+    const hand = takeAll(lane);
+    lane.reset();
+    lane.complete = true;
+    for (const seq of [1, 2, 3, 4]) lane.push(itemOf(seq, { subject: 'a' }));
+    expect(seqs(takeAll(lane))).toEqual([4]);
+    for (const taken of hand) lane.release(taken, false);
+    lane.push(itemOf(5, { subject: 'a' }));
+    expect(seqs(takeAll(lane))).toEqual([5]);
   });
 
   it('L3: offers no message in flight again after the lane was filled from its rows', () => {

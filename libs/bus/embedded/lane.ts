@@ -4,7 +4,8 @@
  *
  * L1 First deliveries come in the order of `seq`. Items that are offered again come before them, also in the order of
  *    `seq`.
- * L2 An ordered lane has at most one message per subject in hand, retries included; the next waits behind it.
+ * L2 An ordered lane has at most one message per subject in hand, retries included; the next waits behind it. A member
+ *    that keeps the order by itself gets the next ones too, in order, but none behind one that waits for another attempt.
  * L3 An item in hand is never offered a second time, however often the lane is filled again from its rows.
  */
 import type { BrokerIntake, BrokerOffer } from '../broker.ts';
@@ -118,6 +119,7 @@ export class Lane {
   /** A delayed item keeps its subject: the items behind it wait as long as it does. */
   delay(item: LaneItem): void {
     if (this.ordered && item.subject !== undefined) {
+      if (!item.leads && this.#putBehind(item)) return;
       item.leads = true;
       if (!this.#subjects.has(item.subject)) this.#subjects.set(item.subject, []);
     }
@@ -132,7 +134,7 @@ export class Lane {
       const item = this.#next();
       if (!item) return undefined;
       if (item.expiresAt <= now || this.inHand.has(item.seq)) continue;
-      if (this.#mustWait(item)) continue;
+      if (this.#mustWait(item, member)) continue;
       const taken: TakenItem = { lane: this, item, member };
       this.inHand.set(item.seq, taken);
       member.inHand += 1;
@@ -145,15 +147,16 @@ export class Lane {
   release({ item, member }: TakenItem, comesAgain: boolean): void {
     this.inHand.delete(item.seq);
     member.inHand -= 1;
-    if (!this.ordered || item.subject === undefined || comesAgain) return;
-    const next = this.#subjects.get(item.subject)?.shift();
-    if (!next) {
-      this.#subjects.delete(item.subject);
-      return;
+    if (!item.leads || item.subject === undefined || comesAgain) return;
+    const behind = this.#subjects.get(item.subject) ?? [];
+    const keepsOrder = member.intake.keepsOrder === true;
+    const next = behind.splice(0, keepsOrder ? behind.length : 1);
+    if (keepsOrder || next.length === 0) this.#subjects.delete(item.subject);
+    this.#heldBack -= next.length;
+    for (const each of next) {
+      each.leads = !keepsOrder;
+      this.pushAgain(each);
     }
-    this.#heldBack -= 1;
-    next.leads = true;
-    this.pushAgain(next);
   }
 
   /** Forgets the items that can be read from the rows again. */
@@ -165,7 +168,7 @@ export class Lane {
     this.#subjects.clear();
     this.#heldBack = 0;
     for (const { item } of this.inHand.values()) {
-      if (this.ordered && item.subject !== undefined) this.#subjects.set(item.subject, []);
+      if (item.leads && item.subject !== undefined) this.#subjects.set(item.subject, []);
     }
     this.complete = false;
     this.delayedRead = false;
@@ -192,18 +195,24 @@ export class Lane {
     return row && row.seq < question.seq ? this.#ready.take() : this.#questions.take();
   }
 
-  /** L2: puts the item behind another of its subject that is in hand or delayed; true when it did. */
-  #mustWait(item: LaneItem): boolean {
+  /** L2: true when it put the item behind another of its subject that is in hand or delayed. */
+  #mustWait(item: LaneItem, { intake }: LaneMember): boolean {
     if (!this.ordered || item.subject === undefined || item.leads) return false;
-    const behind = this.#subjects.get(item.subject);
-    if (behind) {
-      behind.push(item);
-      this.#heldBack += 1;
-      return true;
-    }
+    if (this.#putBehind(item)) return true;
+    if (intake.keepsOrder === true) return false;
     item.leads = true;
     this.#subjects.set(item.subject, []);
     return false;
+  }
+
+  /** Puts the item behind the one that leads its subject, by `seq`. False when none does. */
+  #putBehind(item: LaneItem): boolean {
+    const behind = this.#subjects.get(item.subject ?? '');
+    if (!behind) return false;
+    const before = behind.findLastIndex(({ seq }) => seq < item.seq);
+    behind.splice(before + 1, 0, item);
+    this.#heldBack += 1;
+    return true;
   }
 
   #freeMember(): LaneMember | undefined {

@@ -1,0 +1,98 @@
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import type { BulkOperation, Collection, CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EventLog, type EventDocument } from './event-log.ts';
+
+let context: TestContext;
+/** The error of each next write, by the ids that it has. */
+let failure: (ids: readonly string[]) => Error | undefined;
+let writes: string[][];
+let failures: unknown[];
+let log: EventLog;
+
+const withFailures = (store: Store): Store => ({
+  ...store,
+  collection: async <T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> => {
+    const collection = await store.collection<T>(definition);
+    return Object.assign(collection, {
+      bulk: ((bulk) => (operations: readonly BulkOperation<T>[]) => {
+        const ids = operations.flatMap((each) => (each.kind === 'insert' ? [each.document.id] : []));
+        const error = failure(ids);
+        writes.push(ids);
+        return error ? Promise.reject(error) : bulk(operations);
+      })(collection.bulk.bind(collection)),
+    });
+  },
+});
+
+beforeEach(async () => {
+  context = await createTestContext({ name: 'notification' });
+  failure = () => undefined;
+  writes = [];
+  failures = [];
+  log = await EventLog.open({
+    store: withFailures(context.store),
+    keep: 1000,
+    keepMs: 1e12,
+    now: () => context.now().getTime(),
+    onKept: () => Promise.resolve(),
+    onTrim: () => Promise.resolve(),
+    onTrimFailed: (error) => failures.push(error),
+    onAppendFailed: (error) => failures.push(error),
+  });
+});
+afterEach(async () => {
+  await log.stop();
+  await context.dispose();
+});
+
+const append = (id: string): Promise<void> => {
+  const data = { origin: unknownOrigin(), host_id: 'h', name: 'h', status: 'up' as const, facts: {}, version: 1 };
+  return log.append(context.mint(hostEvent.up, { id, subject: 'h', project: 'p', data }));
+};
+const stored = async (): Promise<string[]> => {
+  const { events } = await log.read({
+    project: 'p',
+    after: 0,
+    filter: { types: ['#'], subject_prefix: '' },
+    limit: 1000,
+  });
+  return events.map(({ id }: EventDocument) => id);
+};
+
+it('L5: stores events of one subject that arrive together in one write, in their order', async () => {
+  const ids = Array.from({ length: 50 }, (_, index) => `e${index}`);
+  await Promise.all(ids.map(append));
+  expect(writes).toEqual([ids]);
+  expect(await stored()).toEqual(ids);
+});
+
+it('L5: keeps the order when the store is away for a while', async () => {
+  let isAway = true;
+  failure = () => (isAway ? new AnnealError('Unavailable', 'no store') : undefined);
+  const first = [append('a'), append('b')];
+  await eventually(() => (failures.length > 0 ? true : undefined), { what: 'a failed write' });
+  const later = append('c');
+  await eventually(() => (failures.length > 1 ? true : undefined), { what: 'a second attempt' });
+  isAway = false;
+  await Promise.all([...first, later]);
+  expect(await stored()).toEqual(['a', 'b', 'c']);
+});
+
+it('L5: refuses alone an event that can never be stored', async () => {
+  failure = (ids) => (ids.includes('b') ? new TypeError('b is broken') : undefined);
+  const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd'].map(append));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+  expect(await stored()).toEqual(['a', 'c', 'd']);
+});
+
+it('L5: refuses what it cannot store when it stops', async () => {
+  failure = () => new AnnealError('Unavailable', 'no store');
+  const outcome = append('a').catch((error: unknown) => error);
+  await eventually(() => (failures.length > 0 ? true : undefined), { what: 'a failed write' });
+  await log.stop();
+  expect(await outcome).toMatchObject({ code: 'Unavailable' });
+});
