@@ -70,23 +70,26 @@ export async function createHost(
   const token = randomBytes(32).toString('base64url');
   const created_at = service.now().toISOString();
   let host: HostDocument;
-  await refuseHost(context, { id, name, project });
   try {
-    host = await collections.hosts.insert({
-      id,
-      project,
-      name,
-      status: 'expected',
-      status_since: created_at,
-      token_hash: hostTokenHash(token),
-      token_sealed: service.secrets.seal(token),
-      facts: {},
-      created_at,
-      first_seen_at: null,
-      last_seen_at: null,
-      ...(place && { place }),
-      outbox: [],
-      unsent: false,
+    // One at a time, so that simultaneous requests do not pass the quota. Each further replica may pass it by one.
+    host = await context.queues.serial.run(`hosts of ${project}`, async () => {
+      await refuseHost(context, { id, name, project });
+      return collections.hosts.insert({
+        id,
+        project,
+        name,
+        status: 'expected',
+        status_since: created_at,
+        token_hash: hostTokenHash(token),
+        token_sealed: service.secrets.seal(token),
+        facts: {},
+        created_at,
+        first_seen_at: null,
+        last_seen_at: null,
+        ...(place && { place }),
+        outbox: [],
+        unsent: false,
+      });
     });
   } catch (error) {
     const known = error instanceof DuplicateError ? await collections.hosts.get(id) : undefined;

@@ -16,6 +16,7 @@ import { findRunConfig, handOut, recordContact, watchClaimed } from './hand-out.
 import {
   hidesSecrets,
   listMessages,
+  makeOwnQueue,
   makeQueue,
   popMessages,
   purgeMessages,
@@ -27,7 +28,7 @@ import {
   wakeNext,
 } from './queue.ts';
 import { putMessages } from './put.ts';
-import { refusePost, refuseQueue } from './limits.ts';
+import { refusePost } from './limits.ts';
 import { hostQueue, resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
 import { trimAnswers } from './trim.ts';
 import type { NewMessage } from './waiting-puts.ts';
@@ -57,8 +58,10 @@ export function queueCallRoutes(context: CallContext): Route[] {
     answer(service, contract.queueCreate, async ({ data }) => {
       const queue = named(await resolve(data, 'read'));
       if (data.metadata) checkMetadata(queue, data.metadata, queues.limits);
-      if (!queue.host) await refuseQueue(collections, queues.limits, queue);
-      const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
+      const { metadata } = data;
+      const { created, queue: known } = queue.host
+        ? await makeQueue(queues, queue, metadata ?? {})
+        : await makeOwnQueue(queues, queues.limits, { ...queue, metadata });
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
       if (data.notifies === true && !queue.host) {
         await change(collections.queues, known, (current) =>

@@ -34,6 +34,19 @@ describe('the limits of queues', () => {
     await post('c', 1);
   });
 
+  it('refuse simultaneous queues above the limit exactly', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '3' } });
+    const names = Array.from({ length: 12 }, (_, index) => `q${index}`);
+    const made = await Promise.allSettled(
+      names.map((queue, index) =>
+        index % 2 === 0 ? rig.ask(contract.queueCreate, { project, queue }) : post(queue, index),
+      ),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    const { queues } = await rig.ask(contract.queueList, { project, limit: 100 });
+    expect(queues).toHaveLength(3);
+  });
+
   it('refuse a whole post above the limit, and accept it when there is room', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '5' } });
     await post('a', 1, 2, 3);
@@ -93,4 +106,10 @@ it('the limit of hosts refuses a new host above it, and accepts a repeat', async
     refusal('the project has 1 hosts and the limit is 1 (ANNEAL_CONFIGURATION_PROJECT_HOSTS)', 'QuotaExceeded'),
   );
   await expect(rig.ask(contract.hostCreate, { id, name: 'h', project })).resolves.toMatchObject({ host: { id } });
+});
+
+it('the limit of hosts is exact for simultaneous ones', async () => {
+  rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_HOSTS: '2' } });
+  const made = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => rig.host(`h${index}`)));
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
 });

@@ -79,8 +79,8 @@ export async function reserve(
       inHand = undefined;
       return known;
     }
-    if (limits) await refuseQueue(context.collections, limits, queue);
-    return (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
+    const known = await queues.get(queue.id);
+    return known ?? (await (limits ? makeOwnQueue(context, limits, queue) : makeQueue(context, queue, {}))).queue;
   };
   let before = { next: 0, bytes: 0, delay: 0, ttl: 0 };
   const { document } = await change(queues, read, async (known) => {
@@ -96,6 +96,20 @@ export async function reserve(
   if (document && queue.host) context.hostQueues.set(queue.id, document);
   return before;
 }
+
+/**
+ * Creates a user's queue within the quota of its project, one at a time, so that simultaneous requests do not pass it.
+ * Each further replica may pass it by one. @throws AnnealError QuotaExceeded
+ */
+export const makeOwnQueue = (
+  context: QueueContext,
+  limits: QueueLimits,
+  queue: ResolvedQueue & { metadata?: JsonObject | undefined },
+) =>
+  context.serial.run(`queues of ${queue.project}`, async () => {
+    await refuseQueue(context.collections, limits, queue);
+    return makeQueue(context, queue, queue.metadata ?? {});
+  });
 
 export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {
   const { queues } = context.collections;
