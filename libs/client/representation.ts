@@ -93,6 +93,7 @@ export const stackEventRowSchema = z.looseObject({
   resource_status: z.string(),
   resource_status_reason: z.string().nullable().default(''),
   physical_resource_id: z.string().nullable().default(null),
+  links: z.array(z.object({ rel: z.string(), href: z.string() })).default([]),
 });
 /** An event of a stack in Heat's form. */
 export type StackEventRow = z.infer<typeof stackEventRowSchema>;

@@ -103,6 +103,8 @@ export interface Stacks {
     limit?: number | undefined;
     marker?: string | undefined;
     descending?: boolean | undefined;
+    /** Also the events of nested stacks, down to this depth. */
+    depth?: number | undefined;
   }): Promise<StackEventRow[]>;
   outputs(parameters: { stack: string }): Promise<OutputRepresentation[]>;
   output(parameters: { stack: string; key: string }): Promise<OutputRepresentation>;
@@ -304,13 +306,19 @@ function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stac
       });
       return readList({ resources: resourceSchema }, body, what);
     },
-    async events({ stack, resource, limit, marker, descending }) {
+    async events({ stack, resource, limit, marker, descending, depth }) {
       const what = `list the events of ${stack}`;
       const ref = await find({ stack });
       const body = await connection.json({
         service,
         path: `${stackUrlPath(ref)}/events`,
-        query: { limit, marker, sort_dir: descending ? 'desc' : 'asc', resource_name: resource },
+        query: {
+          limit,
+          marker,
+          sort_dir: descending ? 'desc' : 'asc',
+          resource_name: resource,
+          nested_depth: depth,
+        },
         what,
       });
       return readList({ events: stackEventRowSchema }, body, what);

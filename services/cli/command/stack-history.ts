@@ -7,7 +7,6 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { planLines } from '../print/plan.ts';
-import { actorText, differenceLines, shortId } from '../print/revision.ts';
 import { printWarnings } from '../print/warning.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
@@ -27,6 +26,7 @@ function addHistory(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack history web', 'stack history web -o json'))
     .action(async (name, { output: format }) => {
+      const { actorText } = await import('../print/revision.ts');
       const rows = await (await context.client()).stacks.revisions({ stack: name });
       output.list(format, {
         rows,
@@ -72,11 +72,16 @@ function addDiff(stack: Command, context: CliContext): void {
         output.value(format, { before: left, after: right });
         return;
       }
+      // Only this command needs the package for YAML.
+      const { differenceLines } = await import('../print/revision.ts');
       const lines = differenceLines(left, right, output.colors);
       if (lines.length === 0) output.line(`${shortId(old.id)} and ${shortId(next.id)} do not differ.`);
       for (const line of lines) output.prose(line);
     });
 }
+
+/** The part of an id that people read and type: its time in milliseconds. */
+const shortId = (id: string): string => id.slice(0, 13);
 
 /** The revisions to compare. @throws AnnealError */
 function chosen(

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { eventLine } from '../print/event-line.ts';
+import { eventLine, placedIn } from '../print/event-line.ts';
 import { Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { describeDeletion } from './deletion.ts';
@@ -27,6 +27,7 @@ import {
   readBundle,
   readParameterOptions,
   waitOption,
+  wholeNumber,
 } from './options.ts';
 import { outputText } from './output.ts';
 import { lastEvent, settle } from './settle.ts';
@@ -256,15 +257,27 @@ function addStackEvents(stack: Command, context: CliContext): void {
     .option('-f, --follow', 'keep printing events until the current action has ended')
     .option('--resource <name>', 'only events of this resource')
     .option('--limit <n>', 'maximum number of events, the latest ones', positiveInteger)
+    .option('--depth <n>', 'include nested stacks down to this depth', wholeNumber)
     .addOption(formatOption())
     .addHelpText(
       'after',
-      exampleText('stack events web', 'stack events web --follow', 'stack events web --resource db -o json'),
+      exampleText(
+        'stack events web',
+        'stack events web --depth 2',
+        'stack events web --follow',
+        'stack events web --resource db -o json',
+      ),
     )
-    .action(async (name, { output: format, follow, resource, limit }) => {
+    .action(async (name, { output: format, follow, resource, limit, depth }) => {
       const client = await context.client();
-      const newest = await client.stacks.events({ stack: name, resource, limit: limit ?? 1000, descending: true });
-      const rows = newest.toReversed();
+      const newest = await client.stacks.events({
+        stack: name,
+        resource,
+        limit: limit ?? 1000,
+        descending: true,
+        depth,
+      });
+      const rows = newest.toReversed().map((row) => (depth === undefined ? row : placedIn(row, name)));
       if (!follow) {
         if (format !== 'table') output.value(format, rows);
         else if (rows.length === 0) output.line('No events.');

@@ -11,3 +11,13 @@ export function eventLine(event: StackEventRow, colors: Colors): string {
   const reason = firstLine === '' || firstLine === 'state changed' ? '' : colors.dim(`  ${firstLine}`);
   return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }
+
+/** The event with the nested stack that it belongs to in its name: `web-workers-3wlap7lpng6x/server`. */
+export function placedIn(event: StackEventRow, stack: string): StackEventRow {
+  const own =
+    event.links
+      .find(({ rel }) => rel === 'stack')
+      ?.href.split('/')
+      .at(-2) ?? stack;
+  return own === stack ? event : { ...event, resource_name: `${own}/${event.resource_name}` };
+}

@@ -5,9 +5,6 @@ import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
 import { stringify } from 'yaml';
 import type { Colors } from '../output.ts';
 
-/** The part of an id that people read and type: its time in milliseconds. */
-export const shortId = (id: string): string => id.slice(0, 13);
-
 /** The actor of a revision: `admin`, `policy grow`. */
 export function actorText({ occasion }: StackRevision): string | undefined {
   if (!occasion) return undefined;

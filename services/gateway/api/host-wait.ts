@@ -39,7 +39,8 @@ export function withHost(why: Why, deployment: DeploymentView, host: HostView): 
         object: `host ${host.name}`,
         state: host.status,
         reason: seen === null ? 'has never asked for work' : `last asked for work at ${seen}`,
-        since: seen ?? host.created_at,
+        // A host that is up has been seen a moment ago; the time of that is in the reason.
+        since: host.status === 'up' ? null : (seen ?? host.created_at),
       },
       {
         object: `queue ${host.requests_queue}`,
