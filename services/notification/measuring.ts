@@ -18,7 +18,8 @@ import { Measurements } from './metrics/measurements.ts';
 import { Places } from './metrics/places.ts';
 import { openResources } from './resources.ts';
 import { createServiceQuestions } from './service-questions.ts';
-import { notificationSettings } from './settings.ts';
+import type { NotificationQuotas } from './quotas.ts';
+import type { notificationSettings } from './settings.ts';
 
 /** How often old measurements are removed. */
 const trimMs = 300_000;
@@ -28,6 +29,8 @@ type NotificationSettings = SettingsOf<typeof notificationSettings>;
 
 export interface Measuring {
   readonly routes: Route[];
+  /** What a project uses of its quotas. */
+  readonly used: Readonly<Record<'alarms' | 'credentials' | 'series', (project: string) => Promise<number>>>;
   /** Runs the alarms that an event triggers. */
   onEvent(event: Envelope, project: string): Promise<void>;
   /** Announces the types of resources. */
@@ -35,15 +38,19 @@ export interface Measuring {
   close(): Promise<void>;
 }
 
-export async function openMeasuring(context: ServiceContext, settings: NotificationSettings): Promise<Measuring> {
+export async function openMeasuring(
+  context: ServiceContext,
+  settings: NotificationSettings,
+  quotas: NotificationQuotas,
+): Promise<Measuring> {
   const { log } = context;
   const now = (): number => context.now().getTime();
-  const measurements = await openMeasurements(context, settings);
+  const measurements = await openMeasurements(context, settings, quotas);
   const ask = createServiceQuestions(context);
   const places = new Places({ ask, now });
   const poster = openActionPoster({ ...settings, connections: actionConnections });
-  const limit = { most: settings.maxCredentials, setting: notificationSettings.maxCredentials.env };
-  const credentials = await CredentialStore.open({ context, ask, limit });
+  const limitOf = (project: string) => quotas.limitOf('credentials', project);
+  const credentials = await CredentialStore.open({ context, ask, limitOf });
   let timers: Timers;
   const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
   const alarms = await openAlarms({ context, settings, ask, poster, measurements, setTimers });
@@ -54,7 +61,7 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
     allowPrivate: settings.allowPrivate,
     period: settings.measurementPeriod,
     now: context.now,
-    mostAlarms: { most: settings.maxAlarms, setting: notificationSettings.maxAlarms.env },
+    limitOf: (project) => quotas.limitOf('alarms', project),
   };
   const resources = await openResources(context, () => timers, [
     { serves: isAlarmType, provide: (action, request) => provideAlarm(alarmContext, action, request) },
@@ -82,22 +89,21 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   });
   await setTimers([{ id: 'trim', dueAt: now(), data: null }]);
   await alarms.recover();
-  const keepMs = settings.keepMeasurements * 1000;
-  const period = settings.measurementPeriod * 1000;
   return {
     routes: [
       ...metricRoutes({
         context,
         measurements,
         places,
-        keepMs,
-        period,
+        keepMs: settings.keepMeasurements * 1000,
+        period: settings.measurementPeriod * 1000,
         credential: (project, id) => credentials.posterOf(project, id),
       }),
       ...credentials.routes(),
       ...alarmRoutes(context, alarms),
       ...resources.routes,
     ],
+    used: usedOf({ alarms, credentials, measurements }),
     onEvent: (event, project) => alarms.onEvent(event, project),
     announce: () => resources.announce(),
     async close() {
@@ -109,14 +115,28 @@ export async function openMeasuring(context: ServiceContext, settings: Notificat
   };
 }
 
-const openMeasurements = ({ store, now }: ServiceContext, settings: NotificationSettings): Promise<Measurements> =>
+const usedOf = (parts: {
+  alarms: Alarms;
+  credentials: CredentialStore;
+  measurements: Measurements;
+}): Measuring['used'] => ({
+  alarms: (project) => parts.alarms.documents.count({ project }),
+  credentials: (project) => parts.credentials.countOf(project),
+  series: (project) => parts.measurements.countOf(project),
+});
+
+const openMeasurements = (
+  { store, now }: ServiceContext,
+  settings: NotificationSettings,
+  quotas: NotificationQuotas,
+): Promise<Measurements> =>
   Measurements.open({
     store,
     now: () => now().getTime(),
     period: settings.measurementPeriod * 1000,
     keepMs: settings.keepMeasurements * 1000,
     keepHourlyMs: settings.keepHourly * 1000,
-    mostSeries: { most: settings.maxSeries, setting: notificationSettings.maxSeries.env },
+    limitOf: (project) => quotas.limitOf('series', project),
   });
 
 async function openAlarms(

@@ -18,6 +18,7 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import { askListener, checkProof, hasForeignDomain, postConfirmation, type ConfirmationProof } from './confirmation.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { NotificationQuotas } from './quotas.ts';
 import type { notificationSettings } from './settings.ts';
 import { mistakesInOptions } from './sinks/rendering.ts';
 import { readSinkAddress, type SinkAddress } from './sinks/sink-address.ts';
@@ -26,6 +27,7 @@ import { createSubscription, subscriptionEnd, type SubscriptionDocument, type Su
 export interface QueueSubscriptionOptions {
   readonly context: ServiceContext;
   readonly settings: SettingsOf<typeof notificationSettings>;
+  readonly quotas: NotificationQuotas;
   readonly subscriptions: Subscriptions;
   readonly dispatch: Dispatch;
   /** Deletes a subscription with its deliveries. */
@@ -38,7 +40,7 @@ interface OfQueue {
 }
 
 export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Route[] {
-  const { context, subscriptions, settings, dispatch, remove } = options;
+  const { context, quotas, subscriptions, settings, dispatch, remove } = options;
   const now = (): number => context.now().getTime();
 
   return [
@@ -66,7 +68,7 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
           queue: { name: queue, ttl, since: now(), options: given, confirmed: false },
         },
         cursor: await dispatch.events.last(),
-        most: settings.maxSubscriptions,
+        limit: await quotas.limitOf('subscriptions', project),
         now: context.now(),
       });
       await askSubscriber(options, document);

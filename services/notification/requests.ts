@@ -29,6 +29,7 @@ import { askListener, confirmSubscription, hasForeignDomain } from './confirmati
 import { checkPatterns } from './event-filter.ts';
 import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
 import { storedTypes } from './event-types.ts';
+import type { NotificationQuotas } from './quotas.ts';
 import type { notificationSettings } from './settings.ts';
 import { noMailServer } from './sinks/open-sink.ts';
 import { readSinkAddress, shownAddress, type SinkAddress } from './sinks/sink-address.ts';
@@ -56,6 +57,7 @@ type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
 interface RequestsOptions {
   readonly context: ServiceContext;
   readonly settings: SettingsOf<typeof notificationSettings>;
+  readonly quotas: NotificationQuotas;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
   readonly dispatch: Dispatch;
@@ -95,7 +97,7 @@ export class SubscriptionRequests {
     after,
     ...given
   }: Question<typeof subscriptionCreate>): Promise<AnswerOf<typeof subscriptionCreate>> {
-    const { context, dispatch, settings, subscriptions } = this.#options;
+    const { context, dispatch, quotas, settings, subscriptions } = this.#options;
     const { events } = dispatch;
     const { allowPrivate } = settings;
     const credentials = given.credentials && openText(context.secrets, given.credentials);
@@ -112,7 +114,7 @@ export class SubscriptionRequests {
       secrets: context.secrets,
       wanted: { ...wanted, confirm: mustConfirm },
       cursor: start?.number ?? (await events.last()),
-      most: settings.maxSubscriptions,
+      limit: await quotas.limitOf('subscriptions', wanted.project),
       now: context.now(),
     });
     const deadLetter = await this.#createDeadLetter(document, secret);
@@ -141,7 +143,8 @@ export class SubscriptionRequests {
   /** Makes the subscription that delivers what the listener of this one refused. A repeat makes the same one. */
   async #createDeadLetter(parent: SubscriptionDocument, secret: string): Promise<SubscriptionDocument[]> {
     if (parent.dead_letter === undefined) return [];
-    const { context, settings, subscriptions } = this.#options;
+    const { context, quotas, subscriptions } = this.#options;
+    const limit = await quotas.limitOf('subscriptions', parent.project);
     const { document } = await createSubscription({
       subscriptions,
       secrets: context.secrets,
@@ -155,7 +158,8 @@ export class SubscriptionRequests {
         secret,
       },
       cursor: parent.cursor,
-      most: settings.maxSubscriptions + 1,
+      // Its parent is there already and counts.
+      limit: { ...limit, most: limit.most + 1 },
       now: context.now(),
     });
     return [document];

@@ -10,6 +10,7 @@ import { SubscriptionRequests } from './requests.ts';
 import { storedTypes } from './event-types.ts';
 import { openMeasuring } from './measuring.ts';
 import { mailRoutes } from './sinks/mail-requests.ts';
+import { openNotificationQuotas } from './quotas.ts';
 import { notificationSettings } from './settings.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
@@ -24,11 +25,20 @@ export const notificationService = defineService({
     const deliveries = await openDeliveries(store);
     const attempts = await openAttempts(store);
     const dispatch = await openDispatch(context, settings, { subscriptions, deliveries, attempts });
-    const requests = new SubscriptionRequests({ context, settings, subscriptions, deliveries, dispatch });
-    const measuring = await openMeasuring(context, settings);
+    const quotas = await openNotificationQuotas(context, settings);
+    const requests = new SubscriptionRequests({ context, settings, quotas, subscriptions, deliveries, dispatch });
+    const measuring = await openMeasuring(context, settings, quotas);
     const consumer = await bus.consume(
       requestsQueue('notification'),
-      route([...requests.routes(), ...mailRoutes(context, settings), ...measuring.routes]),
+      route([
+        ...requests.routes(),
+        ...mailRoutes(context, settings),
+        ...measuring.routes,
+        ...quotas.routes(context, {
+          subscriptions: (project) => subscriptions.count({ project }),
+          ...measuring.used,
+        }),
+      ]),
     );
 
     const listener = await bus.subscribe(

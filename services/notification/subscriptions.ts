@@ -6,6 +6,7 @@ import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Dropped, SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
 import { checkPatterns } from './event-filter.ts';
@@ -171,17 +172,18 @@ export async function createSubscription(parameters: {
   secrets: Secrets;
   wanted: WantedSubscription;
   cursor: number;
-  most: number;
+  /** Absent: none. */
+  limit?: QuotaLimit;
   now: Date;
 }): Promise<{ document: SubscriptionDocument; secret: string }> {
-  const { subscriptions, secrets, wanted, cursor, most, now } = parameters;
+  const { subscriptions, secrets, wanted, cursor, limit, now } = parameters;
   // Refuse an invalid pattern before storing anything.
   filterOf(wanted);
   checkPatterns(wanted.types, storedTypes());
-  if ((await subscriptions.count({ project: wanted.project })) >= most) {
+  if (limit && (await subscriptions.count({ project: wanted.project })) >= limit.most) {
     throw new AnnealError(
       'QuotaExceeded',
-      `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
+      `Cannot create the subscription: the limit of its project is ${limit.most} subscriptions (${limit.setting}). Delete some first.`,
     );
   }
   const {

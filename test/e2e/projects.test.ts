@@ -460,7 +460,7 @@ describe('two projects', () => {
     const shown = await send(owner.token, 'GET', quota);
     expect([shown.status, shown.json]).toMatchObject([
       200,
-      { quotas: [{ name: 'stacks', limit: 1, used: 1 }, {}, {}, {}, {}] },
+      { quotas: [{ name: 'stacks', limit: 1, used: 1 }, ...Array.from({ length: 8 }, () => ({}))] },
     ]);
     for (const [method, body] of [
       ['GET', undefined],
@@ -485,6 +485,17 @@ describe('two projects', () => {
     const queue = await send(owner.token, 'PUT', '/messaging/v2/queues/extra', {});
     expect([queue.status, queue.text]).toEqual([403, expect.stringContaining('the limit is 1')]);
     expect((await send(stranger.token, 'PUT', '/messaging/v2/queues/extra', {})).status).toBe(201);
+
+    await set('subscriptions=1', 'credentials=1', 'series=1');
+    for (const [path, body] of [
+      ['/api/v1/subscriptions', { types: ['stack.#'], url: 'queue:q' }],
+      ['/api/v1/credentials', { name: 'another', can: ['events.read'], stack: marker }],
+      ['/api/v1/metrics', { measurements: [{ name: 'another', value: 1, labels: {} }] }],
+    ] as const) {
+      const { status, text } = await send(owner.token, 'POST', path, body);
+      expect([path, status, text]).toEqual([path, 403, expect.stringContaining('its quota')]);
+    }
+    await set('subscriptions=default', 'credentials=default', 'series=default');
 
     await set('stacks=default', 'hosts=default', 'queues=default');
     expect((await send(owner.token, 'PUT', '/messaging/v2/queues/extra', {})).status).toBe(201);

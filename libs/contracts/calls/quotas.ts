@@ -9,6 +9,10 @@ export const quotaServices = {
   stack_bytes: 'scheduling',
   hosts: 'configuration',
   queues: 'configuration',
+  subscriptions: 'notification',
+  alarms: 'notification',
+  credentials: 'notification',
+  series: 'notification',
 } as const;
 export type QuotaName = keyof typeof quotaServices;
 export const quotaNames = Object.keys(quotaServices) as QuotaName[];

@@ -93,7 +93,7 @@ describe('pools and flavors', () => {
       const at = `/messaging/v2/${kind}`;
       const { json } = await gateway.call('GET', at, undefined, client);
       expect(json[kind]).toMatchObject([{ name: 'default', href: `/v2/${kind}/default` }]);
-      const next = (json['links'] as { href: string }[])[0]?.href ?? '';
+      const next = (json['links'] as unknown as { href: string }[])[0]?.href ?? '';
       expect((await gateway.call('GET', next, undefined, client)).json[kind]).toEqual([]);
       expect((await gateway.call('GET', `${at}/default`, undefined, client)).json).toMatchObject({ name: 'default' });
       expect((await gateway.call('GET', `${at}/other`, undefined, client)).status).toBe(404);

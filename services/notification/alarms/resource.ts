@@ -4,6 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
+import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Draft } from '@anneal/store/port.ts';
@@ -18,7 +19,7 @@ export interface AlarmResourceContext extends TargetContext {
   /** The stored period, in seconds. */
   readonly period: number;
   readonly now: () => Date;
-  readonly mostAlarms: { readonly most: number; readonly setting: string };
+  readonly limitOf: (project: string) => Promise<QuotaLimit>;
 }
 
 /** Does what a request for an alarm asks for. A repeat has no second effect. @throws AnnealError InvalidRequest */
@@ -77,8 +78,8 @@ async function takeAlerts(alarms: Alarms, request: Request): Promise<Result> {
 }
 
 /** @throws AnnealError QuotaExceeded for a new alarm */
-async function checkAlarmQuota({ alarms, mostAlarms }: AlarmResourceContext, { data, project = '' }: Request) {
-  const { most, setting } = mostAlarms;
+async function checkAlarmQuota({ alarms, limitOf }: AlarmResourceContext, { data, project = '' }: Request) {
+  const { most, setting } = await limitOf(project);
   if ((await alarms.documents.count({ project })) < most || (await alarms.documents.get(data.resource.id))) return;
   throw new AnnealError(
     'QuotaExceeded',

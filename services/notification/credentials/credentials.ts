@@ -20,6 +20,7 @@ import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
+import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
@@ -64,28 +65,33 @@ export class CredentialStore {
   readonly #credentials: Collection<CredentialDocument>;
   readonly #context: ServiceContext;
   readonly #ask: ServiceQuestion;
-  readonly #limit: { readonly most: number; readonly setting: string };
+  readonly #limitOf: (project: string) => Promise<QuotaLimit>;
 
   private constructor(
     credentials: Collection<CredentialDocument>,
-    options: { context: ServiceContext; ask: ServiceQuestion; limit: { most: number; setting: string } },
+    options: { context: ServiceContext; ask: ServiceQuestion; limitOf: (project: string) => Promise<QuotaLimit> },
   ) {
     this.#credentials = credentials;
     this.#context = options.context;
     this.#ask = options.ask;
-    this.#limit = options.limit;
+    this.#limitOf = options.limitOf;
   }
 
   static async open(options: {
     context: ServiceContext;
     ask: ServiceQuestion;
-    limit: { most: number; setting: string };
+    limitOf: (project: string) => Promise<QuotaLimit>;
   }): Promise<CredentialStore> {
     const credentials = await options.context.store.collection<CredentialDocument>({
       name: 'notification_credentials',
       indexes: [{ fields: ['project', 'created_at'] }],
     });
     return new CredentialStore(credentials, options);
+  }
+
+  /** How many a project has. */
+  countOf(project: string): Promise<number> {
+    return this.#credentials.count({ project });
   }
 
   /**
@@ -95,7 +101,7 @@ export class CredentialStore {
   async put(wanted: WantedCredential): Promise<{ document: CredentialDocument; token: string }> {
     const { id, project, name, can, metrics, group = null } = wanted;
     const stack = await this.#rootOf(project, wanted.stack);
-    const { most, setting } = this.#limit;
+    const { most, setting } = await this.#limitOf(project);
     if (!(await this.#credentials.get(id)) && (await this.#credentials.count({ project })) >= most) {
       throw new AnnealError(
         'QuotaExceeded',

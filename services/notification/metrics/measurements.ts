@@ -9,6 +9,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Labels, SeriesView } from '@anneal/contracts/calls/measuring.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
+import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { BulkOperation, Collection, Document, Draft, Store } from '@anneal/store/port.ts';
@@ -43,7 +44,7 @@ export interface MeasurementOptions {
   /** The age to which an hourly value stays of older measurements; 0: none stays. */
   readonly keepHourlyMs: number;
   /** The most series of a project, and the setting that changes it. */
-  readonly mostSeries: { readonly most: number; readonly setting: string };
+  readonly limitOf: (project: string) => Promise<QuotaLimit>;
 }
 
 /** The part of a batch for one block. */
@@ -211,9 +212,14 @@ export class Measurements {
     for (const { id, last_at } of wanted.values()) this.#known.set(id, blockStart(last_at));
   }
 
+  /** How many series a project has. */
+  countOf(project: string): Promise<number> {
+    return this.#series.count({ project });
+  }
+
   async #checkQuota(project: string, fresh: readonly Draft<SeriesDocument>[]): Promise<void> {
     if (fresh.length === 0) return;
-    const { most, setting } = this.#options.mostSeries;
+    const { most, setting } = await this.#options.limitOf(project);
     const found = await this.#series.count({ project });
     if (found + fresh.length <= most) return;
     const count = found - (await this.#dropEnded(project, found + fresh.length - most));

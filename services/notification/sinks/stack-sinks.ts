@@ -109,8 +109,7 @@ async function createSink(
       ordered_by: sequence,
     },
     cursor: sequence - 1,
-    // The template limits their number. An event that waits for a limit would stop the log.
-    most: Infinity,
+    // Without a limit: the template limits their number, and an event that waits for one would stop the log.
     now: context.now(),
   });
   return document;

@@ -775,7 +775,7 @@ class ListImagesAnswer(TypedDict):
 
 
 class ProjectQuotaQuota(TypedDict):
-    name: Literal["stacks", "resources", "stack_bytes", "hosts", "queues"]
+    name: Literal["stacks", "resources", "stack_bytes", "hosts", "queues", "subscriptions", "alarms", "credentials", "series"]
     limit: int
     # The limit of a project without a quota of its own.
     default: int

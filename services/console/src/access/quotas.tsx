@@ -13,6 +13,10 @@ const meanings: Readonly<Record<QuotaName, string>> = {
   stack_bytes: 'Bytes of all stacks',
   hosts: 'Hosts',
   queues: 'Queues besides those of hosts',
+  subscriptions: 'Subscriptions',
+  alarms: 'Alarms',
+  credentials: 'Machine credentials',
+  series: 'Series of measurements',
 };
 
 const request = '/api/v1/projects/{project}/quota';
