@@ -225,7 +225,7 @@ export class Nodes {
         const reason = 'present machine accepted';
         return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
       }
-      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `verb "${verb}"`);
+      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `subject to the verb "${verb}"`);
       requireServer(node, verb);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
