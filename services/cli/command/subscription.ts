@@ -2,6 +2,7 @@
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { exitCodes, Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
@@ -218,7 +219,9 @@ function addSubscriptionVerbs(noun: Command, context: CliContext): void {
 function addSubscriptionTest(noun: Command, context: CliContext): void {
   noun
     .command('test <id>')
-    .description('send a test event to the listener; ask a webhook first that has not agreed to receive events')
+    .description(
+      'send a test event to the listener, exit status 1 unless it accepts; ask a webhook first that has not agreed to receive events',
+    )
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription test 0198…'))
     .action(async (id, { output: format }) => {
@@ -228,6 +231,9 @@ function addSubscriptionTest(noun: Command, context: CliContext): void {
         ['ms', tested.ms],
         ['status', paintStatus(tested.subscription.status, context.output.colors)],
       ]);
+      // A webhook answers with a status; the other addresses have none.
+      const isAccepted = tested.error === null && (tested.status ?? 200) < 300;
+      if (!isAccepted) throw new Reported(exitCodes.failed);
     });
 }
 

@@ -29,7 +29,11 @@ import { eventsProjectField, type OtherProjects } from '../identity/other-projec
 
 const subscribeSchema = z.strictObject({
   name: z.string().max(255).default(''),
-  url: z.url({ protocol: /^(https?|queue|amqps?|nats|tls|mailto|config)$/ }),
+  url: z.url({
+    protocol: /^(https?|queue|amqps?|nats|tls|mailto|config)$/,
+    error:
+      'must be an address that begins with https://, http://, queue:, amqps://, amqp://, nats://, tls://, mailto: or config:',
+  }),
   credentials: z.string().min(1).max(1024).optional(),
   format: z.enum(['cloudevents', 'heat']).optional(),
   mode: z.enum(['structured', 'binary']).optional(),
@@ -37,7 +41,9 @@ const subscribeSchema = z.strictObject({
   condense: z.enum(['latest', 'digest']).optional(),
   window_seconds: z.number().int().min(1).max(mostWindowSeconds).optional(),
   on_refusal: z.enum(['block', 'skip']).optional(),
-  dead_letter: z.url({ protocol: /^(https?|queue)$/ }).optional(),
+  dead_letter: z
+    .url({ protocol: /^(https?|queue)$/, error: 'must be an address that begins with https://, http:// or queue:' })
+    .optional(),
   types: z.array(z.string().min(1)).min(1).default(['#']),
   project: eventsProjectField,
   subject_prefix: z.string().default(''),
