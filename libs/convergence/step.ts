@@ -94,7 +94,13 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     let isTaken = true;
     if (parent) isTaken = takeRequest(transaction, input, refusals);
     else if (isRemembered(input)) {
-      if (state.stack.recent.includes(input.id)) continue;
+      if (state.stack.recent.includes(input.id)) {
+        // Another party answers this signal. It knows the repeat, and answers again; the sender may have lost the answer.
+        // The change, of nothing, lets the step be recorded with its effect.
+        if (input.kind === 'signal' && input.asked && attempt(transaction, input, refusals))
+          changeStack(transaction, {});
+        continue;
+      }
       if (!attempt(transaction, input, refusals)) continue;
       changeStack(transaction, { recent: [...state.stack.recent, input.id].slice(-rememberedInputs) });
     } else {

@@ -85,6 +85,20 @@ const seen = (type: string, count = 1): Promise<GroupEvent[]> =>
   );
 
 describe('a signal to a policy', () => {
+  it('gets the same answer when it is repeated, and scales once', async () => {
+    const { id } = await world.createAndWait('s', template({ group: 'desired_capacity: 1' }));
+    const { bus, mint } = world.context;
+    const data = { project: 'p1', stack: id, resource: 'up', signal: null };
+    const message = mint(stackSignal, { id: 'one signal', data, project: 'p1' });
+    const send = () => bus.request({ queue: requestsQueue('scheduling'), call: stackSignal, message });
+    const first = await send();
+    await atRest(id);
+    expect(await send()).toEqual(first);
+    expect(first.scaling).toMatchObject({ result: 'applied', before: 1, after: 2 });
+    expect((await atRest(id)).size).toBe(2);
+    expect(events.filter(({ type }) => type === 'group.scaling.started')).toHaveLength(1);
+  });
+
   it('is answered with the sizes, and reported in order with the members', async () => {
     const { id } = await world.createAndWait('s', template({ group: 'desired_capacity: 2' }));
     await seen('group.member.entered', 2);
