@@ -29,7 +29,7 @@ type NotificationSettings = SettingsOf<typeof notificationSettings>;
 
 export interface Measuring {
   readonly routes: Route[];
-  /** What a project uses of its quotas. */
+  /** Counts of what a project has, for its quotas. */
   readonly used: Readonly<Record<'alarms' | 'credentials' | 'series', (project: string) => Promise<number>>>;
   /** Runs the alarms that an event triggers. */
   onEvent(event: Envelope, project: string): Promise<void>;
