@@ -13,6 +13,7 @@ import { domainRoutes } from './routes/domain-routes.ts';
 import { groupRoutes } from './routes/group-routes.ts';
 import { projectRoutes } from './routes/project-routes.ts';
 import { roleRoutes } from './routes/role-routes.ts';
+import { policyRoutes } from './routes/policy-routes.ts';
 import type { KeystoneOptions } from './routes/shape.ts';
 import { trustRoutes } from './routes/trust-routes.ts';
 import { userRoutes } from './routes/user-routes.ts';
@@ -59,6 +60,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   assignmentRoutes(scope, options);
   applicationCredentialRoutes(scope, options);
   accessRuleRoutes(scope, options);
+  policyRoutes(scope, options);
   trustRoutes(scope, options);
   credentialRoutes(scope, options);
   catalogRoutes(scope, options);

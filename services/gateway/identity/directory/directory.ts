@@ -25,6 +25,7 @@ import type {
   DomainDocument,
   EndpointDocument,
   OidcLinkDocument,
+  PolicyDocument,
   RegionDocument,
   ServiceDocument,
   TrustDocument,
@@ -45,6 +46,7 @@ export interface Directory {
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
   readonly accessRules: Records<AccessRuleDocument>;
+  readonly policies: Records<PolicyDocument>;
   readonly trusts: Records<TrustDocument>;
   readonly credentials: Records<StoredCredentialDocument>;
   readonly services: Records<ServiceDocument>;
@@ -72,7 +74,7 @@ export async function openDirectory({
 }): Promise<Directory> {
   const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
     store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
-  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules] = await Promise.all([
+  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules, policies] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
     collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
@@ -80,6 +82,7 @@ export async function openDirectory({
     collection<RegionDocument>('regions', []),
     collection<OidcLinkDocument>('oidc_links', [{ fields: ['user_id'] }]),
     collection<AccessRuleDocument>('access_rules', [{ fields: ['user_id'] }]),
+    collection<PolicyDocument>('policies', []),
   ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
@@ -114,6 +117,7 @@ export async function openDirectory({
     roles: new Records('role', roles, revision),
     applicationCredentials: new Records('application_credential', applicationCredentials, revision),
     accessRules: new Records('access rule', accessRules, revision),
+    policies: new Records('policy', policies, revision),
     trusts: new Records('trust', trusts, revision),
     credentials: new Records('credential', credentials, revision),
     services: new Records('service', services, revision),

@@ -134,6 +134,13 @@ export interface EndpointDocument extends Document {
   readonly extra: JsonObject;
 }
 
+/** A text that Keystone keeps for other services. */
+export interface PolicyDocument extends Document {
+  readonly type: string;
+  readonly blob: string;
+  readonly extra: JsonObject;
+}
+
 export interface RegionDocument extends Document {
   readonly description: string;
   readonly parent_region_id: string | null;
