@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { holdsCredentials } from './address.ts';
 import type { JsonObject } from './json.ts';
 
-/** The drivers, in Ironic's names. */
-export const driverNames = ['redfish', 'ipmi'] as const;
+/** The drivers of machines, in Ironic's names. */
+export const machineDrivers = ['redfish', 'ipmi'] as const;
+/** All drivers. A node of `fake-hardware` has no machine: it is for tests of clients, and off unless a setting allows it. */
+export const driverNames = [...machineDrivers, 'fake-hardware'] as const;
 /** The name of a driver. */
 export type DriverName = (typeof driverNames)[number];
 
@@ -69,13 +71,20 @@ const ipmiInfoSchema = z.object({
     .meta({ description: 'Privilege level of the session. Absent: ADMINISTRATOR.' }),
 });
 
-/** How to reach the BMC of a node, by driver. */
-export const driverInfoSchemas = { redfish: redfishInfoSchema, ipmi: ipmiInfoSchema } as const;
-/** The access in a node's `driver_info`. */
-export type DriverInfo = z.output<typeof redfishInfoSchema> | z.output<typeof ipmiInfoSchema>;
+/** A node of the driver `fake-hardware` has no machine, so there is nothing to reach. */
+const fakeInfoSchema = z.object({});
 
-/** The driver to which the form of a `driver_info` belongs. */
-export const driverOf = (info: DriverInfo): DriverName => ('ipmi_address' in info ? 'ipmi' : 'redfish');
+/** How to reach the BMC of a node, by driver. */
+export const driverInfoSchemas = {
+  redfish: redfishInfoSchema,
+  ipmi: ipmiInfoSchema,
+  'fake-hardware': fakeInfoSchema,
+} as const;
+/** The access in a node's `driver_info`. */
+export type DriverInfo =
+  | z.output<typeof redfishInfoSchema>
+  | z.output<typeof ipmiInfoSchema>
+  | z.output<typeof fakeInfoSchema>;
 
 /** Names and meanings of the fields of each driver's `driver_info`, as Ironic's clients show them. */
 export const driverProperties = {
@@ -94,6 +103,9 @@ export const driverProperties = {
     ipmi_cipher_suite: 'Cipher suite. Default: 17, or 3 when the BMC refuses 17.',
     ipmi_priv_level: 'Privilege level: ADMINISTRATOR (default) or OPERATOR.',
   },
+  'fake-hardware': {
+    none: 'A node of this driver has no machine and takes no access. It is for tests of clients only.',
+  },
 } as const satisfies Readonly<Record<DriverName, Readonly<Record<string, string>>>>;
 
 const lacks: Readonly<Record<DriverName, Readonly<Record<string, string>>>> = {
@@ -106,6 +118,52 @@ const lacks: Readonly<Record<DriverName, Readonly<Record<string, string>>>> = {
       'IPMI cannot change the boot mode. Set it in the firmware, and declare it in the capability boot_mode (uefi or bios).',
     'management.set_secure_boot': 'IPMI cannot change secure boot.',
   },
+  'fake-hardware': {},
+};
+
+/** The kinds of interfaces of a driver, in Ironic's names. */
+export const interfaceKinds = [
+  'bios',
+  'boot',
+  'console',
+  'deploy',
+  'firmware',
+  'inspect',
+  'management',
+  'network',
+  'power',
+  'raid',
+  'rescue',
+  'storage',
+  'vendor',
+] as const;
+/** A kind of interface. */
+export type InterfaceKind = (typeof interfaceKinds)[number];
+
+/** Kinds without which a driver could not deploy a machine. */
+const neededKinds: readonly InterfaceKind[] = ['boot', 'deploy', 'management', 'power', 'network', 'storage'];
+
+type Interfaces = Readonly<Record<InterfaceKind, readonly string[]>>;
+const byKind = (namesOf: (kind: InterfaceKind) => readonly string[]): Interfaces =>
+  Object.fromEntries(
+    interfaceKinds.map((kind): [InterfaceKind, readonly string[]] => [
+      kind,
+      kind === 'network' || kind === 'storage' ? ['noop'] : namesOf(kind),
+    ]),
+  ) as Record<InterfaceKind, readonly string[]>;
+
+/** The interfaces of a protocol. Anneal has one of each kind, or none. */
+const ofProtocol = (protocol: string, lacking: readonly InterfaceKind[]): Interfaces =>
+  byKind((kind) => {
+    if (lacking.includes(kind)) return [`no-${kind}`];
+    return [kind === 'deploy' ? 'direct' : kind === 'rescue' ? 'agent' : protocol];
+  });
+
+/** The interfaces that a node of a driver may have, by kind: the default first. */
+export const driverInterfaces: Readonly<Record<DriverName, Interfaces>> = {
+  redfish: ofProtocol('redfish', ['console', 'vendor']),
+  ipmi: ofProtocol('ipmitool', ['bios', 'console', 'firmware', 'raid', 'vendor']),
+  'fake-hardware': byKind((kind) => ['fake', ...(neededKinds.includes(kind) ? [] : [`no-${kind}`])]),
 };
 
 /**

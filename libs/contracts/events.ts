@@ -4,6 +4,8 @@
  */
 import { z } from 'zod';
 import { alarmStates } from './calls/alarms.ts';
+import { allocationStates } from './calls/allocations.ts';
+import { assetKinds } from './calls/assets.ts';
 import { unexpectedAnswerSchema } from './calls/configuration.ts';
 import { contextFailureSchema } from './calls/context.ts';
 import { event, type EventDefinition } from './define.ts';
@@ -245,6 +247,42 @@ export const nodeEvent = {
     nodeData,
   ),
   removed: event('node.removed', 'A node was removed.', nodeData),
+};
+
+const assetData = z.object({
+  origin,
+  asset_id: z.string(),
+  kind: z.enum(assetKinds),
+  name: z.string().nullable(),
+  node_id: z.string().nullable(),
+  reason: z.string(),
+  version: z.number().int(),
+});
+/** Events of what operators declare beside nodes. The subject is the asset. */
+export const assetEvent = {
+  created: event('asset.created', 'An operator declared a chassis, port, port group or volume.', assetData),
+  changed: event('asset.changed', 'An operator changed a chassis, port, port group or volume.', assetData),
+  removed: event(
+    'asset.removed',
+    'A chassis, port, port group or volume was removed, by an operator or with its node.',
+    assetData,
+  ),
+};
+
+const allocationData = z.object({
+  origin,
+  allocation_id: z.string(),
+  name: z.string().nullable(),
+  state: z.enum(allocationStates),
+  node_id: z.string().nullable(),
+  reason: z.string(),
+  version: z.number().int(),
+});
+/** Events of allocations. The subject is the allocation. */
+export const allocationEvent = {
+  created: event('allocation.created', 'A client asked for a node.', allocationData),
+  changed: event('allocation.changed', 'An allocation has a node, or none fits.', allocationData),
+  removed: event('allocation.removed', 'An allocation ended; its node has no other.', allocationData),
 };
 
 const workflowEventData = z.object({

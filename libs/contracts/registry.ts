@@ -1,5 +1,7 @@
 /** Every message on the wire, by its type. */
 import * as alarms from './calls/alarms.ts';
+import * as allocations from './calls/allocations.ts';
+import * as assets from './calls/assets.ts';
 import * as credentials from './calls/credentials.ts';
 import * as quotas from './calls/quotas.ts';
 import * as configuration from './calls/configuration.ts';
@@ -37,7 +39,7 @@ const files = {
   configuration,
   events: { ...events, ...groupEvents },
   notification: { ...notification, ...measuring, ...alarms, ...credentials },
-  provisioning,
+  provisioning: { ...provisioning, ...assets, ...allocations },
   quotas,
   resource,
   scaling,

@@ -2,12 +2,21 @@
 import type { Handler } from '@anneal/bus/port.ts';
 import { answer, route } from '@anneal/bus/consume/route.ts';
 import {
+  allocationChange,
+  allocationCreate,
+  allocationList,
+  allocationRemove,
+  allocationShow,
+} from '@anneal/contracts/calls/allocations.ts';
+import { assetChange, assetCreate, assetList, assetRemove, assetShow } from '@anneal/contracts/calls/assets.ts';
+import {
   bootDocumentShow,
   bootExchange,
   bootFind,
   bootLoad,
   bootImage,
   bootReport,
+  driverList,
   imageAdd,
   imageDraftAdd,
   imageDraftShow,
@@ -21,6 +30,8 @@ import {
   nodeSensors,
   nodeList,
   nodeMaintenance,
+  nodeLightsSet,
+  nodeLights,
   nodePower,
   nodeProvision,
   nodeRemove,
@@ -33,7 +44,10 @@ import {
 } from '@anneal/contracts/calls/provisioning.ts';
 import { providerRoutes } from '@anneal/provider/routes.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { Allocations } from './allocations/allocations.ts';
+import type { Assets } from './assets/assets.ts';
 import type { Boots } from './boot/boots.ts';
+import type { Lights } from './fake/lights.ts';
 import type { Images } from './images/images.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import type { Runbooks } from './nodes/plan/runbooks.ts';
@@ -41,10 +55,20 @@ import type { Servers } from './servers/servers.ts';
 
 export function provisioningHandler(
   context: ServiceContext,
-  parts: { servers: Servers; nodes: Nodes; boots: Boots; runbooks: Runbooks; images: Images },
+  parts: {
+    servers: Servers;
+    nodes: Nodes;
+    boots: Boots;
+    runbooks: Runbooks;
+    images: Images;
+    assets: Assets;
+    allocations: Allocations;
+    lights: Lights;
+  },
 ): Handler {
-  const { servers, nodes, boots, runbooks, images } = parts;
+  const { servers, nodes, boots, runbooks, images, lights } = parts;
   return route([
+    ...assetRoutes(context, parts),
     ...providerRoutes({
       take: (action, message) => servers.take(action, message),
       signal: (message) => servers.take('signal', message),
@@ -63,6 +87,9 @@ export function provisioningHandler(
     answer(context, nodeBootDevice, ({ data }) => nodes.bootDevice(data.node)),
     answer(context, nodeBootDeviceSet, ({ data }) => nodes.setBootDevice(data)),
     answer(context, nodeSensors, ({ data }) => nodes.sensors(data.node)),
+    answer(context, nodeLights, ({ data }) => lights.show(data.node)),
+    answer(context, nodeLightsSet, ({ data }) => lights.set(data)),
+    answer(context, driverList, () => Promise.resolve(nodes.drivers())),
     answer(context, nodeHistory, ({ data }) => nodes.history(data.node)),
     answer(context, runbookSet, ({ data }) => runbooks.set(data)),
     answer(context, runbookList, ({ data }) => runbooks.list(data)),
@@ -88,3 +115,25 @@ export function provisioningHandler(
     }),
   ]);
 }
+
+const assetRoutes = (
+  context: ServiceContext,
+  { assets, allocations }: { assets: Assets; allocations: Allocations },
+): Parameters<typeof route>[0][number][] => [
+  answer(context, assetCreate, ({ data }) => assets.create(data)),
+  answer(context, assetList, ({ data }) => assets.list(data)),
+  answer(context, assetShow, ({ data }) => assets.show(data)),
+  answer(context, assetChange, ({ data }) => assets.change(data)),
+  answer(context, assetRemove, async ({ data }) => {
+    await assets.remove(data);
+    return {};
+  }),
+  answer(context, allocationCreate, ({ data }) => allocations.create(data)),
+  answer(context, allocationList, ({ data }) => allocations.list(data)),
+  answer(context, allocationShow, ({ data }) => allocations.show(data.allocation)),
+  answer(context, allocationChange, ({ data }) => allocations.change(data)),
+  answer(context, allocationRemove, async ({ data }) => {
+    await allocations.remove(data);
+    return {};
+  }),
+];

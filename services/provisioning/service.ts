@@ -10,12 +10,15 @@ import { defineService, type ServiceContext } from '@anneal/runtime/service/serv
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './nodes/bmc/bmcs.ts';
+import { Allocations } from './allocations/allocations.ts';
+import { Assets } from './assets/assets.ts';
 import { Boots } from './boot/boots.ts';
 import { adoptedServer } from './servers/adopted-server.ts';
 import { Candidates } from './servers/candidates.ts';
 import { ServerGroups } from './servers/groups.ts';
 import { deployedServer } from './servers/deployed-server.ts';
 import { ServerHosts } from './servers/hosts.ts';
+import { Lights } from './fake/lights.ts';
 import { Images } from './images/images.ts';
 import { Fencing } from './nodes/bmc/fencing.ts';
 import { ironicPort } from './servers/ironic-port.ts';
@@ -39,6 +42,7 @@ export const provisioningService = defineService({
   async start(context, values) {
     const records = await NodeRecords.open(context, values.placeholderIds);
     const bmcs = new Bmcs({
+      records,
       secrets: context.secrets,
       trust: values.verifyCa,
       placeholders: values.placeholderIds,
@@ -69,28 +73,16 @@ export const provisioningService = defineService({
     const { deployAttempts: attempts, bmcSeconds } = values;
     const another = { records, fencing, now: context.now, attempts, fenceMs: bmcSeconds * 1000 };
     const shared = { context, records, candidates, groups, bmcs, hosts, driver, runbooks, slots, another };
-    const servers: Servers = await Servers.open({
-      context,
-      timers,
-      work: workOf(
-        {
-          'OS::Nova::Server': novaServer({
-            ...shared,
-            images: () => images.names(),
-            flavors: values.flavors,
-            current: (id) => servers.get(id),
-          }),
-          'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
-          'OS::Nova::ServerGroup': groups.work,
-          'OS::Ironic::Port': ironicPort({ context, records }),
-        },
-        adoptedServer({ context, hosts }),
-      ),
-    });
+    const servers = await openServers(shared, { timers, images, flavors: values.flavors });
     const limit = { most: values.nodes, setting: settings.nodes.env };
     const { pollSeconds, bmcEvents: events } = values;
     const readings = { bmcs, pollMs: pollSeconds * 1000 };
-    const nodes = new Nodes({ context, records, driver, runbooks, slots: slots(), limit, readings });
+    const assets = await Assets.open(context, records);
+    const allocations = await Allocations.open(context, records);
+    const lights = new Lights(records);
+    const hasTestDriver = values.testDriver;
+    const nodeParts = { context, records, driver, runbooks, slots: slots(), assets, hasTestDriver };
+    const nodes = new Nodes({ ...nodeParts, limit, readings });
     const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
     const poll = new PowerPoll({ context, records, bmcs, everyMs: readings.pollMs, events, onHealed: wakeWaiting });
@@ -100,11 +92,21 @@ export const provisioningService = defineService({
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
     const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
-    const handler = provisioningHandler(context, { servers, nodes, boots, runbooks, images });
+    const handler = provisioningHandler(context, {
+      servers,
+      nodes,
+      boots,
+      runbooks,
+      images,
+      assets,
+      allocations,
+      lights,
+    });
     const requests = await bus.consume(queue, handler, { concurrency: 64, onDeath });
     await images.announce();
-    const publishing = await records.keepPublishing();
+    const publishing = await Promise.all([records, assets, allocations].map((each) => each.keepPublishing()));
     await driver.resumeAll();
+    await allocations.resumeAll();
     await servers.resumeAll();
     await poll.start();
     const stopCounts = serveNodeCounts(context, records);
@@ -112,7 +114,7 @@ export const provisioningService = defineService({
     return {
       async stop() {
         stopCounts();
-        await Promise.all([up.stop(), requests.stop(), publishing.stop()]);
+        await Promise.all([up.stop(), requests.stop(), allocations.stop(), ...publishing.map((each) => each.stop())]);
         slots().stop();
         await timers().stop();
         // An unresponsive controller must not delay the stop. Steps are interrupted and repeated at the next start.
@@ -121,6 +123,39 @@ export const provisioningService = defineService({
     };
   },
 });
+
+type ServerParts = Omit<Parameters<typeof novaServer>[0], 'images' | 'flavors' | 'current'>;
+
+/** The servers, by the type of their resource. */
+async function openServers(
+  shared: ServerParts,
+  {
+    timers,
+    images,
+    flavors,
+  }: { timers: () => Timers; images: Images; flavors: SettingsOf<typeof settings>['flavors'] },
+): Promise<Servers> {
+  const { context, records, groups, hosts } = shared;
+  const servers: Servers = await Servers.open({
+    context,
+    timers,
+    work: workOf(
+      {
+        'OS::Nova::Server': novaServer({
+          ...shared,
+          images: () => images.names(),
+          flavors,
+          current: (id) => servers.get(id),
+        }),
+        'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
+        'OS::Nova::ServerGroup': groups.work,
+        'OS::Ironic::Port': ironicPort({ context, records }),
+      },
+      adoptedServer({ context, hosts }),
+    ),
+  });
+  return servers;
+}
 
 const serveNodeCounts = (context: ServiceContext, records: NodeRecords): (() => void) =>
   serveAllCounts(context, [

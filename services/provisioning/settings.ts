@@ -167,6 +167,13 @@ export const settings = defineSettings({
       'How cleaning erases disks: metadata (partition tables and the ends of each disk), express (the disk erases itself where it can within minutes, else as metadata) or full (the disk erases itself, else all of it is overwritten). The property `erase` of a node overrides it.',
     cost: 'metadata leaves data that tools can read; full overwrites disks that cannot erase themselves, which takes hours.',
   },
+  testDriver: {
+    env: 'ANNEAL_PROVISIONING_TEST_DRIVER',
+    schema: z.stringbool().default(false),
+    meaning:
+      'Allow nodes of the driver fake-hardware, which have no machine: for tests of clients and automation. Servers of stacks never get one.',
+    cost: 'True lets an operator enrol nodes on which nothing runs.',
+  },
   pollSeconds: {
     env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',
     schema: seconds(60),

@@ -197,6 +197,15 @@ const routes: Known[] = [
   ['PUT', '/baremetal/v1/nodes/X/states/power', { target: 'power on' }],
   ['PUT', '/baremetal/v1/nodes/X/states/provision', { target: 'manage' }],
   ['PUT DELETE', '/baremetal/v1/nodes/X/maintenance', { reason: 'a' }],
+  ['GET PUT', '/baremetal/v1/nodes/X/management/boot_device', { boot_device: 'pxe', persistent: true }],
+  ['PUT', '/baremetal/v1/nodes/X/states/raid', { logical_disks: [] }],
+  ['GET POST', '/baremetal/v1/chassis', { description: 'a', extra: {} }],
+  ['GET PATCH DELETE', '/baremetal/v1/chassis/X', patch],
+  ['GET POST', '/baremetal/v1/ports', { node_uuid: 'a', address: '52:54:00:12:34:56' }],
+  ['GET POST', '/baremetal/v1/allocations', { resource_class: 'a', traits: ['A'] }],
+  ['GET PATCH DELETE', '/baremetal/v1/allocations/X', patch],
+  ['GET POST', '/baremetal/v1/runbooks', { name: 'A', steps: [{ interface: 'power', step: 'reboot', order: 1 }] }],
+  ['GET PATCH DELETE', '/baremetal/v1/runbooks/X', patch],
   ...[
     'info',
     'services',
@@ -304,6 +313,7 @@ function next(token: string, id: string): Sent {
     headers: {
       'x-auth-token': token,
       'client-id': '3381af92-2b9e-11e3-b191-71861300734c',
+      'x-openstack-ironic-api-version': 'latest',
       ...(text !== undefined && { 'content-type': type }),
     },
     body: text === undefined || often(0.95) ? text : text.slice(0, Math.floor(text.length / 2)),

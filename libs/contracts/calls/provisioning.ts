@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { bmcHealthSchema } from '../bmc-health.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call } from '../define.ts';
-import { driverInfoSchemas, driverNames } from '../drivers.ts';
+import { driverInfoSchemas, driverNames, interfaceKinds } from '../drivers.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject, secretText, type Json } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
@@ -54,6 +54,7 @@ export const provisionVerbs = [
   'unhold',
   'abort',
   'deleted',
+  'deploy',
 ] as const;
 export type ProvisionVerb = (typeof provisionVerbs)[number];
 
@@ -114,6 +115,17 @@ export const nodeViewSchema = z.object({
     .nullable()
     .default(null)
     .meta({ description: 'The step in progress, of those that an operator, a runbook or a template asked for.' }),
+  chassis_id: z.string().nullable().default(null),
+  shard: z.string().nullable().default(null).meta({ description: 'The group of nodes that one program looks after.' }),
+  interfaces: z
+    .record(z.string(), z.string())
+    .default({})
+    .meta({ description: 'The interfaces of its driver that an operator chose, by kind.' }),
+  allocation_id: z.string().nullable().default(null).meta({ description: 'The allocation that holds it.' }),
+  target_raid: jsonObject
+    .default({})
+    .meta({ description: 'What `raid.create_configuration` without arguments creates.' }),
+  console_enabled: z.boolean().nullable().default(null).meta({ description: 'Null: the BMC decides.' }),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
   bmc: bmcHealthSchema.nullable().default(null).meta({ description: 'Null in answers of older versions.' }),
@@ -203,6 +215,9 @@ export const resourceClassSchema = z.string().min(1).max(80).refine(isPlainName,
 export const nodeTextSchema = z.string().min(1).max(255).refine(isPlainName, plainName).nullable();
 export const nodeDescriptionSchema = z.string().max(4096).nullable();
 
+/** The chosen interfaces of the driver, by kind. */
+export const nodeInterfacesSchema = z.partialRecord(z.enum(interfaceKinds), z.string().min(1).max(255));
+
 export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also make it available.', {
   question: z.object({
     id: z.string(),
@@ -211,7 +226,11 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
     driver_info: z.union([
       driverInfoSchemas.redfish.extend({ redfish_password: secretText.optional() }),
       driverInfoSchemas.ipmi.extend({ ipmi_password: secretText.optional() }),
+      driverInfoSchemas['fake-hardware'],
     ]),
+    chassis_id: z.string().nullable().default(null),
+    shard: nodeTextSchema.default(null),
+    interfaces: nodeInterfacesSchema.default({}),
     resource_class: resourceClassSchema.default('baremetal'),
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
@@ -223,6 +242,10 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
       .boolean()
       .default(false)
       .meta({ description: 'Continue through manage, inspect and clean to available.' }),
+    at_once: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'A node without a machine is available at once, as for clients before 1.11.' }),
   }),
   answer,
 });
@@ -280,6 +303,27 @@ export const nodeProvision = call('node.provision', 'Apply an Ironic verb to a n
     occasion,
   }),
   answer,
+});
+
+/** The lights of a machine, in Ironic's words. Only the driver `fake-hardware` has them. */
+export const nodeLightsSchema = z.object({
+  indicators: z.record(z.string(), z.string()).meta({ description: 'The state of each light: `led@system`.' }),
+});
+export const nodeLights = call('node.lights', 'Read the lights of a node.', {
+  question: node,
+  answer: nodeLightsSchema,
+});
+export const nodeLightsSet = call('node.lights.set', 'Change a light, or the console, of a node.', {
+  question: node.extend({
+    indicator: z.object({ name: z.string(), state: z.string() }).optional(),
+    console: z.boolean().optional(),
+  }),
+  answer: nodeLightsSchema,
+});
+
+export const driverList = call('driver.list', 'List the drivers that nodes may have.', {
+  question: z.object({}),
+  answer: z.object({ drivers: z.array(z.enum(driverNames)) }),
 });
 
 export const nodeHistoryEntrySchema = z.object({
@@ -362,6 +406,8 @@ export const runbookViewSchema = z.object({
   traits: z.array(z.string()).meta({ description: 'A runbook runs only on a node with one of these traits.' }),
   description: z.string().nullable(),
   extra: jsonObject,
+  owner: z.string().nullable().default(null).meta({ description: 'The project that sees it, beside operators.' }),
+  public: z.boolean().default(false).meta({ description: 'True: every project sees it.' }),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 });
@@ -381,6 +427,8 @@ export const runbookFieldsSchema = z.strictObject({
   traits: z.array(traitSchema).max(50).default([]),
   description: z.string().max(4096).nullable().default(null),
   extra: nodeExtraSchema.default({}),
+  owner: nodeTextSchema.default(null),
+  public: z.boolean().default(false),
 });
 export const runbookSet = call('runbook.set', 'Create a runbook or deploy template, or replace the one with this id.', {
   question: runbookFieldsSchema.extend({ id: z.string(), kind: runbookKind }),

@@ -1,7 +1,7 @@
 /** `anneal node …` */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { provisionVerbs } from '@anneal/contracts/calls/provisioning.ts';
-import { bmcOf, driverNames } from '@anneal/contracts/drivers.ts';
+import { bmcOf, machineDrivers } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { readFile } from 'node:fs/promises';
@@ -134,7 +134,7 @@ function addNodeEnrol(node: Command, context: CliContext): void {
     .command('enrol <name>')
     .description('enrol a machine by its BMC address')
     .requiredOption('--address <url>', 'address of the BMC: https://10.0.0.7 for redfish, 10.0.0.7 for ipmi')
-    .addOption(new Option('--driver <driver>', driverMeaning).choices(driverNames).default('redfish' as const))
+    .addOption(new Option('--driver <driver>', driverMeaning).choices(machineDrivers).default('redfish' as const))
     .option('--system <path>', 'Redfish system on the BMC if it has several, e.g. /redfish/v1/Systems/1')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
@@ -216,7 +216,9 @@ function addNodeSet(node: Command, context: CliContext): void {
     .command('set <node>')
     .description("change a node's BMC access, name, resource class or flags")
     .option('--name <name>', 'new name')
-    .addOption(new Option('--driver <driver>', `${driverMeaning}; needs the whole access again`).choices(driverNames))
+    .addOption(
+      new Option('--driver <driver>', `${driverMeaning}; needs the whole access again`).choices(machineDrivers),
+    )
     .option('--address <url>', 'address of the BMC')
     .option('--system <path>', 'Redfish system on the BMC; empty if it has only one')
     .option('--username <name>', 'user of the BMC')

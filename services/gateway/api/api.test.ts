@@ -385,7 +385,7 @@ describe('nodes', () => {
     const uuid = made.json['uuid'];
     expect((await gateway.call('GET', '/baremetal/v1/nodes/rack1')).json).toMatchObject({ uuid });
     expect((await gateway.call('GET', '/baremetal/v1/nodes?fields=uuid,name')).json).toEqual({
-      nodes: [{ uuid, name: 'rack1' }],
+      nodes: [{ uuid, name: 'rack1', links: expect.any(Array) }],
     });
     expect((await gateway.call('PUT', '/baremetal/v1/nodes/rack1/states/power', { target: 'power on' })).status).toBe(
       202,

@@ -28,6 +28,7 @@ import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording } from '../identity/keystone.ts';
 import type { KeystoneOptions } from '../identity/routes/shape.ts';
 import { glanceFamily, glancePrefix } from '../glance/family.ts';
+import { ironicAddress } from '../ironic/address.ts';
 import { ironicFamily } from '../ironic/family.ts';
 import { ironicPrefix } from '../ironic/node-view.ts';
 import { gatewaySettings } from '../settings.ts';
@@ -83,7 +84,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     bodyLimit: settings.bodyLimit,
     trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/', method }) => withPlainArn(withCfnPrefix(url, method)),
+    rewriteUrl: ({ url = '/', method }) => ironicAddress(withPlainArn(withCfnPrefix(url, method))),
     genReqId: () => `req-${newId()}`,
     routerOptions: { maxParamLength: longestPart, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {

@@ -61,7 +61,7 @@ describe('Ironic', () => {
   ];
 
   it.each<[string, [string, string, object], string[]]>([
-    ['a node', enrol({ chassis_uuid: 'c', boot_interface: 'ipxe' }), ['chassis_uuid', 'boot_interface']],
+    ['a node', enrol({ raid_config: {}, boot_interfaces: 'ipxe' }), ['raid_config', 'boot_interfaces']],
     ['access data', enrol({ driver_info: { ...driverInfo, ipmi_address: '::1' } }), ['driver_info.ipmi_address']],
     ['a power request', ['PUT', '/baremetal/v1/nodes/n/states/power', { target: 'power on', timeout: 5 }], ['timeout']],
     [
@@ -85,10 +85,8 @@ describe('Ironic', () => {
   });
 
   it('refuses a filter of the node list that it does not know', async () => {
-    const refused = await gateway.call('GET', '/baremetal/v1/nodes?chassis_uuid=c&sort_key=name&limit=5');
+    const refused = await gateway.call('GET', '/baremetal/v1/nodes?chassis=c&sort=name&limit=5');
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain(
-      'Unknown query parameters chassis_uuid, sort_key; this address accepts limit, marker',
-    );
+    expect(refused.text).toContain('Unknown query parameters chassis, sort; this address accepts limit, marker');
   });
 });

@@ -196,8 +196,10 @@ export function requireToken(
       const path = requestPath(request);
       requireRule(caller.access.applicationCredential, { method: request.method, path });
     }
-    if (caller.kind === 'user' && options.unscoped !== true) {
-      const need = needOfRoute(request.method, request.routeOptions.url ?? '');
+    const { url } = request.routeOptions;
+    // An address that does not exist is a 404 for every user.
+    if (caller.kind === 'user' && options.unscoped !== true && url !== undefined) {
+      const need = needOfRoute(request.method, url);
       const isAllowed = need.operator || (need.system && caller.access.system);
       if (caller.project === null && !isAllowed) throw withoutProject();
       requireRole(caller.access, need);

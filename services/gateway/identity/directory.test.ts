@@ -97,7 +97,10 @@ describe('a user', () => {
     expect((await eve('GET', `/orchestration/v1/${project.id}/stacks`)).status).toBe(200);
     const refused = await eve('POST', `/orchestration/v1/${project.id}/stacks`, { stack_name: 'x', template: {} });
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('needs the role member')]);
-    expect((await eve('GET', '/baremetal/v1/nodes')).status).toBe(403);
+    const nodes = await eve('GET', '/baremetal/v1/nodes');
+    expect([nodes.status, nodes.json]).toEqual([200, { nodes: [] }]);
+    expect((await eve('POST', '/baremetal/v1/nodes', {})).status).toBe(403);
+    expect((await eve('GET', '/baremetal/v1/ports')).status).toBe(403);
     expect((await eve('GET', '/api/v1/dead-letters')).status).toBe(403);
     expect((await eve('GET', `${v3}/users`)).text).toContain('identity:list_users');
     const queues = (await eve('GET', '/api/v1/queues')).json as unknown as { queues: { kind: string }[] };

@@ -44,6 +44,12 @@ const operatorRoutes: readonly { readonly path: string; readonly methods?: reado
   { path: '/api/v1/projects', methods: ['POST', 'DELETE'] },
 ];
 
+/** Routes whose handlers limit other users to what their project may see (`ironic/access.ts`, `ironic/runbook-routes.ts`). */
+const limitedRoutes: readonly RegExp[] = [
+  /^\/baremetal\/v1\/nodes(?:\/|$)/,
+  /^\/baremetal\/v1\/runbooks(?:\/:runbook)?$/,
+];
+
 /** Routes on which an operator names a project, so that the scope of the token may be the system. */
 const routesOfSystem: ReadonlySet<string> = new Set([
   'GET /api/v1/events',
@@ -62,6 +68,7 @@ export interface RouteNeed {
 /** A pure function of the declared route. */
 export function needOfRoute(method: string, url: string): RouteNeed {
   const reads = ['GET', 'HEAD', 'OPTIONS'].includes(method) || readingRoutes.has(`${method} ${url}`);
+  if (limitedRoutes.some((route) => route.test(url))) return { role: 'reader', operator: false, system: true };
   const operator = operatorRoutes.some(
     ({ path, methods }) => (url === path || url.startsWith(`${path}/`)) && (methods?.includes(method) ?? true),
   );

@@ -88,6 +88,8 @@ function commandOf({ address, user, options }: Bmc, protocol: Protocol, port: nu
 
 /** The console of a node in Ironic's form: the first, because Ironic knows one. */
 export function consoleStateOf(node: NodeView): object {
+  // A node without a machine has no console to connect to.
+  if (typeof node.console_enabled === 'boolean') return { console_enabled: node.console_enabled, console_info: null };
   const [first] = consolesOf(node) ?? [];
   return {
     console_enabled: first !== undefined,

@@ -8,15 +8,20 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
+import { guardNodes } from './access.ts';
+import { allocationRoutes } from './allocation-routes.ts';
+import { assetRoutes } from './asset-routes.ts';
 import { detailRoutes } from './detail-routes.ts';
+import { hardwareRoutes } from './hardware-routes.ts';
+import { managementRoutes } from './management-routes.ts';
 import { refusedRoutes } from './refused-routes.ts';
 import { runbookRoutes } from './runbook-routes.ts';
-import { managementRoutes } from './management-routes.ts';
-import { microversionOf, microversions } from './microversion.ts';
+import { ironicPath, microversionOf, microversions, minorAsked } from './microversion.ts';
 import { nodeRoutes } from './node-routes.ts';
-import { ironicPrefix } from './node-view.ts';
+import { ironicPrefix, ironicLinks } from './node-view.ts';
 import { stateRoutes } from './state-routes.ts';
 import { traitRoutes } from './trait-routes.ts';
+import { answerAt, tooNewIn } from './versioned-fields.ts';
 
 export interface IronicOptions {
   ask: Ask;
@@ -50,10 +55,70 @@ const ironicWording: FamilyWording = {
 function withoutConflicts(ask: Ask): Ask {
   return (service, call, parameters) =>
     ask(service, call, parameters).catch((error: unknown) => {
+      if (!call.type.startsWith('node.')) throw error;
       if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
       throw new AnnealError('InvalidRequest', error.message, { cause: error });
     });
 }
+
+/** Until 1.90, an address could end with the type of its content. */
+function stripContentTypes(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async (request) => {
+    const params = request.params as Record<string, string>;
+    if (minorAsked(request) > 90) return;
+    for (const [name, value] of Object.entries(params)) params[name] = value.replace(/\.json$/, '');
+  });
+}
+
+/** Chooses the microversion of each request, and keeps what is younger out of it and of its answer. */
+function serveVersions(scope: FastifyInstance): void {
+  const asked = (request: FastifyRequest) =>
+    microversionOf(request.headers, { method: request.method, path: ironicPath(request) });
+  scope.addHook('onRequest', async (request, reply) => {
+    const found = asked(request);
+    if ('refused' in found)
+      await reply.code(found.refused.status).send(fault(found.refused.status, found.refused.message));
+  });
+  scope.addHook('preValidation', async (request, reply) => {
+    const minor = minorAsked(request);
+    const query = request.query as Record<string, unknown>;
+    const tooNew = tooNewIn({ path: ironicPath(request), minor, query, body: request.body });
+    if (tooNew)
+      return reply
+        .code(406)
+        .send(
+          fault(
+            406,
+            `Request not acceptable: ${tooNew.name} exists since version 1.${tooNew.since}, but the request asks for version 1.${minor}.`,
+          ),
+        );
+  });
+  scope.addHook('preSerialization', async (request, reply, answer: unknown) =>
+    reply.statusCode >= 400 ? answer : answerAt(answer, { path: ironicPath(request), minor: minorAsked(request) }),
+  );
+  scope.addHook('onSend', async (request, reply) => {
+    const found = asked(request);
+    void reply.headers({
+      'x-openstack-ironic-api-minimum-version': microversions.least,
+      'x-openstack-ironic-api-maximum-version': microversions.most,
+      'x-openstack-ironic-api-version': 'version' in found ? found.version : microversions.most,
+    });
+  });
+}
+
+const collections = [
+  'nodes',
+  'chassis',
+  'ports',
+  'drivers',
+  'portgroups',
+  'volume',
+  'conductors',
+  'allocations',
+  'deploy_templates',
+  'shards',
+  'runbooks',
+] as const;
 
 export function ironicFamily(
   scope: FastifyInstance,
@@ -63,21 +128,10 @@ export function ironicFamily(
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
   requireToken(scope, authenticate);
-  const asked = (request: FastifyRequest) =>
-    microversionOf(request.headers, (request.url.split('?')[0] ?? '').replace(ironicPrefix, ''));
-  scope.addHook('onRequest', async (request, reply) => {
-    const found = asked(request);
-    if ('refused' in found)
-      await reply.code(found.refused.status).send(fault(found.refused.status, found.refused.message));
-  });
-  scope.addHook('onSend', async (request, reply) => {
-    const found = asked(request);
-    void reply.headers({
-      'x-openstack-ironic-api-minimum-version': microversions.least,
-      'x-openstack-ironic-api-maximum-version': microversions.most,
-      'x-openstack-ironic-api-version': 'version' in found ? found.version : microversions.most,
-    });
-  });
+  stripContentTypes(scope);
+  // Rights come before versions: a refusal does not depend on the version of the request.
+  guardNodes(scope, ask);
+  serveVersions(scope);
 
   const entry = (request: FastifyRequest) => ({
     id: 'v1',
@@ -97,7 +151,7 @@ export function ironicFamily(
     id: 'v1',
     version: entry(request),
     links: entry(request).links,
-    nodes: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/nodes/`, rel: 'self' }],
+    ...Object.fromEntries(collections.map((name) => [name, ironicLinks(baseUrl(request), `${name}/`)])),
     media_types: [{ base: 'application/json', type: 'application/vnd.openstack.ironic.v1+json' }],
   }));
 
@@ -106,6 +160,9 @@ export function ironicFamily(
   traitRoutes(scope, ask);
   detailRoutes(scope, ask);
   managementRoutes(scope, ask);
+  hardwareRoutes(scope, ask);
+  assetRoutes(scope, { ask, newId });
+  allocationRoutes(scope, { ask, newId });
   runbookRoutes(scope, { ask, newId });
   refusedRoutes(scope);
 }

@@ -15,17 +15,31 @@ import {
   nodeTextSchema,
   nodeUpdate,
   traitsSchema,
+  type NodePatch,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
-import { driverInfoSchemas, driverNames, type DriverInfo } from '@anneal/contracts/drivers.ts';
+import { assetShow } from '@anneal/contracts/calls/assets.ts';
+import {
+  driverInfoSchemas,
+  driverNames,
+  interfaceKinds,
+  type DriverInfo,
+  type InterfaceKind,
+} from '@anneal/contracts/drivers.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField, queryBoolean, queryNumber, queryValue, refuseUnknownQuery } from '../http/body.ts';
-import { ironicPrefix, nodeBody, nodeRow, pick } from './node-view.ts';
+import { isVisible } from './access.ts';
+import { fieldsIn, nextOf, pageOf, shownItem, type ListItem } from './collection.ts';
+import { allNodes } from './inspected-ports.ts';
+import { minorAsked } from './microversion.ts';
+import { conductor, ironicPrefix, nodeBody, nodeRowFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
+
+type InterfaceField = `${InterfaceKind}_interface`;
 
 // Strict, because a client must not believe that Anneal applies a field that it does not know.
 const commonShape = {
@@ -39,14 +53,29 @@ const commonShape = {
   owner: nodeTextSchema.default(null),
   lessee: nodeTextSchema.default(null),
   description: nodeDescriptionSchema.default(null),
+  chassis_uuid: z.guid().nullable().default(null),
+  shard: nodeTextSchema.default(null),
+  ...(Object.fromEntries(
+    interfaceKinds.map((kind): [InterfaceField, z.ZodType<string | undefined>] => [
+      `${kind}_interface`,
+      z.string().min(1).max(255).optional(),
+    ]),
+  ) as Record<InterfaceField, z.ZodType<string | undefined>>),
   /** Beyond Ironic: takes the node to `available` without separate verbs. */
   provide: z.boolean().default(false),
 };
 const redfishSchema = z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.redfish.strict() });
 const ipmiSchema = z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.ipmi.strict() });
+const fakeSchema = z.strictObject({
+  ...commonShape,
+  driver_info: driverInfoSchemas['fake-hardware'].strict().default({}),
+});
+type WantedNode = z.output<typeof redfishSchema> | z.output<typeof ipmiSchema> | z.output<typeof fakeSchema>;
 /** The driver of the request decides which names its `driver_info` may have. */
-const enrolSchemaFor = (body: unknown): typeof redfishSchema | typeof ipmiSchema =>
-  isObject(body) && body['driver'] === 'ipmi' ? ipmiSchema : redfishSchema;
+const enrolSchemaFor = (body: unknown) => {
+  const driver = isObject(body) ? body['driver'] : undefined;
+  return driver === 'ipmi' ? ipmiSchema : driver === 'fake-hardware' ? fakeSchema : redfishSchema;
+};
 const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
 
 /** A filter that is ignored would show nodes that it excludes. */
@@ -67,22 +96,32 @@ const listParameters = [
   'project',
   'fault',
   'description_contains',
+  'chassis_uuid',
+  'conductor',
+  'conductor_group',
+  'shard',
+  'sharded',
+  'sort_key',
+  'sort_dir',
+] as const;
+const faults = [
+  'power failure',
+  'clean failure',
+  'rescue abort failure',
+  'service failure',
+  'identity mismatch',
 ] as const;
 
-/** Seals the password, because brokers keep messages in files. */
-function sealPassword(secrets: Secrets, info: DriverInfo) {
-  const sealed = (password: string | undefined) => (password === undefined ? undefined : sealText(secrets, password));
-  if ('ipmi_address' in info) {
-    const { ipmi_password: password, ...rest } = info;
-    const seal = sealed(password);
-    return { seal, info: { ...rest, ...(seal && { ipmi_password: seal }) } };
-  }
-  const { redfish_password: password, ...rest } = info;
-  const seal = sealed(password);
-  return { seal, info: { ...rest, ...(seal && { redfish_password: seal }) } };
-}
+type SealedInfo = z.output<typeof nodeEnrol.data>['driver_info'];
 
-const fieldsOf = (request: FastifyRequest): string[] | undefined => queryValue(request, 'fields')?.split(',');
+/** Seals the password, because brokers keep messages in files. */
+function sealPassword(secrets: Secrets, info: DriverInfo): { seal: JsonObject | undefined; info: SealedInfo } {
+  const name = 'ipmi_address' in info ? 'ipmi_password' : 'redfish_password';
+  const password = (info as JsonObject)[name];
+  if (typeof password !== 'string') return { seal: undefined, info };
+  const seal = sealText(secrets, password);
+  return { seal, info: { ...info, [name]: seal } as SealedInfo };
+}
 
 /** Reads the filters that Anneal applies itself. */
 function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
@@ -93,10 +132,21 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
   const owner = queryValue(request, 'owner');
   const lessee = queryValue(request, 'lessee');
   const project = queryValue(request, 'project');
-  const fault = queryValue(request, 'fault');
+  const faultText = queryValue(request, 'fault');
+  const fault = faultText === undefined ? undefined : parseField(z.enum(faults), faultText, 'fault');
+  const chassis = queryValue(request, 'chassis_uuid');
+  const host = queryValue(request, 'conductor');
+  const group = queryValue(request, 'conductor_group');
+  const shards = queryValue(request, 'shard')?.split(',');
+  const sharded = queryBoolean(request, 'sharded');
   const driver = queryValue(request, 'driver');
   const words = queryValue(request, 'description_contains')?.toLowerCase();
   return (node) =>
+    (chassis === undefined || node.chassis_id === chassis) &&
+    (host === undefined || host === conductor) &&
+    (group === undefined || group === '') &&
+    (shards === undefined || (node.shard !== null && shards.includes(node.shard))) &&
+    (sharded === undefined || (node.shard !== null) === sharded) &&
     (retired === undefined || node.retired === retired) &&
     (owner === undefined || node.owner === owner) &&
     (lessee === undefined || node.lessee === lessee) &&
@@ -109,16 +159,23 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
     (associated === undefined || (node.instance_id !== null) === associated);
 }
 
+/** Without an order of the client, the service lists by name, a page at a time. Any other order needs all nodes. */
 async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): Promise<object> {
   refuseUnknownQuery(request, listParameters);
+  const fits = filterOf(request);
+  const base = baseUrl(request);
+  const bodies = (nodes: readonly NodeView[]) =>
+    nodes
+      .filter((node) => fits(node) && isVisible(request, node))
+      .map((node): ListItem => ({ ...nodeBody(base, node), uuid: node.id }));
+  const form = { key: 'nodes', row: nodeRowFields, detailed };
+  if (queryValue(request, 'sort_key') !== undefined || queryValue(request, 'sort_dir') !== undefined)
+    return pageOf(request, bodies(await allNodes(ask)), form);
   const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
   const marker = queryValue(request, 'marker');
   const state = queryValue(request, 'provision_state');
   const instance = queryValue(request, 'instance_uuid');
   const size = limit === undefined || limit === 0 ? 1000 : Math.min(limit, 1000);
-  const fields = fieldsOf(request);
-  const detail = detailed || (queryBoolean(request, 'detail') ?? false);
-  const fits = filterOf(request);
   const { nodes } = await ask('provisioning', nodeList, {
     data: {
       limit: size,
@@ -127,20 +184,29 @@ async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): 
       ...(state !== undefined && { provision_state: parseField(z.enum(nodeStates), state, 'provision_state') }),
     },
   });
-  const base = baseUrl(request);
   const last = nodes.at(-1);
   return {
-    nodes: nodes
-      .filter(fits)
-      .map((node) =>
-        fields ? pick(nodeBody(base, node), fields) : detail ? nodeBody(base, node) : nodeRow(base, node),
-      ),
-    ...(last &&
-      nodes.length === size && {
-        next: `${base}${ironicPrefix}/v1/nodes?limit=${size}&marker=${encodeURIComponent(last.id)}`,
-      }),
+    nodes: bodies(nodes).map((item) => shownItem(request, item, form)),
+    ...(last && nodes.length === size && { next: nextOf(request, { size, marker: last.id }) }),
   };
 }
+
+const chosenInterfaces = (wanted: WantedNode): Partial<Record<InterfaceKind, string>> =>
+  Object.fromEntries(
+    interfaceKinds.flatMap((kind) => {
+      const chosen = wanted[`${kind}_interface`];
+      return chosen === undefined ? [] : [[kind, chosen]];
+    }),
+  );
+
+/** The patch that also gives each interface that it does not name back to the driver. */
+const withDefaultInterfaces = (patch: NodePatch): NodePatch => [
+  ...patch,
+  ...interfaceKinds
+    .map((kind) => `/${kind}_interface`)
+    .filter((path) => !patch.some((operation) => operation.path === path))
+    .map((path) => ({ op: 'remove' as const, path })),
+];
 
 /** Registers the routes of nodes. */
 export function nodeRoutes(
@@ -149,13 +215,21 @@ export function nodeRoutes(
 ): void {
   scope.get('/v1/nodes', (request) => listNodes(ask, request, false));
   scope.get('/v1/nodes/detail', (request) => listNodes(ask, request, true));
+  scope.get<{ Params: { chassis: string } }>('/v1/chassis/:chassis/nodes', async (request) => {
+    const { chassis } = request.params;
+    const { id } = await ask('provisioning', assetShow, { data: { kind: 'chassis', asset: chassis } });
+    const nodes = (await allNodes(ask)).filter((node) => node.chassis_id === id);
+    const items = nodes.map((node): ListItem => ({ ...nodeBody(baseUrl(request), node), uuid: node.id }));
+    return pageOf(request, items, { key: 'nodes', row: nodeRowFields });
+  });
+  scope.get('/v1/shards', async () => {
+    const counts = new Map<string, number>();
+    for (const { shard } of await allNodes(ask)) counts.set(shard ?? 'None', (counts.get(shard ?? 'None') ?? 0) + 1);
+    return { shards: [...counts].map(([name, count]) => ({ name, count })) };
+  });
 
   scope.post('/v1/nodes', async (request, reply) => {
-    const wanted = parseField<z.output<typeof redfishSchema> | z.output<typeof ipmiSchema>>(
-      enrolSchemaFor(request.body),
-      request.body,
-      'The node',
-    );
+    const wanted = parseField<WantedNode>(enrolSchemaFor(request.body), request.body, 'The node');
     const id = wanted.uuid ?? newId();
     const { seal, info } = sealPassword(secrets, wanted.driver_info);
     const node = await ask('provisioning', nodeEnrol, {
@@ -172,7 +246,11 @@ export function nodeRoutes(
         owner: wanted.owner,
         lessee: wanted.lessee,
         description: wanted.description,
+        chassis_id: wanted.chassis_uuid,
+        shard: wanted.shard,
+        interfaces: chosenInterfaces(wanted),
         provide: wanted.provide,
+        at_once: minorAsked(request) < 11,
       },
     });
     const base = baseUrl(request);
@@ -181,7 +259,7 @@ export function nodeRoutes(
 
   scope.get<NodePath>('/v1/nodes/:node', async (request) => {
     const body = nodeBody(baseUrl(request), await showNode(ask, request));
-    const fields = fieldsOf(request);
+    const fields = fieldsIn(request, body);
     return fields ? pick(body, fields) : body;
   });
   scope.delete<NodePath>('/v1/nodes/:node', async (request, reply) => {
@@ -196,7 +274,8 @@ export function nodeRoutes(
       sealed.push(seal);
       return seal;
     });
-    const data = { node: request.params.node, patch };
+    const isReset = queryBoolean(request, 'reset_interfaces') ?? false;
+    const data = { node: request.params.node, patch: isReset ? withDefaultInterfaces(patch) : patch };
     return nodeBody(baseUrl(request), await ask('provisioning', nodeUpdate, { sealed, data }));
   });
 }

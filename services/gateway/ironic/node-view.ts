@@ -1,16 +1,18 @@
 /** A node in Ironic's form. Pure. */
 import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { driverInterfaces, interfaceKinds } from '@anneal/contracts/drivers.ts';
 import { consolesOf } from './consoles.ts';
 
 export const ironicPrefix = '/baremetal';
+/** The only conductor: the provisioning service, whatever the number of its replicas. */
+export const conductor = 'anneal';
 const part = encodeURIComponent;
 
-export function nodeLinks(base: string, id: string): object[] {
-  return [
-    { href: `${base}${ironicPrefix}/v1/nodes/${part(id)}`, rel: 'self' },
-    { href: `${base}${ironicPrefix}/nodes/${part(id)}`, rel: 'bookmark' },
-  ];
-}
+/** The links of an object, by its path below the version. */
+export const ironicLinks = (base: string, path: string): object[] => [
+  { href: `${base}${ironicPrefix}/v1/${path}`, rel: 'self' },
+  { href: `${base}${ironicPrefix}/${path}`, rel: 'bookmark' },
+];
 
 /** Targets of nodes in transition, because waiting clients treat a node without a target as stopped. */
 const onTheWayTo: Readonly<Record<string, string>> = {
@@ -34,20 +36,25 @@ const stepIn = ({ step, provision_state: state }: NodeView, family: string): obj
   step && state.startsWith(family) ? step : {};
 
 /** The fields of a node in a list without detail. */
-export const nodeRow = (base: string, node: NodeView): object => ({
+export const nodeRowFields = [
+  'uuid',
+  'name',
+  'instance_uuid',
+  'power_state',
+  'provision_state',
+  'maintenance',
+] as const;
+
+const seconds = (time: string | null): string | null => (time === null ? null : `${time.slice(0, 19)}+00:00`);
+
+export const nodeBody = (base: string, node: NodeView): Record<string, unknown> => ({
   uuid: node.id,
   name: node.name,
   instance_uuid: node.instance_id,
   power_state: node.power_state,
   provision_state: node.provision_state,
   maintenance: node.maintenance,
-  links: nodeLinks(base, node.id),
-});
-
-const seconds = (time: string | null): string | null => (time === null ? null : `${time.slice(0, 19)}+00:00`);
-
-export const nodeBody = (base: string, node: NodeView): Record<string, unknown> => ({
-  ...nodeRow(base, node),
+  links: ironicLinks(base, `nodes/${part(node.id)}`),
   driver: node.driver,
   driver_info: node.driver_info,
   driver_internal_info: {},
@@ -61,7 +68,7 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   fault: node.fault,
   reservation: node.reservation,
   last_error: node.last_error === null ? null : node.last_error.message,
-  console_enabled: (consolesOf(node) ?? []).length > 0,
+  console_enabled: node.console_enabled ?? (consolesOf(node) ?? []).length > 0,
   retired: node.retired,
   retired_reason: node.retired_reason,
   protected: node.protected,
@@ -73,6 +80,32 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   deploy_step: stepIn(node, 'deploy'),
   service_step: stepIn(node, 'servic'),
   extra: node.extra,
+  ...Object.fromEntries(
+    interfaceKinds.map((kind) => [
+      `${kind}_interface`,
+      node.interfaces[kind] ?? driverInterfaces[node.driver][kind][0] ?? null,
+    ]),
+  ),
+  chassis_uuid: node.chassis_id,
+  allocation_uuid: node.allocation_id,
+  shard: node.shard,
+  conductor,
+  conductor_group: '',
+  automated_clean: null,
+  network_data: {},
+  parent_node: null,
+  disable_power_off: false,
+  boot_mode: null,
+  secure_boot: null,
+  raid_config: {},
+  target_raid_config: node.target_raid,
+  inspection_started_at: null,
+  inspection_finished_at:
+    typeof node.properties['inspected_at'] === 'string' ? seconds(node.properties['inspected_at']) : null,
+  ports: ironicLinks(base, `nodes/${node.id}/ports`),
+  portgroups: ironicLinks(base, `nodes/${node.id}/portgroups`),
+  states: ironicLinks(base, `nodes/${node.id}/states`),
+  volume: ironicLinks(base, `nodes/${node.id}/volume`),
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),
   provision_updated_at: seconds(node.provision_updated_at),

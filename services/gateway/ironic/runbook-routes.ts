@@ -1,5 +1,6 @@
 /** Runbooks and deploy templates in Ironic's API. */
 import {
+  nodePatchSchema,
   runbookFieldsSchema,
   runbookList,
   runbookRemove,
@@ -9,12 +10,17 @@ import {
   type RunbookView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { patched } from '@anneal/contracts/json-patch.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
-import { ironicPrefix } from './node-view.ts';
+import { callerOf } from '../identity/caller.ts';
+import { isOperator } from '../identity/rights.ts';
+import { fieldsIn, pageOf, type ListItem } from './collection.ts';
+import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
 
 type Kind = RunbookView['kind'];
 interface RunbookPath {
@@ -28,20 +34,27 @@ interface RunbookTraitPath {
 const orderedStep = runbookStepSchema.omit({ priority: true }).extend({ order: z.number().int().min(0).max(999) });
 const orderToPriority = (order: number): number => 1_000 - order;
 
-const common = { uuid: z.guid().optional(), extra: runbookFieldsSchema.shape.extra };
+const common = {
+  uuid: z.guid().optional(),
+  extra: runbookFieldsSchema.shape.extra,
+  // Ironic's name of a runbook may be free since 1.112.
+  name: z.string().regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'expected the name of a trait, as CUSTOM_A'),
+};
 const createSchemas = {
   runbook: z.strictObject({
     ...common,
-    name: runbookFieldsSchema.shape.name,
     description: runbookFieldsSchema.shape.description,
+    owner: runbookFieldsSchema.shape.owner,
+    public: z.union([z.boolean(), z.stringbool()]).default(false),
+    disable_ramdisk: z.literal(false, 'Anneal boots its own ramdisk only for steps that need it').default(false),
     steps: z.array(orderedStep).min(1).max(50),
   }),
-  'deploy template': z.strictObject({
-    ...common,
-    name: runbookFieldsSchema.shape.name,
-    steps: runbookFieldsSchema.shape.steps,
-  }),
+  'deploy template': z.strictObject({ ...common, steps: runbookFieldsSchema.shape.steps }),
 } as const;
+type Wanted = z.output<(typeof createSchemas)[Kind]>;
+const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
+/** A removal restores these. */
+const defaults = { extra: {}, description: null, owner: null, public: false } as const;
 
 interface RunbookPlace {
   readonly kind: Kind;
@@ -64,34 +77,79 @@ function collectionRoutes(
   { ask, newId }: { ask: Ask; newId: () => string },
 ): void {
   const at = `/v1/${collection}`;
+  const row = ['uuid', 'name', ...(kind === 'runbook' ? ['owner', 'public'] : [])];
   scope.get(at, async (request) => {
     const { runbooks } = await ask('provisioning', runbookList, { data: { kind } });
-    return { [collection]: runbooks.map((each) => bodyOf(request, collection, each)) };
+    const items = runbooks.filter((each) => maySee(request, each)).map((each) => bodyOf(request, collection, each));
+    return pageOf(request, items, { key: collection, row });
   });
-  scope.get<RunbookPath>(`${at}/:runbook`, async (request) =>
-    bodyOf(request, collection, await show(ask, kind, request.params.runbook)),
-  );
+  scope.get<RunbookPath>(`${at}/:runbook`, async (request) => {
+    const found = await show(ask, kind, request.params.runbook);
+    if (!maySee(request, found)) throw missing(kind, request.params.runbook);
+    const body = bodyOf(request, collection, found);
+    const fields = fieldsIn(request, body);
+    return fields ? pick(body, fields) : body;
+  });
   scope.post(at, async (request, reply) => {
-    const { uuid, ...wanted } = parseField<z.output<(typeof createSchemas)[Kind]>>(
-      createSchemas[kind],
-      request.body,
-      `The ${kind}`,
-    );
-    const steps = wanted.steps.map((step) => {
-      if (!('order' in step)) return step;
-      const { order, ...rest } = step;
-      return { ...rest, priority: orderToPriority(order) };
-    });
-    const description = 'description' in wanted ? wanted.description : null;
-    const { name, extra } = wanted;
-    const data = { id: uuid ?? newId(), kind, name, extra, description, steps, traits: [] };
+    const { uuid, ...wanted } = parseField<Wanted>(createSchemas[kind], request.body, `The ${kind}`);
+    if (uuid !== undefined) await requireFree(ask, kind, uuid);
+    const owner = 'public' in wanted && !wanted.public ? (wanted.owner ?? callerOf(request).project) : null;
+    const data = { ...storedOf(wanted), id: uuid ?? newId(), kind, owner, traits: [] };
     const made = bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
-    return reply.code(201).send(made);
+    const location = `${baseUrl(request)}${ironicPrefix}${at}/${made.uuid}`;
+    return reply.code(201).header('location', location).send(made);
+  });
+  scope.patch<RunbookPath>(`${at}/:runbook`, async (request) => {
+    const patch = parseField(patchSchema, request.body, 'The patch');
+    const found = await show(ask, kind, request.params.runbook);
+    const names = Object.keys(createSchemas[kind].shape).filter((name) => name !== 'uuid');
+    const before = JSON.parse(JSON.stringify(pick(bodyOf(request, collection, found), names))) as JsonObject;
+    const { result, mistakes } = patched(before, patch, {
+      names,
+      defaults: kind === 'runbook' ? defaults : { extra: {} },
+    });
+    if (mistakes.length > 0) {
+      const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+      throw new AnnealError('InvalidRequest', `The ${kind} cannot be changed in this way: ${all}`, { mistakes });
+    }
+    const wanted = parseField<Wanted>(createSchemas[kind], result, `The ${kind}`);
+    const { id, traits } = found;
+    const owner = 'public' in wanted && !wanted.public ? wanted.owner : null;
+    const data = { ...storedOf(wanted), id, kind, owner, traits };
+    return bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
   });
   scope.delete<RunbookPath>(`${at}/:runbook`, async (request, reply) => {
     await ask('provisioning', runbookRemove, { data: { kind, runbook: request.params.runbook } });
     return reply.code(204).send();
   });
+}
+
+/** Runbooks of other projects are for operators only. */
+function maySee(request: FastifyRequest, { kind, owner, public: isPublic }: RunbookView): boolean {
+  const caller = callerOf(request);
+  if (kind !== 'runbook' || isPublic) return true;
+  return (caller.kind === 'user' && isOperator(caller.access, 'reader')) || owner === caller.project;
+}
+
+const missing = (kind: Kind, runbook: string): AnnealError =>
+  new AnnealError('NotFound', `There is no ${kind} with id or name ${runbook}.`);
+
+async function requireFree(ask: Ask, kind: Kind, id: string): Promise<void> {
+  const { runbooks } = await ask('provisioning', runbookList, { data: { kind } });
+  if (runbooks.some((each) => each.id === id))
+    throw new AnnealError('AlreadyExists', `A ${kind} with the id ${id} already exists.`);
+}
+
+/** The fields as the service stores them. */
+function storedOf({ uuid: _uuid, ...wanted }: Wanted) {
+  const { name, extra } = wanted;
+  const steps = wanted.steps.map((step) => {
+    if (!('order' in step)) return step;
+    const { order, ...rest } = step;
+    return { ...rest, priority: orderToPriority(order) };
+  });
+  const description = 'description' in wanted ? wanted.description : null;
+  return { name, extra, description, steps, public: 'public' in wanted && wanted.public };
 }
 
 function traitsOfRunbooks(scope: FastifyInstance, ask: Ask): void {
@@ -127,7 +185,7 @@ function traitsOfRunbooks(scope: FastifyInstance, ask: Ask): void {
 const show = (ask: Ask, kind: Kind, runbook: string): Promise<RunbookView> =>
   ask('provisioning', runbookShow, { data: { kind, runbook } });
 
-function bodyOf(request: FastifyRequest, collection: RunbookPlace['collection'], view: RunbookView): object {
+function bodyOf(request: FastifyRequest, collection: RunbookPlace['collection'], view: RunbookView): ListItem {
   const { id, kind, name, steps, traits, description, extra, created_at, updated_at } = view;
   return {
     uuid: id,
@@ -135,13 +193,13 @@ function bodyOf(request: FastifyRequest, collection: RunbookPlace['collection'],
     extra,
     created_at,
     updated_at,
-    links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/${collection}/${id}`, rel: 'self' }],
+    links: ironicLinks(baseUrl(request), `${collection}/${id}`),
     ...(kind === 'runbook'
       ? {
           description,
           traits,
-          public: false,
-          owner: null,
+          public: view.public,
+          owner: view.owner,
           disable_ramdisk: false,
           steps: steps.map(({ priority, ...step }) => ({ ...step, order: 1_000 - priority })),
         }

@@ -17,18 +17,16 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { consoleStateOf } from './consoles.ts';
 import { nodeBody, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
 const powerSchema = z.strictObject({ target: z.enum(powerTargets) });
-/** Ironic's words for a verb. Servers of stacks deploy nodes, so the API itself does not. */
-const verbOf: Readonly<Record<string, ProvisionVerb | 'stack'>> = {
+/** Ironic's words for a verb. */
+const verbOf: Readonly<Record<string, ProvisionVerb>> = {
   ...Object.fromEntries(provisionVerbs.map((verb) => [verb, verb])),
   undeploy: 'deleted',
-  active: 'stack',
-  deploy: 'stack',
+  active: 'deploy',
 };
 const provisionSchema = z.strictObject({
   target: z.enum(Object.keys(verbOf)),
@@ -59,6 +57,7 @@ function stepsIn({
     throw new AnnealError('InvalidRequest', 'Give only one of clean_steps, deploy_steps and service_steps.');
   return given[0];
 }
+const hardwareFields = ['raid_config', 'target_raid_config', 'boot_mode', 'secure_boot'];
 const maintenanceSchema = z.strictObject({ reason: z.string().max(4096).nullish() });
 
 /** Registers the routes of power, provision state and maintenance. */
@@ -66,11 +65,13 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
   scope.get<NodePath>('/v1/nodes/:node/states', async (request) => {
     const node = await showNode(ask, request);
     const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
-    return pick(nodeBody(baseUrl(request), node), [...fields, 'provision_updated_at', 'console_enabled']);
+    return pick(nodeBody(baseUrl(request), node), [
+      ...fields,
+      'provision_updated_at',
+      'console_enabled',
+      ...hardwareFields,
+    ]);
   });
-  scope.get<NodePath>('/v1/nodes/:node/states/console', async (request) =>
-    consoleStateOf(await showNode(ask, request)),
-  );
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
   scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
     const { target } = parseField(powerSchema, request.body, 'The power request');
@@ -82,11 +83,7 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
   scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
     const wanted = parseField(provisionSchema, request.body, 'The provision request');
     const target = verbOf[wanted.target];
-    if (target === undefined || target === 'stack')
-      throw new AnnealError(
-        'NotSupported',
-        `The verb "${wanted.target}" is not supported: a server of a stack deploys the node (OS::Nova::Server), because its host, credentials and configs belong to the stack. To use a running machine: "adopt".`,
-      );
+    if (target === undefined) throw new AnnealError('Defect', `There is no verb ${wanted.target}.`);
     const steps = stepsIn(wanted);
     const password = wanted.rescue_password === undefined ? undefined : sealText(secrets, wanted.rescue_password);
     await ask('provisioning', nodeProvision, {

@@ -481,6 +481,12 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         provision_updated_at: null,
         version: 1,
         conditions: [],
+        chassis_id: null,
+        shard: null,
+        interfaces: {},
+        allocation_id: null,
+        target_raid: {},
+        console_enabled: null,
         bmc: null,
       };
       nodes.set(node.id, node);

@@ -62,6 +62,7 @@ export async function startTestGateway(
       redirect: 'manual',
       headers: {
         'x-auth-token': gateway.token,
+        'x-openstack-ironic-api-version': 'latest',
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -4,6 +4,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
 import type {
+  BootDeviceView,
   bootReportStatuses,
   NodeHistoryEntry,
   NodeState,
@@ -93,6 +94,18 @@ export interface Boot {
   readonly settled_at?: string;
 }
 
+/** A machine without hardware, for tests of clients. */
+export interface FakeMachine {
+  readonly power: Power;
+  readonly boot_device: BootDeviceView['supported'][number];
+  readonly persistent: boolean;
+  readonly boot_mode: 'uefi' | 'bios';
+  readonly secure_boot: boolean;
+  readonly console: boolean;
+  /** The state of its light, by component and name: `led@system`. */
+  readonly indicators: Readonly<Record<string, string>>;
+}
+
 /** The readings of the power of a node at rest. */
 export interface PowerReadings {
   /** Failed ones in a row. */
@@ -127,6 +140,19 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly power: Power | null;
   readonly power_target: PowerTarget | null;
   readonly instance_id: string | null;
+  /** True while a client or an allocation holds the node, and no server. Absent: false. */
+  readonly reserved?: boolean;
+  /** The allocation that holds it. Absent: none. */
+  readonly allocation_id?: string | null;
+  /** The next five are absent where nothing was declared. */
+  readonly chassis_id?: string | null;
+  readonly shard?: string | null;
+  /** The interfaces of its driver that an operator chose, by kind. */
+  readonly interfaces?: Readonly<Record<string, string>>;
+  /** The volumes that `raid.create_configuration` creates when it has no arguments. */
+  readonly target_raid?: JsonObject;
+  /** The state of a machine that exists only here. Only with the driver `fake-hardware`. */
+  readonly fake?: FakeMachine;
   readonly instance_info: JsonObject;
   /** Where its server is, and who last asked for work on it. Absent in documents of older versions. */
   readonly origin?: Origin | null;
@@ -187,7 +213,10 @@ export const nodesDefinition: CollectionDefinition = {
 };
 
 /** @param turn its turn among the nodes that wait for a slot. */
-export function nodeView(node: NodeDocument, { bmc, turn }: { bmc: BmcHealth; turn?: SlotTurn | undefined }): NodeView {
+export function nodeView(
+  node: NodeDocument,
+  { bmc, turn }: { bmc: BmcHealth | null; turn?: SlotTurn | undefined },
+): NodeView {
   return {
     id: node.id,
     name: node.name,
@@ -224,6 +253,12 @@ export function nodeView(node: NodeDocument, { bmc, turn }: { bmc: BmcHealth; tu
     created_at: node.created_at,
     updated_at: node.updated_at,
     provision_updated_at: node.provision_updated_at,
+    chassis_id: node.chassis_id ?? null,
+    shard: node.shard ?? null,
+    interfaces: { ...node.interfaces },
+    allocation_id: node.allocation_id ?? null,
+    target_raid: node.target_raid ?? {},
+    console_enabled: node.fake?.console ?? null,
     version: node.version,
     conditions: [...conditionsOf(node), ...(turn ? [slotCondition(node, turn)] : [])],
     bmc,

@@ -11,9 +11,11 @@ import type {
   nodeProvision,
   nodeUpdate,
   NodeHistoryEntry,
+  NodeStep,
   NodeView,
   Sensor,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { driverInterfaces, driverNames, interfaceKinds, type DriverName } from '@anneal/contracts/drivers.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
@@ -30,8 +32,10 @@ import type { Bmcs } from './bmc/bmcs.ts';
 import type { NodeDriver } from './bmc/driver.ts';
 import { bmcHealth } from './bmc/health.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
-import { declarationAfter, fieldsAfter, type Fields } from './patch.ts';
-import { checkSteps } from './plan/catalogue.ts';
+import { declarationAfter, fieldsAfter, interfaceFields, interfacesIn, type Fields } from './patch.ts';
+import { checkSteps, nameOf } from './plan/catalogue.ts';
+import type { Assets } from '../assets/assets.ts';
+import { hasMachine } from '../fake/machine.ts';
 import type { Runbooks } from './plan/runbooks.ts';
 import type { NodeRecords } from './records.ts';
 import type { SlotTurn } from './slots/admission.ts';
@@ -41,6 +45,9 @@ import { removableStates } from './states/states.ts';
 /** How long a client waits for a BMC that it asks. A call of the bus waits a little longer. */
 const readingMs = 20_000;
 
+/** The setting that allows nodes without a machine. */
+const testDriverSetting = 'ANNEAL_PROVISIONING_TEST_DRIVER';
+
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
 
 export class Nodes {
@@ -49,6 +56,8 @@ export class Nodes {
   readonly #driver: NodeDriver;
   readonly #runbooks: Runbooks;
   readonly #slots: Slots;
+  readonly #assets: Assets;
+  readonly #hasTestDriver: boolean;
   readonly #limit: { readonly most: number; readonly setting: string };
   readonly #readings: { readonly bmcs: Bmcs; readonly pollMs: number };
 
@@ -58,6 +67,8 @@ export class Nodes {
     driver: NodeDriver;
     runbooks: Runbooks;
     slots: Slots;
+    assets: Assets;
+    hasTestDriver: boolean;
     limit: { most: number; setting: string };
     readings: { bmcs: Bmcs; pollMs: number };
   }) {
@@ -66,6 +77,8 @@ export class Nodes {
     this.#readings = options.readings;
     this.#runbooks = options.runbooks;
     this.#slots = options.slots;
+    this.#assets = options.assets;
+    this.#hasTestDriver = options.hasTestDriver;
     this.#records = options.records;
     this.#driver = options.driver;
   }
@@ -75,6 +88,8 @@ export class Nodes {
     // The client chose the id, so this call is a repeat.
     if (known) return this.#view(known);
     const { secrets } = this.#context;
+    if (!hasMachine(question)) this.#requireTestDriver();
+    await this.#assets.requireChassis(question.chassis_id);
     const { given, ...info } = storedInfo(question.driver_info);
     const password = given === undefined ? null : secrets.seal(openText(secrets, given));
     checkDeclared(question.properties);
@@ -97,7 +112,10 @@ export class Nodes {
       owner: question.owner,
       lessee: question.lessee,
       description: question.description,
-      state: 'enroll',
+      chassis_id: question.chassis_id,
+      shard: question.shard,
+      interfaces: chosenInterfaces(question.driver, question.interfaces),
+      state: question.at_once && !hasMachine(question) ? 'available' : 'enroll',
       target: null,
       power: null,
       power_target: null,
@@ -140,7 +158,21 @@ export class Nodes {
   #view(node: NodeDocument, turn?: SlotTurn): NodeView {
     const { bmcs, pollMs } = this.#readings;
     const now = this.#context.now().getTime();
-    return nodeView(node, { bmc: bmcHealth(node, bmcs.contactOf(node.id), { now, pollMs }), turn });
+    const bmc = hasMachine(node) ? bmcHealth(node, bmcs.contactOf(node.id), { now, pollMs }) : null;
+    return nodeView(node, { bmc, turn });
+  }
+
+  /** The drivers that nodes may have. */
+  drivers(): { drivers: DriverName[] } {
+    return { drivers: driverNames.filter((driver) => this.#hasTestDriver || hasMachine({ driver })) };
+  }
+
+  #requireTestDriver(): void {
+    if (this.#hasTestDriver) return;
+    const message = `The driver fake-hardware has no machine and is off. It is for tests of clients: ${testDriverSetting}=true allows it. For machines: ${this.drivers().drivers.join(', ')}.`;
+    throw new AnnealError('InvalidRequest', message, {
+      mistakes: [{ code: 'invalid_value', path: 'driver', message }],
+    });
   }
 
   /** @throws AnnealError QuotaExceeded */
@@ -183,13 +215,20 @@ export class Nodes {
   async remove(idOrName: string): Promise<void> {
     for (;;) {
       const node = await this.#find(idOrName);
+      if (node.protected)
+        throw new AnnealError(
+          'Forbidden',
+          `Node ${node.name} is protected, so it is not removed. To allow it: anneal node set ${node.name} --protected false.`,
+        );
       if (!removableStates.includes(node.state) || node.instance_id !== null) {
         throw new AnnealError(
           'Conflict',
           `Cannot remove node ${node.name} because it is ${node.state}; it can be removed when it is ${removableStates.join(', ')}.`,
         );
       }
-      if (await this.#records.remove(node)) return;
+      if (!(await this.#records.remove(node))) continue;
+      await this.#assets.removeOf(node.id);
+      return;
     }
   }
 
@@ -214,6 +253,7 @@ export class Nodes {
     const found = await this.#find(question.node);
     const { id } = found;
     const verb = question.target;
+    if (verb === 'deploy' && hasMachine(found)) throw deployedByServers();
     const given = await this.#given(found, question);
     const changed = await this.#records.change(id, (node) => {
       const isChangingPower = node.work?.step === 'change power';
@@ -227,6 +267,7 @@ export class Nodes {
       }
       if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `subject to the verb "${verb}"`);
       requireServer(node, verb);
+      if (verb === 'deploy' && node.maintenance) throw inMaintenance(node);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
       // After a cleaning, a manageable node returns to `manageable`, and a provided one continues to `available`.
@@ -264,7 +305,8 @@ export class Nodes {
       throw new AnnealError('InvalidRequest', 'The verb takes either steps or a runbook, not both.');
     if (verb === 'service' && !steps && runbook === undefined)
       throw new AnnealError('InvalidRequest', 'The verb "service" needs steps or a runbook: they are what it does.');
-    const wanted = runbook === undefined ? (steps ?? []) : await this.#runbooks.stepsFor(node, runbook);
+    const named = runbook === undefined ? (steps ?? []) : await this.#runbooks.stepsFor(node, runbook);
+    const wanted = named.map((step) => withTargetRaid(step, node));
     if (planned !== undefined) checkSteps(wanted, planned, node.driver);
     return {
       plan: wanted.length === 0 ? null : { steps: wanted, at: 0, memo: {} },
@@ -309,6 +351,7 @@ export class Nodes {
     const patch = convertDriverInfo(question.patch, (value) => this.#context.secrets.open(value));
     let wanted: Partial<NodeDocument> = {};
     try {
+      await this.#requireFree(id, patch);
       const changed = await this.#records.change(id, (node) => {
         wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), patch));
         return wanted;
@@ -322,9 +365,25 @@ export class Nodes {
     }
   }
 
+  /** @throws AnnealError InvalidRequest for a chassis that does not exist; AlreadyExists for an instance that has a node. */
+  async #requireFree(id: string, patch: Question<typeof nodeUpdate>['patch']): Promise<void> {
+    for (const { op, path, value } of patch) {
+      if (op === 'remove' || op === 'test' || typeof value !== 'string') continue;
+      if (path === '/chassis_uuid') await this.#assets.requireChassis(value);
+      const holder = path === '/instance_uuid' ? await this.#records.ofInstance(value) : undefined;
+      if (holder && holder.id !== id)
+        throw new AnnealError('AlreadyExists', `Instance ${value} is already associated with node ${holder.name}.`);
+    }
+  }
+
   #changeFrom(node: NodeDocument, fields: Fields): NodeChange {
     const { given, ...place } = storedInfo(fields.driver_info);
     const { driver } = fields;
+    if (hasMachine(node) !== hasMachine(fields))
+      throw new AnnealError(
+        'InvalidRequest',
+        `Node ${node.name} keeps the driver ${node.driver}: a node with a machine and one without are different nodes. Enrol another one.`,
+      );
     const moved = driver !== node.driver || place.address !== node.address || place.system_id !== node.system_id;
     if (moved && node.work) {
       throw new AnnealError(
@@ -339,6 +398,11 @@ export class Nodes {
       driver,
       ...(driver !== 'ipmi' && { ipmi: null }),
       name: fields.name,
+      chassis_id: fields.chassis_uuid,
+      shard: fields.shard,
+      interfaces: interfacesIn(fields),
+      target_raid: fields.target_raid_config,
+      ...reservationAfter(node, fields.instance_uuid),
       resource_class: fields.resource_class,
       traits: fields.traits,
       extra: fields.extra,
@@ -383,12 +447,42 @@ export class Nodes {
 const askedBy = ({ origin }: NodeDocument, occasion: Occasion | undefined): Pick<NodeChange, 'origin'> =>
   occasion ? { origin: { ...noPlace, ...origin, ...occasion } } : {};
 
+const deployedByServers = (): AnnealError =>
+  new AnnealError(
+    'NotSupported',
+    'The verb "deploy" is not supported: a server of a stack deploys the node (OS::Nova::Server), because its host, credentials and configs belong to the stack. To use a running machine: "adopt".',
+  );
+
+/** @throws AnnealError InvalidRequest that names every interface that the driver does not have. */
+function chosenInterfaces(
+  driver: DriverName,
+  chosen: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const mistakes = interfaceKinds.flatMap((kind) => {
+    const value = chosen[kind];
+    const known = driverInterfaces[driver][kind];
+    if (value === undefined || known.includes(value)) return [];
+    const message = `the driver ${driver} has ${known.join(', ')}, not ${value}`;
+    return [{ code: 'invalid_value', path: `${kind}_interface`, message }];
+  });
+  if (mistakes.length === 0) return chosen;
+  const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `The node is not valid: ${all}`, { mistakes });
+}
+
+/** The volumes that the node should have are the arguments of a step that has none. */
+function withTargetRaid(step: NodeStep, { target_raid: raid }: NodeDocument): NodeStep {
+  const isBare = nameOf(step) === 'raid.create_configuration' && Object.keys(step.args).length === 0;
+  const disks = raid?.['logical_disks'];
+  return isBare && disks !== undefined ? { ...step, args: { logical_disks: disks } } : step;
+}
+
 const notWith = (what: string, verb: string): AnnealError =>
   new AnnealError('InvalidRequest', `The verb "${verb}" takes no ${what.replace(/^a /, '')}.`);
 
 /** @throws AnnealError Conflict for a machine that has no server to install again. */
 function requireServer(node: NodeDocument, verb: string): void {
-  if (verb !== 'rebuild' || node.instance_id !== null) return;
+  if (verb !== 'rebuild' || node.instance_id !== null || !hasMachine(node)) return;
   throw new AnnealError('Conflict', `Node ${node.name} has no server, so there is nothing to rebuild on it.`);
 }
 
@@ -414,6 +508,12 @@ function flagsAfter(node: NodeDocument, fields: Fields): NodeChange {
     description: fields.description,
   };
 }
+
+const inMaintenance = ({ name, maintenance_reason: reason }: NodeDocument): AnnealError =>
+  new AnnealError(
+    'Conflict',
+    `The provisioning operation can't be performed on node ${name} because it's in maintenance mode${reason === null ? '' : ` (${reason})`}.`,
+  );
 
 const changingPower = (node: NodeDocument, verb: string): AnnealError =>
   new AnnealError(
@@ -446,5 +546,27 @@ const fieldsOf = (node: NodeDocument): Fields => ({
   traits: [...node.traits],
   properties: node.properties,
   extra: node.extra ?? {},
+  chassis_uuid: node.chassis_id ?? null,
+  shard: node.shard ?? null,
+  instance_uuid: node.instance_id,
+  target_raid_config: node.target_raid ?? {},
+  ...interfaceFields(node.interfaces ?? {}),
   driver_info: driverInfoOf(node),
 });
+
+/**
+ * @throws AnnealError Conflict for a node that a server or an allocation has, because only its end releases the node;
+ *   AlreadyExists for a node that another client has.
+ */
+function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange {
+  if (wanted === node.instance_id) return {};
+  const { instance_id: holder, reserved = false, allocation_id: allocation = null } = node;
+  if (holder !== null && (!reserved || allocation !== null))
+    throw new AnnealError(
+      'Conflict',
+      `The instance_uuid of node ${node.name} cannot be changed: ${allocation === null ? `server ${holder}` : `allocation ${allocation}`} has the node. Delete that first.`,
+    );
+  if (holder !== null && wanted !== null)
+    throw new AnnealError('AlreadyExists', `Node ${node.name} is already associated with instance ${holder}.`);
+  return { instance_id: wanted, reserved: wanted !== null };
+}

@@ -2,7 +2,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
 import { describe, expect, it } from 'vitest';
 import { hiddenPassword } from './bmc/driver-info.ts';
-import { declarationAfter, fieldsAfter, type Fields } from './patch.ts';
+import { declarationAfter, fieldsAfter, interfaceFields, type Fields } from './patch.ts';
 
 const fields: Fields = {
   name: 'n1',
@@ -20,6 +20,11 @@ const fields: Fields = {
   properties: { cpus: 4, interfaces: [{ mac_address: '52:54:00:12:34:56' }] },
   extra: {},
   driver: 'redfish',
+  chassis_uuid: null,
+  shard: null,
+  instance_uuid: null,
+  target_raid_config: {},
+  ...interfaceFields({}),
   driver_info: { redfish_address: 'https://10.0.0.7', redfish_username: 'root', redfish_password: hiddenPassword },
 };
 const after = (...patch: NodePatch): Fields => fieldsAfter(fields, patch);

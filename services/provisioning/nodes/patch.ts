@@ -1,7 +1,16 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
-import { driverInfoSchemas, driverNames, type DriverInfo, type DriverName } from '@anneal/contracts/drivers.ts';
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import {
+  driverInfoSchemas,
+  driverInterfaces,
+  driverNames,
+  interfaceKinds,
+  type DriverInfo,
+  type DriverName,
+  type InterfaceKind,
+} from '@anneal/contracts/drivers.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { patched } from '@anneal/contracts/json-patch.ts';
 import {
   nodeDescriptionSchema,
   nodeExtraSchema,
@@ -37,14 +46,48 @@ const commonShape = {
   /** Declared and inspected together; {@link declarationAfter} finds what the operator declares. */
   properties: jsonObject,
   extra: nodeExtraSchema,
+  chassis_uuid: z.guid().nullable(),
+  shard: nodeTextSchema,
+  /** A reservation by a client that schedules servers itself. */
+  instance_uuid: z.guid().nullable(),
+  target_raid_config: jsonObject,
 };
+type InterfaceField = `${InterfaceKind}_interface`;
+const fieldOf = (kind: InterfaceKind): InterfaceField => `${kind}_interface`;
+type InterfaceFields = Readonly<Record<InterfaceField, string | null>>;
+
+const schemaFor = <T extends z.ZodRawShape>(driver: DriverName, info: z.ZodObject<T>) =>
+  z.strictObject({
+    ...commonShape,
+    ...(Object.fromEntries(
+      interfaceKinds.map((kind): [InterfaceField, z.ZodType<string | null>] => [
+        fieldOf(kind),
+        z.enum(driverInterfaces[driver][kind]).nullable(),
+      ]),
+    ) as Record<InterfaceField, z.ZodType<string | null>>),
+    driver_info: info.strict(),
+  });
 /** By driver, because each has a form of its own for the access to its BMC. */
 const fieldsSchemas = {
-  redfish: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.redfish.strict() }),
-  ipmi: z.strictObject({ ...commonShape, driver_info: driverInfoSchemas.ipmi.strict() }),
+  redfish: schemaFor('redfish', driverInfoSchemas.redfish),
+  ipmi: schemaFor('ipmi', driverInfoSchemas.ipmi),
+  'fake-hardware': schemaFor('fake-hardware', driverInfoSchemas['fake-hardware']),
 } as const;
 const fieldNames = Object.keys(fieldsSchemas.redfish.shape);
-export type Fields = z.output<z.ZodObject<typeof commonShape>> & { readonly driver_info: DriverInfo };
+
+/** The interfaces of a node as fields. Null: the default of the driver. */
+export const interfaceFields = (chosen: Readonly<Record<string, string>>): InterfaceFields =>
+  Object.fromEntries(interfaceKinds.map((kind) => [fieldOf(kind), chosen[kind] ?? null])) as InterfaceFields;
+
+/** The chosen interfaces among the fields. */
+export const interfacesIn = (fields: InterfaceFields): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    interfaceKinds.flatMap((kind) => {
+      const chosen = fields[fieldOf(kind)];
+      return chosen === null ? [] : [[kind, chosen]];
+    }),
+  );
+export type Fields = z.output<z.ZodObject<typeof commonShape>> & InterfaceFields & { readonly driver_info: DriverInfo };
 
 /** Defaults that a removal restores. */
 const defaults: JsonObject = {
@@ -61,20 +104,16 @@ const defaults: JsonObject = {
   traits: [],
   properties: {},
   extra: {},
+  chassis_uuid: null,
+  shard: null,
+  instance_uuid: null,
+  target_raid_config: {},
+  ...interfaceFields({}),
 };
 
 /** @throws AnnealError InvalidRequest that names every invalid operation or value. */
 export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
-  const mistakes: Mistake[] = [];
-  let result = structuredClone(fields) as unknown as JsonObject;
-  for (const [at, operation] of patch.entries()) {
-    try {
-      result = applied(result, operation);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      mistakes.push({ code: 'invalid_patch', path: `[${at}].path`, message: error.message });
-    }
-  }
+  const { result, mistakes } = patched(fields as unknown as JsonObject, patch, { names: fieldNames, defaults });
   const driver = driverNames.find((name) => name === result['driver']) ?? fields.driver;
   const parsed = fieldsSchemas[driver].safeParse(driver === fields.driver ? result : withoutOthers(result, driver));
   if (mistakes.length === 0 && parsed.success) return parsed.data;
@@ -94,61 +133,6 @@ const withoutOthers = (fields: JsonObject, driver: DriverName): JsonObject => {
     driver_info: Object.fromEntries(Object.entries(info).filter(([key]) => !isOther(key))),
   };
 };
-
-class Refused extends Error {}
-
-/** @throws Refused with the reason. */
-function applied(fields: JsonObject, operation: NodePatch[number]): JsonObject {
-  const { path } = operation;
-  const [root, ...names] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const [name] = names;
-  if (root !== '' || name === undefined || names.includes('')) throw new Refused(`${path} is not the path of a field`);
-  if (!fieldNames.includes(name)) {
-    throw new Refused(`Cannot patch /${name}. Only the following can be updated: ${fieldNames.join(', ')}`);
-  }
-  const changed = changedIn(fields, names, operation);
-  return names.length === 1 ? { ...defaults, ...(changed as JsonObject) } : (changed as JsonObject);
-}
-
-/** The holder after an operation at the path below it. */
-function changedIn(holder: Json | undefined, names: readonly string[], operation: NodePatch[number]): Json {
-  const { op, path, value } = operation;
-  const [name = '', ...below] = names;
-  if (Array.isArray(holder)) return changedItems(holder, names, operation);
-  if (!isObject(holder)) throw new Refused(`${path} does not exist`);
-  if (below.length > 0) {
-    const inner = Object.hasOwn(holder, name) ? holder[name] : undefined;
-    return { ...holder, [name]: changedIn(inner, below, operation) };
-  }
-  if (op !== 'add' && !Object.hasOwn(holder, name)) throw new Refused(`can't ${op} a non-existent object '${name}'`);
-  if (op === 'remove') {
-    const { [name]: _removed, ...rest } = holder;
-    return rest;
-  }
-  if (value === undefined) throw new Refused(`${op} needs a value`);
-  if (op === 'test') return tested(holder, holder[name], operation);
-  return { ...holder, [name]: value };
-}
-
-/** The list after an operation on an item, or on what an item holds. `-` is the place behind the last item. */
-function changedItems(list: readonly Json[], names: readonly string[], operation: NodePatch[number]): Json {
-  const { op, path, value } = operation;
-  const [name = '', ...below] = names;
-  const isEnd = name === '-' && op === 'add' && below.length === 0;
-  const at = isEnd ? list.length : /^(?:0|[1-9]\d{0,5})$/.test(name) ? Number(name) : -1;
-  const most = op === 'add' && below.length === 0 ? list.length : list.length - 1;
-  if (at < 0 || at > most) throw new Refused(`${path} does not exist: the list has ${list.length} items`);
-  if (below.length > 0) return list.with(at, changedIn(list[at], below, operation));
-  if (op === 'remove') return list.toSpliced(at, 1);
-  if (value === undefined) throw new Refused(`${op} needs a value`);
-  if (op === 'test') return tested([...list], list[at], operation);
-  return op === 'add' ? list.toSpliced(at, 0, value) : list.with(at, value);
-}
-
-function tested(holder: Json, found: Json | undefined, { path, value }: NodePatch[number]): Json {
-  if (isDeepStrictEqual(found, value)) return holder;
-  throw new Refused(`${path} is not the tested value`);
-}
 
 /**
  * The declaration of an operator who wants the properties of a node to be `after` instead of `before`. The inspection

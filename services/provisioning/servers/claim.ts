@@ -9,6 +9,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeChange, NodeDocument } from '../nodes/document.ts';
 import type { Runbooks } from '../nodes/plan/runbooks.ts';
 import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import { checkSteps } from '../nodes/plan/catalogue.ts';
 import { move } from '../nodes/states/moves.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import type { Candidates } from './candidates.ts';
@@ -44,6 +45,8 @@ export async function claimNode(
   const { group, failed_nodes: failed = [] } = server;
   const wish = await requestOf(options, server, { properties: given, origin: asked });
   const steps = await runbooks.stepsOfTraits(wish.traits);
+  // S1 of `catalogue.ts`. A template may name steps that only some hardware has.
+  checkSteps(steps, 'deploy');
   const recent = place(wish, { all: await candidates.recent(), flavors });
   // The reason names all nodes, also those that other servers take at this moment.
   const placement = 'why' in recent ? place(wish, { all: await records.all(), flavors }) : recent;

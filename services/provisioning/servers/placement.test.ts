@@ -18,6 +18,7 @@ const node = (name: string, change: Partial<CandidateNode> = {}): CandidateNode 
   retired: false,
   lessee: null,
   origin: null,
+  driver: 'redfish',
   ...change,
 });
 const flavors = { 'm1.small': 'baremetal' };

@@ -1,6 +1,7 @@
 /** Ranks the nodes for a server. Pure: the caller claims in this order, and asks again when it loses. */
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
+import { hasMachine } from '../fake/machine.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from './place-rule.ts';
 
@@ -20,6 +21,7 @@ export type CandidateNode = Pick<
   | 'retired'
   | 'lessee'
   | 'origin'
+  | 'driver'
 >;
 
 /** Flavor to resource class, for flavors that are not the name of a class. */
@@ -36,6 +38,8 @@ export interface PlacementRequest extends Pick<SchedulerHints, 'traits' | 'capab
   readonly root: string | null;
   /** The server group, with the places of its other servers. */
   readonly rule?: PlaceRule | undefined;
+  /** Also nodes that have no machine. */
+  readonly anyDriver?: boolean;
   /** Ids of nodes on which this server failed before. */
   readonly tried?: readonly string[];
 }
@@ -166,6 +170,7 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
       what: `leased to no other project than ${wish.project}`,
       keep: (node) => (node.lessee ?? wish.project) === wish.project,
     },
+    { what: 'with a machine', keep: (node) => wish.anyDriver === true || hasMachine(node) },
     { what: 'not retired', keep: (node) => !node.retired },
     { what: 'not in maintenance', keep: (node) => !node.maintenance },
     { what: 'without a fault', keep: (node) => node.fault === null },

@@ -37,6 +37,7 @@ export function createApiReader(server: Pick<TestServer, 'url' | 'password'>): A
       headers: {
         'x-auth-token': token,
         'client-id': clientId,
+        'x-openstack-ironic-api-version': 'latest',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -239,21 +239,22 @@ describe('the life of a node', () => {
 
   it('runs a runbook only on a node with one of its traits, and a template for a required trait', async () => {
     const w = await open();
-    const fields = { traits: ['CUSTOM_FAST'], description: null, extra: {} };
+    const fields = { traits: ['CUSTOM_FAST'], description: null, extra: {}, owner: null, public: false };
     const apply = (value: string) => ({
       ...step('bios.apply_configuration', { settings: [{ name: 'WorkloadProfile', value }] }),
       priority: 50,
     });
     const runbook = { ...fields, id: w.context.newId(), kind: 'runbook' as const, name: 'tune' };
-    await expect(w.ask(runbookSet, { ...runbook, steps: [{ ...step('bios.sing'), priority: 1 }] })).rejects.toThrow(
-      'there is no step bios.sing',
-    );
     await w.ask(runbookSet, { ...runbook, steps: [apply('Performance')] });
     const again = { ...runbook, id: w.context.newId(), steps: [apply('General')] };
     await expect(w.ask(runbookSet, again)).rejects.toThrow('already exists');
     await tell(w, 'manage');
     await expect(tell(w, 'clean', { runbook: 'tune' })).rejects.toThrow('it is for CUSTOM_FAST');
     await set(w, '/traits', ['CUSTOM_FAST']);
+    // Only a use knows the node, so only then the steps are checked, all of them before the first one runs.
+    const sing = [apply('General'), { ...step('bios.sing'), priority: 1 }];
+    await w.ask(runbookSet, { ...runbook, id: w.context.newId(), name: 'sing', steps: sing });
+    await expect(tell(w, 'clean', { runbook: 'sing' })).rejects.toThrow('there is no step bios.sing');
     await tell(w, 'clean', { runbook: 'tune' });
     await eventually(async () => (machineOf(w).state.bios['WorkloadProfile'] === 'Performance' ? true : undefined), {
       what: 'the setting of the runbook',

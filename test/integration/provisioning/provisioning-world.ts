@@ -222,6 +222,10 @@ export class ProvisioningWorld {
       lessee: null,
       description: null,
       properties: change.properties ?? {},
+      chassis_id: null,
+      shard: null,
+      interfaces: {},
+      at_once: false,
       provide: true,
     });
   }
@@ -355,7 +359,7 @@ export class ProvisioningWorld {
         }),
       ]),
     );
-    await bus.subscribe(['node.#'], ({ message }) => {
+    await bus.subscribe(['node.#', 'asset.#', 'allocation.#'], ({ message }) => {
       this.events.push({ type: message.type, data: message.data as JsonObject });
       return Promise.resolve();
     });

@@ -94,11 +94,47 @@ it('run runbooks, and read history, ports, drivers and checks of a node', async 
   expect(await rows('baremetal', 'driver', 'list')).toMatchObject([{ name: 'ipmi' }, { name: 'redfish' }]);
   const checks = await rows('baremetal', 'node', 'validate', 'machine-2');
   expect(checks).toContainEqual(expect.objectContaining({ Interface: 'power', Result: true }));
-  for (const list of ['chassis', 'allocation', 'port group', 'volume target', 'conductor', 'deploy template'])
+  for (const list of ['shard', 'port group', 'volume target', 'conductor', 'deploy template'])
     await rows('baremetal', ...list.split(' '), 'list');
   const old = await openstack('--os-baremetal-api-version', '1.60', 'baremetal', 'runbook', 'list');
   expect(old.stderr).toContain('exists since version 1.92');
   const console = await openstack('baremetal', 'node', 'console', 'enable', 'machine-2');
-  expect(console.stderr).toContain('The BMC serves its consoles itself');
+  expect(console.stderr).toContain('the BMC serves its lights and its consoles');
   expect((await openstack('baremetal', 'node', 'console', 'show', 'machine-2')).stdout).toContain('ssh://admin@');
+});
+
+it('declare chassis, ports, port groups and volumes, and reserve a node', async () => {
+  const bare = (...words: string[]): Promise<string> => ok('baremetal', ...words);
+  const { uuid: chassis } = await row('baremetal', 'chassis', 'create', '--description', 'rack 1');
+  await bare('node', 'set', 'machine-2', '--chassis-uuid', String(chassis));
+  expect((await openstack('baremetal', 'chassis', 'delete', String(chassis))).stderr).toContain('contains nodes');
+  await bare('node', 'unset', 'machine-2', '--chassis-uuid');
+  await bare('chassis', 'set', String(chassis), '--extra', 'a=b');
+  expect(await row('baremetal', 'chassis', 'show', String(chassis))).toMatchObject({ extra: { a: 'b' } });
+  await bare('chassis', 'delete', String(chassis));
+
+  const { uuid: node } = await row('baremetal', 'node', 'show', 'machine-2');
+  const { uuid: group } = await row('baremetal', 'port', 'group', 'create', '--node', String(node), '--name', 'bond0');
+  const more = ['--node', String(node), '--port-group', String(group)];
+  const { uuid: port } = await row('baremetal', 'port', 'create', '52:54:00:77:00:01', ...more);
+  expect((await openstack('baremetal', 'port', 'group', 'delete', 'bond0')).stderr).toContain('contains ports');
+  await bare('port', 'unset', String(port), '--port-group');
+  for (const words of [`port delete ${String(port)}`, 'port group delete bond0']) await bare(...words.split(' '));
+  const connector = ['--node', String(node), '--type', 'iqn', '--connector-id', 'iqn.2026-01.test:a'];
+  const { uuid: volume } = await row('baremetal', 'volume', 'connector', 'create', ...connector);
+  await bare('node', 'power', 'off', 'machine-2');
+  await bare('volume', 'connector', 'delete', String(volume));
+
+  const candidate = [
+    '--resource-class',
+    'baremetal',
+    '--candidate-node',
+    'machine-2',
+    '--name',
+    'mine',
+    '--wait',
+    '30',
+  ];
+  expect(await row('baremetal', 'allocation', 'create', ...candidate)).toMatchObject({ node_uuid: node });
+  await bare('allocation', 'delete', 'mine');
 });

@@ -24,7 +24,13 @@ describe('a turn at a BMC', () => {
   let bmcs: Bmcs;
   beforeEach(async () => {
     context = await createTestContext({ name: 'provisioning' });
-    bmcs = new Bmcs({ secrets: context.secrets, trust: 'true', placeholders: new Set(), now: () => Date.now() });
+    bmcs = new Bmcs({
+      records: { get: () => Promise.resolve(undefined), change: () => Promise.resolve(undefined) },
+      secrets: context.secrets,
+      trust: 'true',
+      placeholders: new Set(),
+      now: () => Date.now(),
+    });
   });
   afterEach(async () => {
     await bmcs.close();

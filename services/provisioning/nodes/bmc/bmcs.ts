@@ -8,12 +8,15 @@
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodeDocument, Power } from '../document.ts';
+import { createFakeDriver } from '../../fake/driver.ts';
 import { createIpmiDriver } from '../../ipmi/driver.ts';
 import { createRedfishDriver, type RedfishDriverOptions } from '../../redfish/driver.ts';
 import { BmcError } from './bmc-error.ts';
 import type { Contact } from './health.ts';
 import { identityFault } from './identity.ts';
 import type { BmcAccess, BmcDriver, BmcMachine, Change, EventReader } from './port.ts';
+import type { NodeRecords } from '../records.ts';
+import { hasMachine } from '../../fake/machine.ts';
 import { SerialQueues } from './serial.ts';
 
 /** Shorter than the timer of a step, after which another process takes over the node. */
@@ -23,6 +26,7 @@ const pushMs = 60_000;
 const answered: ReadonlySet<string> = new Set(['BmcRefused', 'IdentityMismatch']);
 
 export interface BmcOptions extends RedfishDriverOptions {
+  readonly records: Pick<NodeRecords, 'get' | 'change'>;
   readonly secrets: Secrets;
   readonly now: () => number;
 }
@@ -40,7 +44,11 @@ export class Bmcs {
 
   constructor(options: BmcOptions) {
     this.#options = options;
-    this.#drivers = { redfish: createRedfishDriver(options), ipmi: createIpmiDriver(options) };
+    this.#drivers = {
+      redfish: createRedfishDriver(options),
+      ipmi: createIpmiDriver(options),
+      'fake-hardware': createFakeDriver(options.records),
+    };
   }
 
   /** Calls `notify` after each turn in which the controller has answered. */
@@ -214,4 +222,4 @@ function requireOneNode(node: NodeDocument): void {
   );
 }
 
-const keyOf = (node: NodeDocument): string => `${node.address} ${node.system_id ?? ''}`;
+const keyOf = (node: NodeDocument): string => (hasMachine(node) ? `${node.address} ${node.system_id ?? ''}` : node.id);

@@ -18,6 +18,9 @@ export interface StoredInfo {
   readonly ipmi?: IpmiInfo | null;
 }
 
+/** A node without a machine has no address. */
+export const fakeAddress = 'fake://none';
+
 /** Null: the default of the driver. */
 interface IpmiInfo {
   readonly cipher_suite: number | null;
@@ -41,6 +44,8 @@ export function storedInfo(info: GivenInfo): Omit<StoredInfo, 'driver'> & { read
       ipmi: { cipher_suite: info.ipmi_cipher_suite ?? null, priv_level: info.ipmi_priv_level ?? null },
       given: info.ipmi_password,
     };
+  if (!('redfish_address' in info))
+    return { address: fakeAddress, system_id: null, username: null, verify_ca: null, given: undefined };
   requireTrust(info.redfish_verify_ca);
   return {
     address: info.redfish_address.replace(/\/+$/, ''),
@@ -71,6 +76,7 @@ const shown: Readonly<Record<DriverName, (info: StoredInfo, password: string | u
       ...(priv_level !== null && { ipmi_priv_level: priv_level }),
     };
   },
+  'fake-hardware': () => ({}),
 };
 
 /** Without the password. */

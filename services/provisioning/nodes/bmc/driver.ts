@@ -179,8 +179,7 @@ export class NodeDriver {
           return { ...change, ...warned, work: onwards, last_error: null };
         }
         // The server is deleted as soon as no part of it runs.
-        const unbound =
-          node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {}, origin: null } : {};
+        const unbound = node.state === 'deleting' ? { ...unclaimed, instance_info: {}, facts: {}, origin: null } : {};
         return move(node, outcome.verb ?? 'done', {
           moment: this.moment,
           reason: outcome.reason ?? `${work.step} is done`,
@@ -210,6 +209,9 @@ export class NodeDriver {
     return this.#options.timers().set([{ id: timerOfNode(id), dueAt, data: { node: id } }]);
   }
 }
+
+/** No server, client or allocation has the node. */
+const unclaimed = { instance_id: null, reserved: false, allocation_id: null } as const;
 
 /** The work of a step was aborted while it ran. */
 class Unwanted extends Error {

@@ -133,6 +133,9 @@ export function claimsOf(node: {
   readonly identity: Identity | null;
 }): Claims {
   const { protocol, host } = new URL(node.address);
+  // A node of the driver `fake-hardware` has no machine that another node could have too.
+  const own = `node:${node.id}`;
+  if (protocol === 'fake:') return { given: own, place: own, machine: own, serial: null };
   const origin = `${protocol}//${host}`;
   const given = trimmed(node.system_id ?? '');
   const path = node.identity?.path ?? (given.startsWith('/') ? given : null);

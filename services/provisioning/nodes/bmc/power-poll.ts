@@ -23,6 +23,7 @@ import { identityChange } from './faults.ts';
 import { identityFault } from './identity.ts';
 import { EventStreams, nodesAbout } from './event-streams.ts';
 import { bmcHealth, contactMs, strikes } from './health.ts';
+import { hasMachine } from '../../fake/machine.ts';
 import type { NodeRecords } from '../records.ts';
 
 /** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
@@ -214,6 +215,8 @@ export class PowerPoll {
   }
 
   #see(node: NodeDocument): void {
+    // A node without a machine has no power outside its document.
+    if (!hasMachine(node)) return;
     const known = this.#watched.get(node.id);
     if (known) {
       if (node.version > known.node.version) known.node = node;

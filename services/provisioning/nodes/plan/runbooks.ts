@@ -19,7 +19,6 @@ import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import type { NodeDocument } from '../document.ts';
-import { checkSteps } from './catalogue.ts';
 
 type Kind = RunbookView['kind'];
 /** `key` is unique: the kind and the name. */
@@ -49,9 +48,11 @@ export class Runbooks {
     return new Runbooks(context, collection);
   }
 
-  /** @throws AnnealError InvalidRequest for wrong steps; AlreadyExists for a name that is taken. */
+  /**
+   * The steps are checked when they are used, because only then the node and its driver are known.
+   * @throws AnnealError AlreadyExists for a name that is taken.
+   */
   async set({ id, kind, ...fields }: z.output<typeof runbookSet.data>): Promise<RunbookView> {
-    checkSteps(inOrder(fields.steps), kind === 'runbook' ? 'clean' : 'deploy');
     const now = this.#context.now().toISOString();
     const key = `${kind} ${fields.name}`;
     try {
@@ -121,4 +122,9 @@ export class Runbooks {
   }
 }
 
-const viewOf = ({ key: _key, version: _version, ...view }: RunbookDocument): RunbookView => view;
+const viewOf = ({ key: _key, version: _version, ...view }: RunbookDocument): RunbookView => ({
+  ...view,
+  // Absent in documents of older versions.
+  owner: view.owner ?? null,
+  public: view.public ?? false,
+});

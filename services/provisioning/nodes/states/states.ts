@@ -16,7 +16,7 @@ import { provisionVerbs, type BootSeed, type NodeState } from '@anneal/contracts
 export type BootPurpose = BootSeed['purpose'];
 
 /** Verbs of users and programs, through the API or a resource. */
-export const requestVerbs = [...provisionVerbs, 'accept', 'deploy'] as const;
+export const requestVerbs = [...provisionVerbs, 'accept'] as const;
 /** Verbs of the service for its own work. `keep`: cleaned, but not made available. `hold`: a step asked for a pause. */
 export const outcomeVerbs = ['done', 'keep', 'fail', 'hold'] as const;
 export type Verb = (typeof requestVerbs)[number] | (typeof outcomeVerbs)[number];

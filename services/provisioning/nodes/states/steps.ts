@@ -11,6 +11,7 @@ import type { Fencing } from '../bmc/fencing.ts';
 import { bootOf, BootSteps, type BootStepOptions } from '../../boot/boot-steps.ts';
 import { inspectedProperties } from '../bmc/declared-properties.ts';
 import { planAfterStep, PlanRunner } from '../plan/run.ts';
+import { hasMachine } from '../../fake/machine.ts';
 import type { ServerHosts } from '../../servers/hosts.ts';
 import type { NodeDocument, Power, NodeChange } from '../document.ts';
 import type { NodeRecords } from '../records.ts';
@@ -98,6 +99,7 @@ export function createSteps(
     'power on': async (node) => ({ kind: 'next', change: await boots.powerOn(node), reason: 'it is on and boots' }),
 
     'await host': async (node) => {
+      if (!hasMachine(node)) return { kind: 'next' };
       if (bootOf(node).answered_at !== null || (await boots.isBack(node))) return { kind: 'next' };
       const outcome = (await boots.afterReport(node)) ?? (await boots.awaitMachine(node));
       // The host of a rebuilt server is up already, so no event reports that it is back.
@@ -106,6 +108,7 @@ export function createSteps(
     },
 
     'await report': async (node) => {
+      if (!hasMachine(node)) return { kind: 'next' };
       const { report } = bootOf(node);
       const wanted = node.state === 'rescuing' ? 'ready' : 'cleaned';
       if (report?.status === wanted) return { kind: 'next' };
@@ -142,6 +145,8 @@ async function registerHost(
   { hosts, boots }: { hosts: ServerHosts; boots: BootSteps },
   node: NodeDocument,
 ): Promise<StepOutcome> {
+  // Nothing boots, so no agent asks for work.
+  if (!hasMachine(node)) return { kind: 'next', change: { boot: boots.newBoot('deploy', {}) } };
   const { name, project } = node.instance_info;
   const { origin } = node;
   const place = origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } };
@@ -157,8 +162,8 @@ async function registerHost(
 
 async function forgetHost(hosts: ServerHosts, node: NodeDocument): Promise<StepOutcome> {
   const { origin } = node;
-  // An adopted machine has no server, so it has no host either.
-  if (node.instance_id === null) return { kind: 'next', change: { boot: null } };
+  // An adopted machine has no server, so it has no host either. Neither has a reserved one.
+  if (node.instance_id === null || node.reserved === true) return { kind: 'next', change: { boot: null } };
   const occasion = origin ? { actor: origin.actor, cause: origin.cause } : undefined;
   await hosts.delete(node.instance_id, textIn(node.instance_info['project']), occasion);
   return { kind: 'next', change: { boot: null } };
@@ -173,6 +178,7 @@ async function settle(boots: BootSteps, node: NodeDocument): Promise<StepOutcome
   const message = node.boot?.report?.message;
   if (node.state === 'rescuing') return { kind: 'next', change, settled, reason: message ?? 'the rescue system runs' };
   if (node.state !== 'cleaning') {
+    if (!hasMachine(node)) return { kind: 'next', change, settled, reason: 'deployed, without a machine' };
     const server = node.origin?.root ? pathFrom(node.origin) : textIn(node.instance_info['name']);
     return { kind: 'next', change, settled, reason: `deployed for ${server}` };
   }

@@ -44,6 +44,8 @@ const patterns = [
   'context.#',
   'host.#',
   'node.#',
+  'asset.#',
+  'allocation.#',
   'alarm.#',
   'subscription.#',
   queueMessagePosted.type,

@@ -1,0 +1,121 @@
+/** The lights, the console, the boot mode and the RAID volumes of a node in Ironic's API. */
+import {
+  nodeLightsSet,
+  nodeLights,
+  nodeProvision,
+  nodeShow,
+  nodeUpdate,
+  type NodeStep,
+  type NodeView,
+} from '@anneal/contracts/calls/provisioning.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { parseField, queryBoolean } from '../http/body.ts';
+import { occasionOf } from '../identity/occasion.ts';
+import { consoleStateOf } from './consoles.ts';
+import { showNode, type NodePath } from './node-path.ts';
+import { ironicPrefix } from './node-view.ts';
+
+interface LightPath {
+  Params: { node: string; light: string };
+}
+
+const lightSchema = z.strictObject({ state: z.string().min(1).max(64) });
+const consoleSchema = z.strictObject({ enabled: z.union([z.boolean(), z.stringbool()]) });
+const bootModeSchema = z.strictObject({ target: z.enum(['uefi', 'bios']) });
+const secureBootSchema = z.strictObject({ target: z.union([z.boolean(), z.stringbool()]) });
+const raidSchema = jsonObject.refine(
+  (raid) => Object.keys(raid).length === 0 || Array.isArray(raid['logical_disks']),
+  'expected {"logical_disks": […]}, or {} to plan none',
+);
+
+export function hardwareRoutes(scope: FastifyInstance, ask: Ask): void {
+  lightRoutes(scope, ask);
+  settingRoutes(scope, ask);
+  scope.get<NodePath>('/v1/nodes/:node/states/console', async (request) =>
+    consoleStateOf(await showNode(ask, request)),
+  );
+  scope.put<NodePath>('/v1/nodes/:node/states/console', async (request, reply) => {
+    const given = request.body ?? { enabled: queryBoolean(request, 'enabled') };
+    const { enabled } = parseField(consoleSchema, given, 'The console request');
+    const { node } = request.params;
+    await ask('provisioning', nodeLightsSet, { data: { node, console: enabled } });
+    return reply.code(202).send();
+  });
+}
+
+function lightRoutes(scope: FastifyInstance, ask: Ask): void {
+  const at = '/v1/nodes/:node/management/indicators';
+  const lightsOf = async (node: string) => (await ask('provisioning', nodeLights, { data: { node } })).indicators;
+  const read = async (request: FastifyRequest<NodePath>) => {
+    const { node } = request.params;
+    return {
+      indicators: Object.keys(await lightsOf(node)).map((name) => ({
+        name,
+        component: name.split('@')[1] ?? null,
+        readonly: false,
+        states: ['blinking', 'off', 'on'],
+        links: [
+          {
+            href: `${baseUrl(request)}${ironicPrefix}/v1/nodes/${encodeURIComponent(node)}/management/indicators/${name}`,
+            rel: 'self',
+          },
+        ],
+      })),
+    };
+  };
+  /** Ironic's own clients send the name both ways round. */
+  const nameOf = (given: string): string => {
+    const [first = '', second = ''] = given.split('@');
+    return first === 'system' ? `${second}@${first}` : given;
+  };
+  scope.get<NodePath>(at, read);
+  scope.get<LightPath>(`${at}/:light`, async ({ params }) => {
+    const state = (await lightsOf(params.node))[nameOf(params.light)];
+    if (state !== undefined) return { state };
+    throw new AnnealError('NotFound', `Node ${params.node} has no indicator ${params.light}.`);
+  });
+  scope.put<LightPath>(`${at}/:light`, async ({ params, body }, reply) => {
+    const { state } = parseField(lightSchema, body, 'The indicator');
+    const indicator = { name: nameOf(params.light), state };
+    await ask('provisioning', nodeLightsSet, { data: { node: params.node, indicator } });
+    return reply.code(204).send();
+  });
+}
+
+/** Settings of the hardware: each is a step of a cleaning or a service. */
+function settingRoutes(scope: FastifyInstance, ask: Ask): void {
+  const run = async (request: FastifyRequest<NodePath>, reply: FastifyReply, step: NodeStep) => {
+    const node = await ask('provisioning', nodeShow, { data: { node: request.params.node } });
+    const data = { node: node.id, target: verbFor(node, step), steps: [step], occasion: occasionOf(request) };
+    await ask('provisioning', nodeProvision, { sealed: null, data });
+    return reply.code(202).send();
+  };
+  scope.put<NodePath>('/v1/nodes/:node/states/boot_mode', (request, reply) => {
+    const { target: mode } = parseField(bootModeSchema, request.body, 'The boot mode');
+    return run(request, reply, { interface: 'management', step: 'set_boot_mode', args: { mode } });
+  });
+  scope.put<NodePath>('/v1/nodes/:node/states/secure_boot', (request, reply) => {
+    const { target: enabled } = parseField(secureBootSchema, request.body, 'The secure boot request');
+    return run(request, reply, { interface: 'management', step: 'set_secure_boot', args: { enabled } });
+  });
+  scope.put<NodePath>('/v1/nodes/:node/states/raid', async (request, reply) => {
+    const value = parseField(raidSchema, request.body, 'The RAID configuration');
+    const patch = [{ op: 'add' as const, path: '/target_raid_config', value }];
+    await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } });
+    return reply.code(204).send();
+  });
+}
+
+function verbFor({ name, provision_state: state }: NodeView, { step }: NodeStep): 'clean' | 'service' {
+  if (state === 'manageable') return 'clean';
+  if (state === 'active' || state === 'service failed') return 'service';
+  throw new AnnealError(
+    'InvalidRequest',
+    `Node ${name} is ${state}. The step ${step} runs on a node that is manageable (as a cleaning, which erases nothing) or active (as a service).`,
+  );
+}
