@@ -136,7 +136,7 @@ export class IpmiMachine implements BmcMachine {
     return { device, persistent: device === null ? null : (flags?.persistent ?? null), supported: [...devices] };
   }
 
-  setBootDevice({ device, persistent }: WantedDevice): Promise<void> {
+  async setBootDevice({ device, persistent }: WantedDevice): Promise<void> {
     const known = devices.find((each) => each === device);
     if (known !== undefined) return this.#setBoot(known, persistent ? ['persistent'] : []);
     const { node, address } = this.#options.access;
