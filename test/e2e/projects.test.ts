@@ -1,6 +1,6 @@
 /** Two projects on one server: neither sees, changes or learns of what the other has. */
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +59,7 @@ async function firstOf(response: Response): Promise<string> {
 
 interface Tenant {
   readonly project: string;
+  readonly user: string;
   readonly token: string;
 }
 
@@ -74,7 +75,7 @@ async function tenant(admin: string, name: string): Promise<Tenant> {
   };
   const path = `/identity/v3/projects/${project}/users/${user}/roles/${roles.roles[0]?.id}`;
   expect((await send(admin, 'PUT', path)).status).toBe(204);
-  return { project, token: (await logIn({ url: server.url, username: name, project: name, password })).token };
+  return { project, user, token: (await logIn({ url: server.url, username: name, project: name, password })).token };
 }
 
 const template = {
@@ -377,6 +378,48 @@ describe('two projects', () => {
       before.map(([path, { text }]) => [path, stable(text)]),
     );
   }, 200_000);
+
+  it('read and post with their EC2 keys at the CloudFormation endpoint, each in its own project', async () => {
+    const keyOf = async ({ user, project, token }: Tenant) => {
+      const path = `/identity/v3/users/${user}/credentials/OS-EC2`;
+      const { json } = await send(token, 'POST', path, { tenant_id: project });
+      return (json as unknown as { credential: { access: string; secret: string } }).credential;
+    };
+    const ask = async (key: { access: string; secret: string }, params: Record<string, string>): Promise<Answer> => {
+      const all = { AWSAccessKeyId: key.access, SignatureMethod: 'HmacSHA256', SignatureVersion: '2', ...params };
+      const query = Object.entries(all)
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map((pair) => pair.map(encodeURIComponent).join('='))
+        .join('&');
+      const text = `GET\n${new URL(server.url).host}\n/cfn/v1/\n${query}`;
+      const signature = createHmac('sha256', key.secret).update(text).digest('base64');
+      return send('', 'GET', `/cfn/v1/?${query}&Signature=${encodeURIComponent(signature)}`);
+    };
+    const Timestamp = new Date().toISOString().slice(0, 19).concat('Z');
+    const timeless = { Action: 'DescribeStackResource', StackName: marker, LogicalResourceId: 'one' };
+    const shows = { ...timeless, Timestamp };
+    const [own, other] = [await keyOf(owner), await keyOf(stranger)];
+    const shown = await ask(own, shows);
+    expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('OS::Heat::TestResource')]);
+    for (const StackName of [marker, `${marker}/${stack}`, stack]) {
+      const { status, text } = await ask(other, { ...shows, StackName });
+      expect([status, text.includes('TestResource')]).toEqual([404, false]);
+    }
+    const refused = [
+      await ask({ ...own, secret: other.secret }, shows),
+      await ask(own, { ...shows, Timestamp: '2020-01-01T00:00:00Z' }),
+      await ask(own, timeless),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
+    const metric = { 'MetricData.member.1.MetricName': 'signed', 'MetricData.member.1.Value': '1' };
+    const posted = await ask(own, { Action: 'PutMetricData', Namespace: 'test', Timestamp, ...metric });
+    expect([posted.status, posted.text]).toEqual([200, expect.any(String)]);
+    const seen = async ({ token }: Tenant) => (await send(token, 'GET', '/api/v1/metrics')).text.includes('signed');
+    expect([await seen(owner), await seen(stranger)]).toEqual([true, false]);
+    const keys = `/identity/v3/users/${owner.user}/credentials/OS-EC2`;
+    expect((await send(owner.token, 'DELETE', `${keys}/${own.access}`)).status).toBe(204);
+    expect((await ask(own, shows)).status).toBe(401);
+  });
 
   it('cannot see nodes, dead letters and queues of services, which operators see', async () => {
     const nodes = await send(stranger.token, 'GET', '/baremetal/v1/nodes');

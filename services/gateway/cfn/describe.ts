@@ -1,10 +1,11 @@
 /**
  * CloudFormation's `DescribeStackResource`, as far as os-collect-config, cfn-get-metadata and cfn-hup read it: a host reads the
- * metadata of its own server. CloudWatch's `PutMetricData`: a host or a program posts measurements. Both sign with their
- * EC2 keys.
+ * metadata of its own server, and a user those of any resource of the project. CloudWatch's `PutMetricData`: a host, a
+ * program or a user posts measurements. All sign with their EC2 keys.
  */
 import { createHash } from 'node:crypto';
 import { credentialKeys } from '@anneal/contracts/calls/credentials.ts';
+import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -13,15 +14,20 @@ import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { collectFor, type CollectedMetadata } from '../collect/host-metadata.ts';
+import { collectFor, shownMetadata, type CollectedMetadata } from '../collect/host-metadata.ts';
 import { queryOf } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
+import type { UserAccess } from '../identity/access.ts';
+import { requireRole } from '../identity/rights.ts';
+import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
 import { ec2Signature, type SignedRequest } from './ec2-signature.ts';
 import { measurementsOf } from './put-metric-data.ts';
 
 export interface DescribeOptions {
   ask: Ask;
   secrets: Secrets;
+  /** The EC2 key of a user. */
+  userKey: (accessKey: string) => Promise<UserEc2Key | undefined>;
   /** Milliseconds since the epoch, by the system clock: the clients sign with theirs. */
   now: () => number;
   report: (error: unknown, request: FastifyRequest) => void;
@@ -85,15 +91,20 @@ async function answer(options: DescribeOptions, request: FastifyRequest): Promis
     await putMetricData(options, signed, params);
     return ['PutMetricDataResponse', { ResponseMetadata: { RequestId: request.id } }];
   }
-  const { host_id } = await signerOf(options, signed);
-  if (action !== 'DescribeStackResource' || host_id === undefined) {
+  const { host_id, project, user } = await signerOf(options, signed);
+  if (action !== 'DescribeStackResource' || (host_id === undefined && !user)) {
     throw new AnnealError(
       'NotSupported',
-      `The action ${action ?? '(none)'} is not supported; use DescribeStackResource (hosts) or PutMetricData.`,
+      `The action ${action ?? '(none)'} is not supported; use DescribeStackResource (hosts and users) or PutMetricData.`,
     );
   }
   const as = { stack: stackIn(params.get('StackName') ?? ''), resource: params.get('LogicalResourceId') ?? '' };
-  const detail = detailOf(await collectFor(options.ask, { host_id, as }), as);
+  if (user) requireRole(user, { role: 'reader', operator: false, system: false });
+  const found =
+    host_id === undefined
+      ? await describedFor(options.ask, project, as)
+      : await collectFor(options.ask, { host_id, as });
+  const detail = detailOf(found, as);
   return [
     'DescribeStackResourceResponse',
     {
@@ -123,13 +134,14 @@ function signedRequest(request: FastifyRequest): SignedRequest {
 
 interface Signer {
   readonly project: string;
-  /** Undefined for a machine credential. */
+  /** Undefined for a machine credential and a user. */
   readonly host_id: string | undefined;
+  readonly user?: UserAccess;
   readonly accessKey: string;
 }
 
-/** The host or the machine credential that signed the request. @throws AnnealError Unauthorized for any other signature */
-async function signerOf({ ask, secrets, now }: DescribeOptions, signed: SignedRequest): Promise<Signer> {
+/** The host, the machine credential or the user that signed the request. @throws AnnealError Unauthorized for any other signature */
+async function signerOf({ ask, secrets, userKey, now }: DescribeOptions, signed: SignedRequest): Promise<Signer> {
   const refused = new AnnealError('Unauthorized', 'The signature of the request is missing, wrong or too old.');
   const signature = ec2Signature(signed);
   if (!signature) throw refused;
@@ -141,8 +153,16 @@ async function signerOf({ ask, secrets, now }: DescribeOptions, signed: SignedRe
     return { project: found.project, host_id: accessKey, accessKey };
   }
   const keys = await orNone(ask('notification', credentialKeys, { data: { access_key: accessKey } }));
-  if (!keys || !signature.isOf(openText(secrets, keys.secret_key))) throw refused;
-  return { project: keys.credential.project, host_id: undefined, accessKey };
+  if (keys) {
+    if (!signature.isOf(openText(secrets, keys.secret_key))) throw refused;
+    return { project: keys.credential.project, host_id: undefined, accessKey };
+  }
+  const key = await userKey(accessKey);
+  // A request without a time could be sent again for ever.
+  if (!key || !signature.isOf(key.secret) || signature.at === undefined) throw refused;
+  const user = await key.access();
+  if (!user?.project) throw refused;
+  return { project: user.project.id, host_id: undefined, user, accessKey };
 }
 
 async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
@@ -160,9 +180,11 @@ async function putMetricData(
   signed: SignedRequest,
   params: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const { project, host_id, accessKey } = await signerOf(options, signed);
-  const poster =
-    host_id === undefined
+  const { project, host_id, user, accessKey } = await signerOf(options, signed);
+  if (user) requireRole(user, { role: 'member', operator: false, system: false });
+  const poster = user
+    ? ({ kind: 'user' } as const)
+    : host_id === undefined
       ? ({ kind: 'credential', credential_id: accessKey } as const)
       : ({ kind: 'host', host_id } as const);
   const signature = params.get('Signature') ?? String(signed.headers['authorization'] ?? '');
@@ -171,6 +193,19 @@ async function putMetricData(
     project,
     data: { project, id, poster, measurements: measurementsOf(params) },
   });
+}
+
+/** A resource and its metadata, for a user of its project. @throws AnnealError NotFound */
+async function describedFor(
+  ask: Ask,
+  project: string,
+  { stack, resource: name }: { stack: string; resource: string },
+): Promise<CollectedMetadata> {
+  // The id of a stack is enough, and a name alone is one.
+  const data = { project, stack: stack.split('/').at(-1) ?? '', name, detail: true };
+  const [resource] = (await ask('scheduling', stackResources, { project, data })).resources;
+  if (!resource) throw new AnnealError('NotFound', `There is no resource ${name} in stack ${stack}.`);
+  return { metadata: await shownMetadata(ask, project, resource), resource };
 }
 
 function detailOf({ metadata, resource }: CollectedMetadata, as: { stack: string; resource: string }): JsonObject {

@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryValue, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
 import { describeRoutes } from './describe.ts';
 import { signalByGrant } from '../heat/resources/signal.ts';
 
@@ -28,6 +29,8 @@ export interface CfnOptions {
   secrets: Secrets;
   wording: FamilyWording;
   report: (error: unknown, request: FastifyRequest) => void;
+  /** The EC2 key of a user. */
+  userKey: (accessKey: string) => Promise<UserEc2Key | undefined>;
   /** The system clock, in milliseconds. */
   now: () => number;
 }

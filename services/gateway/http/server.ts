@@ -26,6 +26,7 @@ import { withPlainArn } from '../heat/stacks/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording } from '../identity/keystone.ts';
+import { ec2Key } from '../identity/routes/credential-routes.ts';
 import type { KeystoneOptions } from '../identity/routes/shape.ts';
 import { glanceFamily, glancePrefix } from '../glance/family.ts';
 import { ironicAddress } from '../ironic/address.ts';
@@ -226,6 +227,7 @@ function familiesOf(
     authenticate,
     report,
   };
+  const userKey = (accessKey: string) => ec2Key(keystone, accessKey);
   const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
   const shared = { ask, bus, secrets, authenticate, configLimit, report };
   const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags };
@@ -265,7 +267,7 @@ function familiesOf(
     [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
     [glancePrefix, (scope) => glanceFamily(scope, { ask, images, newId, authenticate, report })],
     [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, authenticate, report })],
-    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, now: Date.now })],
+    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, userKey, now: Date.now })],
     [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
     [agentPrefix, (scope) => agentFamily(scope, agents)],
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],

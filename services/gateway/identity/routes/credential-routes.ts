@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
 import { ec2Signature } from '../../cfn/ec2-signature.ts';
-import { accessOfUser, rolesIn, scopeOfProject } from '../access.ts';
+import { accessOfUser, rolesIn, scopeOfProject, type UserAccess } from '../access.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { StoredCredentialDocument } from '../directory/documents.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
@@ -74,6 +74,28 @@ type Credentials = Pick<KeystoneOptions, 'directory' | 'secrets'>;
 
 const textOf = ({ secrets }: Credentials, { blob }: StoredCredentialDocument): string =>
   secrets.open<JsonObject>(blob) as unknown as string;
+
+/** The EC2 key of a user. `access` is what its user may do in the project of the key; undefined for nothing. */
+export interface UserEc2Key {
+  readonly secret: string;
+  readonly projectId: string | null;
+  access(): Promise<UserAccess | undefined>;
+}
+
+/** Undefined for an unknown key. */
+export async function ec2Key(credentials: Credentials, accessKey: string): Promise<UserEc2Key | undefined> {
+  const { directory } = credentials;
+  const [key] = await directory.credentials.list({ access_hash: hashOf(accessKey) });
+  if (!key || key.type !== 'ec2') return undefined;
+  return {
+    secret: ec2KeyOf(textOf(credentials, key)).secret,
+    projectId: key.project_id,
+    async access() {
+      const user = await directory.users.find(key.user_id);
+      return user && accessOfUser(directory, user, { project_id: key.project_id });
+    },
+  };
+}
 
 function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
   const { directory, secrets, newId } = options;
@@ -221,9 +243,8 @@ function ec2Login(scope: FastifyInstance, options: KeystoneOptions): void {
     if (!accessOf(request).roles.some(({ name }) => name === 'service')) allow(request, 'ec2tokens_validate');
     const signed = parseField(loginSchema, request.body ?? {}, 'The signed request');
     if (!signed) throw new AnnealError('InvalidRequest', 'The signed request is missing: {"ec2Credentials": {…}}.');
-    const [key] = await directory.credentials.list({ access_hash: hashOf(signed.access) });
-    if (!key || key.type !== 'ec2') throw new AnnealError('NotFound', 'EC2 access key not found.');
-    const { secret } = ec2KeyOf(textOf(options, key));
+    const key = await ec2Key(options, signed.access);
+    if (!key) throw new AnnealError('NotFound', 'EC2 access key not found.');
     const pairs = Object.entries(signed.params);
     const { signature: given = '' } = signed;
     const headers = Object.fromEntries(
@@ -240,12 +261,11 @@ function ec2Login(scope: FastifyInstance, options: KeystoneOptions): void {
       body: new Uint8Array(),
       bodyHash: signed.body_hash,
     });
-    const user = await directory.users.find(key.user_id);
-    const access = user && (await accessOfUser(directory, user, { project_id: key.project_id }));
-    if (signature?.accessKey !== signed.access || !signature.isOf(secret) || !access) {
+    const access = await key.access();
+    if (signature?.accessKey !== signed.access || !signature.isOf(key.secret) || !access) {
       throw new AnnealError('Unauthorized', 'EC2 signature not supplied or wrong.');
     }
-    const issued = { userId: access.user.id, scope: { project_id: key.project_id }, methods: ['ec2credential'] };
+    const issued = { userId: access.user.id, scope: { project_id: key.projectId }, methods: ['ec2credential'] };
     const { text, document } = await tokens.issue(issued);
     const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
     return reply.code(200).headers({ 'x-subject-token': text, vary: 'X-Auth-Token' }).send({ token });
