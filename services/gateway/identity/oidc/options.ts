@@ -1,14 +1,14 @@
 /** The OpenID provider as the settings name it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
-import type { Logger } from 'pino';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { gatewaySettings } from '../../settings.ts';
 import { OidcProvider, type OidcOptions } from './provider.ts';
 
 /** Undefined without a provider. @throws AnnealError InvalidRequest for an issuer without a client id */
 export function oidcOf(
   settings: SettingsOf<typeof gatewaySettings>,
-  { log, elapsed }: { log: Logger; elapsed: () => number },
+  { log, elapsed }: { log: ServiceContext['log']; elapsed: () => number },
 ): OidcOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId } = settings;
   if (issuer === undefined) return undefined;
