@@ -45,7 +45,8 @@ function note(path: string, { time, subject, data }: Arrived): void {
   latest.set(key, data.version);
 }
 
-const server = createServer((incoming, outgoing) => {
+// On a loaded machine a sender may need longer than Node's five seconds between two requests.
+const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
   const parts: Buffer[] = [];
   incoming.on('data', (part: Buffer) => parts.push(part));
   incoming.once('end', () => {
