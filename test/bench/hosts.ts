@@ -192,6 +192,7 @@ export const hostsBench: Bench = {
     'Emulated hosts speak the protocol of the agent over one open connection each, from one process, and answer at once.',
     'The server is one process with all services; `cpu µs` is its processor time per config (cold start: per host), without broker and database.',
     'The bare HTTP server answers the same calls and does nothing else: the floor on this machine with this client.',
+    'The counts of a stack end when it is complete: events that are stored later belong to the next case.',
   ],
   backends: ['embedded', 'rabbitmq', 'nats'],
   async run(options) {
