@@ -1,7 +1,7 @@
 /** Small requests that cause much work: each is answered, and other clients are answered at the same time. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logIn } from './log-in.ts';
+import { logInOverHttp } from './log-in.ts';
 import { startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
@@ -11,7 +11,7 @@ const stacks = '/orchestration/v1/00000000000000000000000000000001';
 beforeAll(async () => {
   // On a busy machine the first worker takes seconds to start.
   server = await startServer({ lab: 0, env: { ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS: '60000' } });
-  ({ token } = await logIn(server));
+  ({ token } = await logInOverHttp(server));
 });
 afterAll(() => server.dispose());
 

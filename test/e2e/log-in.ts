@@ -10,7 +10,7 @@ interface Login {
 }
 
 /** @returns the token and the id of its project. @throws with the answer when the gateway refuses the login */
-export async function logIn(login: Login): Promise<{ token: string; project: string }> {
+export async function logInOverHttp(login: Login): Promise<{ token: string; project: string }> {
   const { url, password, username = 'admin', project = 'admin' } = login;
   const domain = { id: 'default' };
   const identity = { methods: ['password'], password: { user: { name: username, domain, password } } };

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { connect } from '@anneal/client/connect.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logIn } from './log-in.ts';
+import { logInOverHttp } from './log-in.ts';
 import { ownEnvironment, repository, startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
@@ -75,7 +75,11 @@ async function tenant(admin: string, name: string): Promise<Tenant> {
   };
   const path = `/identity/v3/projects/${project}/users/${user}/roles/${roles.roles[0]?.id}`;
   expect((await send(admin, 'PUT', path)).status).toBe(204);
-  return { project, user, token: (await logIn({ url: server.url, username: name, project: name, password })).token };
+  return {
+    project,
+    user,
+    token: (await logInOverHttp({ url: server.url, username: name, project: name, password })).token,
+  };
 }
 
 const template = {
@@ -134,7 +138,7 @@ describe('two projects', () => {
   const ids: Record<string, string> = {};
 
   beforeAll(async () => {
-    admin = (await logIn(server)).token;
+    admin = (await logInOverHttp(server)).token;
     owner = await tenant(admin, `owner-${marker}`);
     stranger = await tenant(admin, 'stranger');
     const { token, project } = owner;

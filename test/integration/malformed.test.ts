@@ -1,7 +1,7 @@
 /** A few thousand malformed requests, the same in every run. The gateway answers each with a client error, never with 500. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { logIn } from '../e2e/log-in.ts';
+import { logInOverHttp } from '../e2e/log-in.ts';
 import { startServer, type TestServer } from '../e2e/server.ts';
 
 const count = 2500;
@@ -339,7 +339,7 @@ const send = ({ method, path, headers, body }: Sent): Promise<{ status: number; 
   });
 
 it('the gateway never answers a malformed request with a 500', async () => {
-  const { token } = await logIn(server);
+  const { token } = await logInOverHttp(server);
   const created = await send({
     method: 'POST',
     path: `${heat}/stacks`,

@@ -15,7 +15,7 @@ import { freeLocalPort } from '../backends/free-port.ts';
 import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { cacheFolder, findProgram } from '../backends/program.ts';
-import { logIn } from '../e2e/log-in.ts';
+import { logInOverHttp } from '../e2e/log-in.ts';
 import { settled, startServer, type TestServer } from '../e2e/server.ts';
 
 const run = promisify(execFile);
@@ -127,7 +127,7 @@ const template = {
 };
 
 async function createStack(server: TestServer, name: string, traceId = newTrace()): Promise<number> {
-  const { token, project } = await logIn(server);
+  const { token, project } = await logInOverHttp(server);
   const { status } = await fetch(`${server.url}/orchestration/v1/${project}/stacks`, {
     method: 'POST',
     headers: {

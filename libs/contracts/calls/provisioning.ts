@@ -593,7 +593,6 @@ const imageDetailsSchema = z
     min_ram: z.number().int().min(0).optional(),
   })
   .meta({ description: "Facts that Glance's clients give and read. Anneal does not interpret them." });
-export type ImageDetails = z.infer<typeof imageDetailsSchema>;
 
 export const imageSchema = z.object({
   id: z.string(),

@@ -6,7 +6,7 @@ import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { freeLocalPort } from '../../backends/free-port.ts';
-import { logIn } from '../../e2e/log-in.ts';
+import { logInOverHttp } from '../../e2e/log-in.ts';
 
 const password = 'correct horse';
 
@@ -43,7 +43,7 @@ export async function openEventWorld(settings: Record<string, string> = {}): Pro
     url,
     context,
     client,
-    token: (await logIn({ url, password })).token,
+    token: (await logInOverHttp({ url, password })).token,
     openstack: {
       OS_AUTH_URL: `${url}/identity/v3`,
       OS_USERNAME: 'admin',

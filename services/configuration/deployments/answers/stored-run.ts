@@ -4,7 +4,7 @@ import type { ConfigurationResource, DeploymentState, HostDocument } from '../..
 import { restingState, startRun, type Asked, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
 
 /** Its time limit, unless the client names another one. */
-export const dayMs = 86_400_000;
+export const usualLimitMs = 86_400_000;
 const noStack = { id: '', name: '' };
 
 export function runOf(

@@ -21,7 +21,7 @@ import { digestOf } from '../derive.ts';
 import { restingState, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
 import { carryOut, finishRun, withdraw } from '../runs/run.ts';
 import { viewDeployment } from '../view.ts';
-import { dayMs, runOf } from './stored-run.ts';
+import { usualLimitMs, runOf } from './stored-run.ts';
 import { deliverWaiting, isWaiting, waitsForHost } from './waiting.ts';
 
 const deploymentType = 'OS::Heat::SoftwareDeployment';
@@ -119,7 +119,7 @@ async function newDeployment(
 }
 
 /** The time limit of a deployment without a stack. */
-const limitMs = ({ seconds }: DeploymentCreate): number => (seconds === undefined ? dayMs : seconds * 1000);
+const limitMs = ({ seconds }: DeploymentCreate): number => (seconds === undefined ? usualLimitMs : seconds * 1000);
 
 const noHost = (host: string): AnnealError =>
   new AnnealError(
@@ -205,7 +205,7 @@ async function rerun(
     return { ...base, deployment: { ...resting, status: 'IN_PROGRESS', reason: deployment.reason, finished_at: null } };
   }
   if (!host || host.status === 'deleting') throw noHost(deployment.host_name);
-  const deadline = new Date(context.queues.now() + dayMs).toISOString();
+  const deadline = new Date(context.queues.now() + usualLimitMs).toISOString();
   return runOf(context, base, { host, target, action, deadline, before: deployment, version: before.version + 1 });
 }
 

@@ -10,7 +10,7 @@ import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument } from '../../collections.ts';
 import type { NewRunContext, RunTarget } from '../runs/new-run.ts';
 import { carryOut } from '../runs/run.ts';
-import { dayMs, runOf } from './stored-run.ts';
+import { usualLimitMs, runOf } from './stored-run.ts';
 
 export const waitsForHost = (host: string): string =>
   `There is no host ${host} yet: the config is queued when a machine joins or a stack makes a server under this name or id.`;
@@ -46,7 +46,7 @@ function queuedOn(
   const { deployment } = current;
   const { config, name, action, input_values: values } = deployment;
   const target: RunTarget = { config, name, values, actions: [action], waits: true };
-  const deadline = new Date(context.queues.now() + dayMs).toISOString();
+  const deadline = new Date(context.queues.now() + usualLimitMs).toISOString();
   const base = { ...current, fence: current.fence + 1, response: null, host_id: host.id };
   return runOf(context, base, { host, target, action, deadline, before: deployment, version: current.version + 1 });
 }
