@@ -8,11 +8,13 @@ import {
   type HostBrokerAccess,
   type HostView,
 } from '@anneal/contracts/calls/configuration.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
+import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
 
@@ -20,6 +22,8 @@ import { followStream } from './stream.ts';
 export interface HostCalls {
   /** All hosts, or those for which the expression `where` is true. */
   list(parameters?: { where?: string | undefined; signal?: AbortSignal }): Promise<HostView[]>;
+  /** One page of the hosts, by name. Columns: name, status, last_seen, server. */
+  page(parameters: PageRequest): Promise<PageOf<HostView>>;
   show(parameters: { host: string }): Promise<HostView>;
   /** A new address with which a machine joins as this host, once. Creates the host unless it exists. */
   join(parameters: { host: string }): Promise<{ host: HostView; url: string; expires_at: string }>;
@@ -75,6 +79,7 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
       const body = await connection.json({ service, path: '/hosts', query: { where }, what, signal });
       return readList({ hosts: hostViewSchema }, body, what);
     },
+    page: (page) => readPage(connection, { path: '/hosts', key: 'hosts', row: hostViewSchema, ...page }),
     async show({ host }) {
       const what = `show the host ${host}`;
       const path = `/hosts/${encodeURIComponent(host)}`;

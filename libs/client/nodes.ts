@@ -1,7 +1,9 @@
 /** Nodes over Ironic's API. */
 import type { DriverName } from '@anneal/contracts/drivers.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { GatewayConnection } from './connection.ts';
+import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 import {
   bootDeviceStateSchema,
@@ -17,6 +19,8 @@ import {
 /** Nodes. An action resolves when it is accepted; the state of the node shows its end. */
 export interface NodeCalls {
   list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<NodeRepresentation[]>;
+  /** One page of the nodes, by name. Columns: name, state, power, class, maintenance. */
+  page(parameters: PageRequest): Promise<PageOf<NodeRepresentation>>;
   show(parameters: { node: string }): Promise<NodeRepresentation>;
   enrol(parameters: {
     name: string;
@@ -88,6 +92,7 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
         if (page.length < pageSize) return nodes;
       }
     },
+    page: (page) => readPage(connection, { path: '/nodes', key: 'nodes', row: nodeSchema, ...page }),
     async show({ node }) {
       const what = `show the node ${node}`;
       return read(nodeSchema, await connection.json({ service, path: pathOf(node), headers, what }), what);

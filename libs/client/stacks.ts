@@ -7,7 +7,9 @@ import {
   type FailurePolicy,
   type StackRevision,
 } from '@anneal/contracts/calls/scheduling.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
+import { readPage, type PageOf } from './page.ts';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
@@ -78,6 +80,8 @@ export interface Stacks {
   show(parameters: { stack: string; outputs?: boolean; signal?: AbortSignal }): Promise<Stack>;
   /** Name and id of a stack, found by either. */
   find(parameters: { stack: string; signal?: AbortSignal }): Promise<StackRef>;
+  /** One page of the stacks that are not nested, newest first. Columns: created, name, status, changed. */
+  page(parameters: PageRequest): Promise<PageOf<StackRow>>;
   list(parameters?: {
     limit?: number;
     marker?: string;
@@ -274,8 +278,12 @@ function changesOf(connection: GatewayConnection, find: Stacks['find']): Pick<St
   };
 }
 
-function listsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'list' | 'resources' | 'events'> {
+function listsOf(
+  connection: GatewayConnection,
+  find: Stacks['find'],
+): Pick<Stacks, 'list' | 'page' | 'resources' | 'events'> {
   return {
+    page: (page) => readPage(connection, { path: '/stacks', key: 'stacks', row: stackRowSchema, ...page }),
     async list({ limit, marker, deleted, nested, status, allProjects, signal } = {}) {
       const what = 'list the stacks';
       const body = await connection.json({

@@ -50,6 +50,8 @@ export interface Query {
   readonly orderBy?: readonly string[];
   readonly descending?: boolean;
   readonly limit?: number;
+  /** How many of the matches to leave out at the start. Only with `limit`. */
+  readonly offset?: number;
 }
 
 /** One write among many. */

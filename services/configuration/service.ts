@@ -64,6 +64,7 @@ import {
 } from './hosts/host.ts';
 import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHost } from './hosts/join.ts';
 import { Contacts } from './hosts/contacts.ts';
+import { pageOfHosts } from './hosts/page.ts';
 import { compileSelection } from './hosts/select.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
 import { handleCancel } from './cancel.ts';
@@ -340,6 +341,10 @@ function hostRoutes(context: Context) {
       return { ...accessOf(host), token };
     }),
     answer(service, hostList, async ({ data }) => {
+      if (data.page) {
+        const { documents, ...counts } = await pageOfHosts(collections.hosts, data, data.page);
+        return { hosts: await Promise.all(documents.map((host) => viewHost(context, host))), ...counts };
+      }
       const hosts = await collections.hosts.find(
         data.project === undefined
           ? { where: { status: { in: ['expected', 'up', 'silent', 'deleting'] } } }

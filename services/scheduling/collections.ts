@@ -68,6 +68,7 @@ const stackIndexes: readonly IndexDefinition[] = [
   { fields: ['root'] },
   { fields: ['project', 'status'] },
   { fields: ['project', 'deleted_at', 'depth', 'id'] },
+  { fields: ['project', 'deleted_at', 'depth', 'created_at'], only: { field: 'depth', is: 0 } },
   // For metrics: nested stacks are not counted, and cost nothing here.
   { fields: ['depth', 'deleted_at', 'status', 'action'], only: { field: 'depth', is: 0 } },
   // One for each type of group that scales, so that other stacks are in none of them.

@@ -1,5 +1,6 @@
 /** Questions to the configuration service: hosts, their queues (in Zaqar's terms) and deployments. */
 import { z } from 'zod';
+import { pageCounts, pageSchema } from '../page.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
@@ -138,8 +139,9 @@ export const hostList = call('host.list', 'List the hosts of a project.', {
     where: z.string().optional().meta({
       description: 'Only hosts for which this YAQL expression is true: `facts.rack == "a" and status = up`.',
     }),
+    page: pageSchema.optional(),
   }),
-  answer: z.object({ hosts: z.array(hostViewSchema) }),
+  answer: z.object({ hosts: z.array(hostViewSchema), ...pageCounts }),
 });
 export const hostShow = call('host.show', 'Read a host by id or name.', {
   question: z.object({ project: z.string().optional(), host: z.string() }),

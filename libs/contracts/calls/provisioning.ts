@@ -1,5 +1,6 @@
 /** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
+import { pageCounts, pageSchema } from '../page.ts';
 import { bmcHealthSchema } from '../bmc-health.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call } from '../define.ts';
@@ -255,8 +256,9 @@ export const nodeList = call('node.list', 'List all nodes.', {
     instance_id: z.string().optional().meta({ description: 'Only the node of this server.' }),
     limit: z.number().int().positive().max(1000).optional(),
     marker: z.string().optional(),
+    page: pageSchema.optional().meta({ description: 'A page of all nodes, instead of the conditions above.' }),
   }),
-  answer: z.object({ nodes: z.array(nodeViewSchema) }),
+  answer: z.object({ nodes: z.array(nodeViewSchema), ...pageCounts }),
 });
 export const nodeShow = call('node.show', 'Read a node by id or name.', { question: node, answer });
 export const nodeRemove = call('node.remove', 'Remove a node.', { question: node, answer: z.object({}) });

@@ -1,5 +1,6 @@
 /** Questions to the scheduling service. Those that change a stack are forwarded to the stack's shard, which answers. */
 import { z } from 'zod';
+import { pageCounts, pageSchema } from '../page.ts';
 import { call, message } from '../define.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject } from '../json.ts';
@@ -467,8 +468,13 @@ export const stackList = call('stack.list', 'List the stacks of a project, newes
       .boolean()
       .optional()
       .meta({ description: 'List the stacks of every project. The caller must be an operator.' }),
+    page: pageSchema.optional().meta({
+      description:
+        'A page of the stacks of the project that exist and are not nested, instead of the conditions above.',
+    }),
   }),
   answer: z.object({
+    ...pageCounts,
     stacks: z.array(stackViewSchema).meta({ description: 'Without their parameters, which cost a read for each.' }),
   }),
 });

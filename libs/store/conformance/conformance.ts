@@ -263,6 +263,8 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(ids(await samples.find(query))).toEqual(['g3', 'g1', 'g0', 'g2']);
       expect(ids(await samples.find({ ...query, descending: true }))).toEqual(['g2', 'g0', 'g1', 'g3']);
       expect(ids(await samples.find({ ...query, limit: 2 }))).toEqual(['g3', 'g1']);
+      expect(ids(await samples.find({ ...query, limit: 2, offset: 1 }))).toEqual(['g1', 'g0']);
+      expect(ids(await samples.find({ ...query, limit: 2, offset: 9 }))).toEqual([]);
     });
 
     it('treats null and absent as one value, which only a range from null contains', async () => {

@@ -87,7 +87,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     if (limit === 0) return [];
     return this.#documents(() => {
       const cursor = this.#driver.find(mongoFilter(query.where) as Filter<Stored>).sort(sortOf(query));
-      return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
+      return (limit === undefined ? cursor : cursor.skip(query.offset ?? 0).limit(limit)).toArray();
     });
   }
 

@@ -26,10 +26,11 @@ export function findSql(collection: CollectionDefinition, query: Query, columns:
   const direction = query.descending ? ' DESC' : '';
   // Equal entries are ordered by id, so that every answer has one order and a page can end at any entry.
   const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
-  const limit = query.limit === undefined ? '' : ' LIMIT ?';
+  const limit = query.limit === undefined ? '' : ' LIMIT ? OFFSET ?';
+  const whole = (number: number): number => Math.max(0, Math.trunc(number));
   return {
     text: `SELECT ${columns} FROM ${tableOf(collection.name)}${text} ORDER BY ${order.join(', ')}${limit}`,
-    values: query.limit === undefined ? values : [...values, Math.max(0, Math.trunc(query.limit))],
+    values: query.limit === undefined ? values : [...values, whole(query.limit), whole(query.offset ?? 0)],
   };
 }
 

@@ -20,6 +20,7 @@ import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts'
 import { hostEndpoints } from './host-endpoints.ts';
 import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
+import { pageEndpoints } from './page-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
 import { quotaEndpoints } from './quota-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
@@ -60,6 +61,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...sessionEndpoints(options),
   ...overviewEndpoints(options),
   ...stackEndpoints(options),
+  ...pageEndpoints(options),
   ...revisionEndpoints(options),
   ...importEndpoints(options),
   ...templateEndpoints(options),

@@ -16,6 +16,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
+import { pageOf, pageQuery } from './page-query.ts';
 
 export interface HostEndpointOptions {
   readonly ask: Ask;
@@ -40,12 +41,16 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
     endpoint({
       method: 'GET',
       path: '/hosts',
-      summary: 'List the hosts of the project, or those for which an expression is true.',
-      query: z.strictObject({ where: z.string().optional() }),
-      answer: z.object({ hosts: z.array(hostViewSchema) }),
-      handle: ({ request, query: { where } }) => {
+      summary: 'List the hosts of the project, those for which an expression is true, or one page of them.',
+      query: z.strictObject({ where: z.string().optional(), ...pageQuery }),
+      answer: hostList.answer,
+      handle: ({ request, query: { where, ...paging } }) => {
         const project = projectOf(request);
-        return ask('configuration', hostList, { project, data: { project, ...(where !== undefined && { where }) } });
+        const page = pageOf(paging);
+        return ask('configuration', hostList, {
+          project,
+          data: { project, ...(where !== undefined && { where }), ...(page && { page }) },
+        });
       },
     }),
     endpoint({

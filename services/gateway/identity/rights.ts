@@ -37,6 +37,7 @@ const readingRoutes: ReadonlySet<string> = new Set([
 /** Routes of operators (R2), by the beginning of their path, with the methods; all methods when none is listed. */
 const operatorRoutes: readonly { readonly path: string; readonly methods?: readonly string[] }[] = [
   { path: '/baremetal/v1' },
+  { path: '/api/v1/nodes' },
   { path: '/api/v1/dead-letters' },
   { path: '/api/v1/images', methods: ['POST', 'PUT', 'DELETE'] },
   { path: '/image/v2/images', methods: ['POST', 'PUT', 'PATCH', 'DELETE'] },

@@ -20,6 +20,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from './bmc/identity.ts';
 import type { z } from 'zod';
@@ -201,10 +202,34 @@ export class Nodes {
     return node && (state === undefined || node.state === state) ? [node] : [];
   }
 
-  async list(question: Question<typeof nodeList>): Promise<{ nodes: NodeView[] }> {
+  async list(question: Question<typeof nodeList>): Promise<z.output<(typeof nodeList)['answer']>> {
+    if (question.page) {
+      const { documents, ...counts } = await findPage(this.#records.collection, this.#listed(), question.page);
+      return { nodes: await this.#views(documents), ...counts };
+    }
     const nodes = question.instance_id === undefined ? await this.#page(question) : await this.#ofServer(question);
+    return { nodes: await this.#views(nodes) };
+  }
+
+  async #views(nodes: NodeDocument[]): Promise<NodeView[]> {
     const turns = await this.#slots.turns(nodes);
-    return { nodes: nodes.map((node) => this.#view(node, turns.get(node.id))) };
+    return nodes.map((node) => this.#view(node, turns.get(node.id)));
+  }
+
+  /** All nodes, by name. */
+  #listed(): PagedList<NodeDocument> {
+    const { bmcs } = this.#readings;
+    return {
+      where: {},
+      natural: { name: 'name', orderBy: ['name'] },
+      columns: {
+        state: ({ state }) => state,
+        power: ({ power }) => power ?? '',
+        class: ({ resource_class: resourceClass }) => resourceClass ?? '',
+        maintenance: ({ maintenance }) => Number(maintenance),
+      },
+      textsOf: (node) => textsOf(node, { isSilent: bmcHealth(node, bmcs.contactOf(node.id)).failures > 0 }),
+    };
   }
 
   async show(idOrName: string): Promise<NodeView> {
@@ -569,4 +594,21 @@ function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange
   if (holder !== null && wanted !== null)
     throw new AnnealError('AlreadyExists', `Node ${node.name} is already associated with instance ${holder}.`);
   return { instance_id: wanted, reserved: wanted !== null };
+}
+
+/** What a row of a list shows of a node. */
+function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): string[] {
+  const { rack, power_domain: domain } = node.properties;
+  return [
+    node.name,
+    node.state,
+    node.power === null ? null : `power ${node.power}`,
+    node.resource_class,
+    node.fault,
+    rack,
+    domain,
+  ]
+    .filter((text) => typeof text === 'string' || typeof text === 'number')
+    .map(String)
+    .concat(isSilent ? ['BMC does not answer'] : [], node.maintenance ? ['maintenance'] : []);
 }

@@ -1,4 +1,6 @@
 /** Answers read-only questions from the store, in any replica. */
+import type { PageRequest } from '@anneal/contracts/page.ts';
+import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
@@ -100,6 +102,7 @@ export class StackReading {
   }
 
   async list(question: Question<typeof stackList>): Promise<AnswerOf<typeof stackList>> {
+    if (question.page) return this.#page(question.project, question.page);
     const limit = question.limit ?? 1000;
     const wanted = (stack: StackDocument): boolean =>
       (question.all_projects === true || stack.project === question.project) &&
@@ -115,6 +118,12 @@ export class StackReading {
       : await this.#newest(question, { limit, wanted });
     const now = this.#options.context.now().getTime();
     return { stacks: stacks.map((stack) => stackView({ stack, plan: emptyPlan(), now })) };
+  }
+
+  async #page(project: string, page: PageRequest): Promise<AnswerOf<typeof stackList>> {
+    const { documents, ...counts } = await findPage(this.#collections.stacks, listedStacks(project), page);
+    const now = this.#options.context.now().getTime();
+    return { stacks: documents.map((stack) => stackView({ stack, plan: emptyPlan(), now })), ...counts };
   }
 
   /** The stacks of a list, newest first. Reads page by page, because the filters are not part of the index. */
@@ -314,3 +323,15 @@ function isBefore(marker: StackDocument | undefined, stack: Pick<StackDocument, 
   if (!marker) return false;
   return stack.created_at > marker.created_at || (stack.created_at === marker.created_at && stack.id >= marker.id);
 }
+
+/** The stacks of a project that exist and are not nested, newest first. */
+const listedStacks = (project: string): PagedList<StackDocument> => ({
+  where: { project, deleted_at: null, depth: 0 },
+  natural: { name: 'created', orderBy: ['created_at'], descending: true },
+  columns: {
+    name: ({ name }) => name,
+    status: ({ action, status }) => `${action}_${status}`,
+    changed: ({ updated_at: updated, created_at: created }) => updated ?? created,
+  },
+  textsOf: ({ name, action, status, tags }) => [name, `${action}_${status}`, ...tags],
+});

@@ -53,6 +53,30 @@ class Operations:
         """Explain why a stack or resource makes no progress: the chain from it to the cause of the wait."""
         return self.connection.json("GET", f"/stacks/{self.connection.segment(stack)}/why", query={"resource": resource})
 
+    def list_stacks(
+        self,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListStacksAnswer:
+        """Show one page of the stacks of the project, newest first, in the form of Heat. Nested ones are left out."""
+        return self.connection.json("GET", "/stacks", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
+
+    def list_nodes(
+        self,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListNodesAnswer:
+        """Show one page of the nodes, by name, in the form of Ironic."""
+        return self.connection.json("GET", "/nodes", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
+
     def list_stack_revisions(self, stack: str) -> types.ListStackRevisionsAnswer:
         """List the stored revisions of a stack, the newest first: the states that updates sent it towards."""
         return self.connection.json("GET", f"/stacks/{self.connection.segment(stack)}/revisions")
@@ -95,9 +119,18 @@ class Operations:
         """Extend a wait at a lifecycle hook, with the address in its event; answers the new deadline."""
         return self.connection.json("POST", f"/hooks/{self.connection.segment(token)}/heartbeat")
 
-    def list_hosts(self, *, where: str | None = None) -> types.ListHostsAnswer:
-        """List the hosts of the project, or those for which an expression is true."""
-        return self.connection.json("GET", "/hosts", query={"where": where})
+    def list_hosts(
+        self,
+        *,
+        where: str | None = None,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListHostsAnswer:
+        """List the hosts of the project, those for which an expression is true, or one page of them."""
+        return self.connection.json("GET", "/hosts", query={"where": where, "find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
 
     def get_host(self, host: str) -> types.Host:
         """Show a host by id or name."""

@@ -409,6 +409,22 @@ class ListStackFailuresAnswer(TypedDict):
     failures: list[ListStackFailuresAnswerFailure]
 
 
+class ListStacksAnswer(TypedDict):
+    stacks: list[Any]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
+
+
+class ListNodesAnswer(TypedDict):
+    nodes: list[Any]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
+
+
 class Revision(TypedDict):
     id: str
     # When the stack was last sent towards it.
@@ -587,6 +603,10 @@ class StackGroup(TypedDict):
 
 class ListHostsAnswer(TypedDict):
     hosts: list[Host]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
 
 
 class ListContextsAnswer(TypedDict):

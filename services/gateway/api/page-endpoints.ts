@@ -1,0 +1,49 @@
+/** Pages of the lists whose rows have the forms of Heat and Ironic. */
+import { nodeList } from '@anneal/contracts/calls/provisioning.ts';
+import { stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
+import { pageCounts } from '@anneal/contracts/page.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { stackRow } from '../heat/representation.ts';
+import { rootStackOf } from '../heat/stacks/find-stack.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { projectOf } from '../identity/caller.ts';
+import { nodeBody } from '../ironic/node-view.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+import { pageOf, pageQuery } from './page-query.ts';
+
+const defaultLimit = 100;
+
+export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/stacks',
+      summary:
+        'Show one page of the stacks of the project, newest first, in the form of Heat. Nested ones are left out.',
+      query: z.strictObject(pageQuery),
+      answer: z.object({ stacks: z.array(jsonObject), ...pageCounts }),
+      handle: async ({ request, query }) => {
+        const project = projectOf(request);
+        const page = pageOf({ ...query, limit: query.limit ?? defaultLimit });
+        const { stacks, ...counts } = await ask('scheduling', stackList, { project, data: { project, page } });
+        const root = rootStackOf(request);
+        return { stacks: stacks.map((stack) => jsonObject.parse(stackRow(root, stack))), ...counts };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/nodes',
+      summary: 'Show one page of the nodes, by name, in the form of Ironic.',
+      query: z.strictObject(pageQuery),
+      answer: z.object({ nodes: z.array(jsonObject), ...pageCounts }),
+      handle: async ({ request, query }) => {
+        const page = pageOf({ ...query, limit: query.limit ?? defaultLimit });
+        const { nodes, ...counts } = await ask('provisioning', nodeList, { data: { page } });
+        const base = baseUrl(request);
+        return { nodes: nodes.map((node) => jsonObject.parse(nodeBody(base, node))), ...counts };
+      },
+    }),
+  ];
+}
