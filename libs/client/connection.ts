@@ -52,7 +52,9 @@ export interface CallParameters {
   query?: Record<string, string | number | boolean | readonly string[] | undefined> | undefined;
   body?: unknown;
   /** Bytes instead of a body for JSON. They are read once, so a call with them needs a token that is valid. */
-  content?: { readonly stream: ReadableStream<Uint8Array>; readonly size: number } | undefined;
+  content?: { readonly stream: ReadableStream<Uint8Array> | Blob; readonly size: number } | undefined;
+  /** Sends this request for JSON in another way, such as one that reports its progress. */
+  over?: SendOver<WholeAnswer> | undefined;
   headers?: Record<string, string> | undefined;
   signal?: AbortSignal | undefined;
   /** The attempted action, for the error: `create the stack web`. */
@@ -128,13 +130,15 @@ function optionsOf(
     headers: {
       accept: 'application/json',
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(content && { 'content-type': 'application/octet-stream', 'content-length': String(content.size) }),
+      ...(content && { 'content-type': 'application/octet-stream' }),
+      // A browser states the length of a file by itself.
+      ...(content && !(content.stream instanceof Blob) && { 'content-length': String(content.size) }),
       ...headers,
       ...(session.token !== undefined && { 'x-auth-token': session.token }),
       ...(session.proof !== undefined && { 'x-anneal-proof': session.proof }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(content && { body: content.stream, duplex: 'half' }),
+    ...(content && { body: content.stream, duplex: 'half' as const }),
     ...(signal && { signal }),
   };
 }
@@ -211,7 +215,7 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
     url,
     call: (parameters) => succeed(fetch, parameters),
     async json(parameters) {
-      const response = await succeed(sender, parameters);
+      const response = await succeed(parameters.over ?? sender, parameters);
       const text = await response.text();
       return text === '' ? null : (JSON.parse(text) as unknown);
     },

@@ -39,6 +39,7 @@ export type RoleGrant = z.infer<typeof roleGrantSchema>;
 export const roleMeanings = {
   reader: 'reads',
   member: 'reads and changes',
+  manager: 'also manages users and projects, in a domain',
   admin: 'everything, in all projects',
 } as const;
 
@@ -74,6 +75,13 @@ export interface IdentityCalls {
     /** By name or id. */
     show(project: string): Promise<ProjectView>;
     create(parameters: { name: string; description?: string | undefined }): Promise<ProjectView>;
+    /** Changes what is given. No user can log in to a disabled project, and the tokens in it end. */
+    set(parameters: {
+      project: string;
+      name?: string | undefined;
+      description?: string | undefined;
+      enabled?: boolean | undefined;
+    }): Promise<void>;
     /** Refused while the project has stacks. */
     remove(project: string): Promise<void>;
     /** The limits of a project and what it uses of them. */
@@ -166,6 +174,11 @@ export function identityOf(connection: GatewayConnection): IdentityCalls {
       list: () => list('projects', projectSchema),
       show: (project) => find('projects', projectSchema, project),
       create: ({ name, description = '' }) => create('/projects', { project: { name, description } }, projectSchema),
+      set: async ({ project, ...fields }) =>
+        change('PATCH', `/projects/${await idOf('projects', project)}`, {
+          what: `change the project ${project}`,
+          body: { project: fields },
+        }),
       remove: async (project) =>
         change('DELETE', `/projects/${await idOf('projects', project)}`, { what: `delete the project ${project}` }),
       async quota(project) {

@@ -1,17 +1,20 @@
 /** Images that machines write to their disks. */
 import { imageList, imageSchema, type ImageView } from '@anneal/contracts/calls/provisioning.ts';
 import type { GatewayConnection } from './connection.ts';
+import type { SendOver, WholeAnswer } from './reach.ts';
 import { read } from './read.ts';
 
 /** The content of a new image. */
 export interface ImageUpload {
   readonly name: string;
-  readonly content: ReadableStream<Uint8Array>;
+  readonly content: ReadableStream<Uint8Array> | Blob;
   /** Bytes. */
   readonly size: number;
   /** Checksum of the content, which the server compares. */
-  readonly sha256: string;
+  readonly sha256?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Sends it in another way than `fetch`, which reports no progress. */
+  readonly over?: SendOver<WholeAnswer> | undefined;
 }
 
 /** The images that servers can use. */
@@ -42,19 +45,19 @@ export function imagesOf(connection: GatewayConnection): ImageCalls {
       const body = { name, url, sha256, size };
       return read(imageSchema, await connection.json({ service, method: 'POST', path: '/images', body, what }), what);
     },
-    async upload({ name, content: stream, size, sha256, signal }) {
+    async upload({ name, content: stream, size, sha256, signal, over = fetch }) {
       const what = `upload the image ${name}`;
-      const query = { name, sha256 };
-      const response = await connection.call({
+      const body = await connection.json({
         service,
         method: 'POST',
         path: '/images/upload',
-        query,
+        query: { name, sha256 },
         content: { stream, size },
+        over,
         signal,
         what,
       });
-      return read(imageSchema, await response.json(), what);
+      return read(imageSchema, body, what);
     },
     content: ({ image, signal }) =>
       connection.call({ service, path: `${pathOf(image)}/content`, signal, what: `read the image ${image}` }),

@@ -13,7 +13,7 @@ export interface WholeAnswer {
 export interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | ReadableStream<Uint8Array>;
+  readonly body?: string | ReadableStream<Uint8Array> | Blob;
   /** The answer is read after the whole body is sent, which `fetch` wants to know of a stream. */
   readonly duplex?: 'half';
   readonly signal?: AbortSignal;

@@ -69,6 +69,7 @@ function addProjectCommands(program: Command, context: CliContext): void {
       else output.one(format, project, () => []);
     });
   addQuotaCommand(noun, context);
+  addProjectChanges(noun, context);
   noun
     .command('delete <project>')
     .description('delete a project that has no stacks')
@@ -77,6 +78,41 @@ function addProjectCommands(program: Command, context: CliContext): void {
       await (await calls()).remove(name);
       output.line(`Deleted the project ${name}.`);
     });
+}
+
+function addProjectChanges(noun: Command, context: CliContext): void {
+  const { output } = context;
+  const calls = async () => (await context.part(['identity'])).identity.projects;
+  noun
+    .command('set <project>')
+    .description('change the name or the description of a project')
+    .option('--name <name>', 'its new name')
+    .option('--description <text>', 'what it is for')
+    .addHelpText('after', exampleText('project set web --description "the shop"', 'project set web --name shop'))
+    .action(async (project, { name, description }) => {
+      if (name === undefined && description === undefined) {
+        throw new AnnealError('InvalidRequest', 'Nothing to change: give --name or --description.');
+      }
+      await (await calls()).set({ project, name, description });
+      output.line(`Changed the project ${name ?? project}.`);
+    });
+  for (const [verb, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const) {
+    noun
+      .command(`${verb} <project>`)
+      .description(
+        enabled
+          ? 'let users log in to a project again'
+          : 'keep users from logging in to a project, and end its tokens; its stacks and hosts stay as they are',
+      )
+      .addHelpText('after', exampleText(`project ${verb} web`))
+      .action(async (project) => {
+        await (await calls()).set({ project, enabled });
+        output.line(`The project ${project} is ${verb}d.`);
+      });
+  }
 }
 
 function addQuotaCommand(noun: Command, context: CliContext): void {

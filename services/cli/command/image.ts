@@ -9,6 +9,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
+import { formatSize } from '@anneal/client/text/size.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, positiveInteger, whyUnreadable } from './options.ts';
 
@@ -27,7 +28,7 @@ export function addImageCommands(program: Command, context: CliContext): void {
         none: 'No images. Add one: anneal image add NAME --file FILE',
         columns: {
           name: (row) => row.name,
-          size: (row) => sizeText(row.size),
+          size: (row) => formatSize(row.size),
           sha256: (row) => row.sha256.slice(0, 12),
           age: (row) => formatAge(row.created_at, context.now()),
           url: addressOf,
@@ -163,7 +164,7 @@ function progressOf(
     done += bytes;
     if (now() < next) return;
     next = now() + progressMs;
-    output.note(`${verb} ${sizeText(done)} of ${sizeText(size)} (${Math.floor((100 * done) / size)} %)`);
+    output.note(`${verb} ${formatSize(done)} of ${formatSize(size)} (${Math.floor((100 * done) / size)} %)`);
   };
 }
 const progressMs = 3_000;
@@ -246,16 +247,13 @@ async function startOf(file: string): Promise<Buffer> {
   }
 }
 
-const sizeText = (bytes: number): string =>
-  bytes < 2 ** 30 ? `${Math.ceil(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
-
 /** Where machines fetch it. */
 const addressOf = ({ url }: ImageView): string => url ?? 'this server';
 
 const imageFields = (image: ImageView): [string, string][] => [
   ['name', image.name],
   ['id', image.id],
-  ['size', `${sizeText(image.size)} (${image.size} bytes)`],
+  ['size', `${formatSize(image.size)} (${image.size} bytes)`],
   ['sha256', image.sha256],
   ['url', addressOf(image)],
   ['created', image.created_at],
