@@ -98,6 +98,17 @@ const node = createRoute({
   path: '/nodes/$node',
   component: lazyRouteComponent(() => import('./pages/node.tsx'), 'NodePage'),
 });
+const images = createRoute({
+  getParentRoute: under,
+  path: '/images',
+  validateSearch: filtered,
+  component: lazyRouteComponent(() => import('./pages/images.tsx'), 'ImagesPage'),
+});
+const image = createRoute({
+  getParentRoute: under,
+  path: '/images/$image',
+  component: lazyRouteComponent(() => import('./pages/image.tsx'), 'ImagePage'),
+});
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
@@ -164,6 +175,8 @@ export const router = createRouter({
     host,
     nodes,
     node,
+    images,
+    image,
     events,
     subscriptions,
     workflows,

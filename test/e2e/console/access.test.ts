@@ -76,8 +76,45 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     await page.goto(`${server.url}/users`);
   });
 
+  it('gives the role manager in a project, disables the project and enables it again', async () => {
+    await page.goto(`${server.url}/projects`);
+    await page.getByRole('link', { name: 'shop' }).click();
+    await page.getByLabel('The user').selectOption({ label: 'ann' });
+    await page.getByLabel('The role').selectOption('manager');
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    const roles = page.getByRole('list', { name: 'Roles' });
+    await roles.getByRole('listitem').filter({ hasText: 'annmanager' }).waitFor();
+    await confirm('Disable', 'shop');
+    const enable = page.getByRole('button', { name: 'Enable', exact: true });
+    await enable.hover();
+    await page.getByRole('tooltip').getByText('anneal project enable shop').waitFor();
+    expect(await server.client.identity.projects.show('shop')).toMatchObject({ enabled: false });
+    await enable.click();
+    await page.getByRole('button', { name: 'Disable', exact: true }).waitFor();
+    expect(await server.client.identity.projects.show('shop')).toMatchObject({ enabled: true });
+    const set = await server.anneal('project', 'set', 'shop', '--description', 'the shop');
+    expect(set).toMatchObject({ status: 0, stdout: 'Changed the project shop.\n' });
+    await server.anneal('project', 'disable', 'shop');
+    expect(await server.client.identity.projects.show('shop')).toMatchObject({
+      enabled: false,
+      description: 'the shop',
+    });
+    await server.anneal('project', 'enable', 'shop');
+    await page
+      .getByRole('list', { name: 'Roles' })
+      .getByRole('listitem')
+      .filter({ hasText: 'annmanager' })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox').fill('ann');
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await roles.getByText('manager').waitFor({ state: 'detached' });
+    await page.goto(`${server.url}/users`);
+  });
+
   it('disables a user after its name is typed, and revokes its role', async () => {
-    await page.getByRole('link', { name: 'ann' }).click();
+    await page.getByRole('link', { name: 'ann', exact: true }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByRole('button', { name: 'Disable' }).isDisabled()).toBe(true);

@@ -6,8 +6,8 @@ import { installDebian } from '../../backends/debian.ts';
 
 const program = '/usr/bin/chromium';
 
-/** A browser, or why there is none. Other builds of Chromium are not looked for, because pictures differ. */
-export async function findBrowser(): Promise<Browser | string> {
+/** A browser with these arguments, or why there is none. Other builds of Chromium are not looked for, because pictures differ. */
+export async function findBrowser(args: readonly string[] = []): Promise<Browser | string> {
   if (!existsSync(program)) {
     installDebian({
       packages: ['chromium', 'fonts-inter', 'fonts-jetbrains-mono'],
@@ -15,7 +15,7 @@ export async function findBrowser(): Promise<Browser | string> {
     });
   }
   if (!existsSync(program)) return `there is no ${program} (Debian: apt-get install chromium)`;
-  return chromium.launch({ executablePath: program });
+  return chromium.launch({ executablePath: program, args: [...args] });
 }
 
 /** Opens a page of the console with a session. */

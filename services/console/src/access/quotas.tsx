@@ -4,8 +4,8 @@ import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { useSession } from '../session/session.tsx';
-import { Same } from './same.tsx';
-import { useChange } from './use-change.ts';
+import { Same } from '../parts/same.tsx';
+import { useChange } from '../parts/use-change.ts';
 
 const meanings: Readonly<Record<QuotaName, string>> = {
   stacks: 'Stacks',
@@ -55,7 +55,7 @@ export function Quotas({ name, id }: { name: string; id: string }) {
 
 function QuotaForm({ name, id, rows }: { name: string; id: string; rows: readonly QuotaView[] }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const [chosen, choose] = useState<QuotaName>('stacks');
   const [limit, setLimit] = useState('');
   const wanted = limit === '' ? null : Number(limit);

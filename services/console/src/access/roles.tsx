@@ -7,8 +7,8 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useSession } from '../session/session.tsx';
-import { Same } from './same.tsx';
-import { useChange } from './use-change.ts';
+import { Same } from '../parts/same.tsx';
+import { useChange } from '../parts/use-change.ts';
 
 interface Named {
   readonly id: string;
@@ -50,7 +50,7 @@ export function Roles({ of, name, id }: { of: 'project' | 'user'; name: string; 
 
 function Grant({ grant: { user, group, role, scope }, shown }: { grant: RoleGrant; shown: 'project' | 'user' }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const { project, domain } = scope;
   const place = project ? project.name : domain ? `domain ${domain.name}` : 'the system';
   return (
@@ -97,7 +97,7 @@ function Grant({ grant: { user, group, role, scope }, shown }: { grant: RoleGran
 
 function GrantForm({ of, name, id }: { of: 'project' | 'user'; name: string; id: string }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const other = of === 'project' ? 'user' : 'project';
   const others = useAsk(['identity', `${other}s`], async ({ identity }): Promise<readonly Named[]> =>
     other === 'user' ? identity.users.list() : identity.projects.list(),

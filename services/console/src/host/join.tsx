@@ -4,6 +4,8 @@ import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { CopyCommand } from '../parts/command.tsx';
 import { ErrorCard } from '../parts/error-card.tsx';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
 import { Mark } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -46,6 +48,10 @@ export function JoinPanel() {
           <Arrival name={joined.name} />
         </>
       )}
+      <Same
+        command={`anneal host join ${quoted(name || 'web1')}`}
+        request={`POST /api/v1/hosts/${encodeURIComponent(name || 'web1')}/join`}
+      />
       <div className="row wrap dim">
         For cloud-init, user data or Ansible:{' '}
         <CopyCommand command={`anneal host join ${name || 'web1'} --format cloud-init`} />

@@ -4,8 +4,10 @@ import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcom
 import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
-import { CopyCommand } from '../parts/command.tsx';
 import { ErrorCard } from '../parts/error-card.tsx';
+import { newId } from '../parts/new-id.ts';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
 import { Mark } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -19,7 +21,6 @@ interface Run {
 }
 
 const isNames = (text: string): boolean => /^[\w.-]+(\s*,\s*[\w.-]+)*$/.test(text);
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 interface Wanted {
   readonly command: string;
@@ -40,7 +41,7 @@ async function chosenHosts(client: Client, which: string): Promise<readonly Host
 }
 
 async function startRun(client: Client, hosts: readonly HostView[], { command, seconds }: Wanted): Promise<Run> {
-  const config = crypto.randomUUID();
+  const config = newId();
   const since = new Date().toISOString();
   // The answer of a machine that lost power is a failure, because a second run could do harm.
   const options = { timeout: seconds, queue_timeout: seconds, on_interrupt: 'fail' };
@@ -112,8 +113,11 @@ export function RunPanel({ host }: { host?: HostView }) {
             />
             seconds
           </label>
-          <CopyCommand command={`anneal run ${quoted(command || 'uptime')} ${hostsWord} --timeout ${seconds}`} />
         </div>
+        <Same
+          command={`anneal run ${quoted(command || 'uptime')} ${hostsWord} --timeout ${seconds}`}
+          request="POST /api/v1/deployments"
+        />
       </form>
       {failure !== undefined && <ErrorCard error={failure} />}
       {run && <Results key={run.config} run={run} />}

@@ -1,7 +1,7 @@
 /** Questions to the server, each kept until an event says that its answer has changed. */
 import type { Client } from '@anneal/client/connect.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useSession } from '../session/session.tsx';
 
@@ -15,15 +15,39 @@ export function useAsk<T>(
   ask: (client: Client) => Promise<T>,
   everyMs?: number,
 ): UseQueryResult<T> {
-  const { client, expired } = useSession();
+  const { client } = useSession();
   const result = useQuery({
     queryKey: key,
     queryFn: () => ask(client),
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   });
-  const isOut = result.error instanceof AnnealError && result.error.code === 'Unauthorized';
+  useLogin([result.error]);
+  return result;
+}
+
+/** Shows the login when an answer says that the session has ended. */
+function useLogin(errors: readonly unknown[]): void {
+  const { expired } = useSession();
+  const isOut = errors.some((error) => error instanceof AnnealError && error.code === 'Unauthorized');
   useEffect(() => {
     if (isOut) expired();
   }, [isOut, expired]);
-  return result;
+}
+
+/** Several questions of one form. A question that is new shows the answer to the one in its place until it has its own. */
+export function useAskEach<T>(
+  questions: readonly { readonly key: readonly string[]; readonly ask: (client: Client) => Promise<T> }[],
+  everyMs?: number,
+): UseQueryResult<T>[] {
+  const { client } = useSession();
+  const results = useQueries({
+    queries: questions.map(({ key, ask }) => ({
+      queryKey: key,
+      queryFn: () => ask(client),
+      placeholderData: keepPreviousData,
+      ...(everyMs !== undefined && { refetchInterval: everyMs }),
+    })),
+  }) as UseQueryResult<T>[];
+  useLogin(results.map(({ error }) => error));
+  return results;
 }

@@ -2,6 +2,7 @@
  * One event stream per browser and not per tab: browsers open few connections to one server, and each stream keeps one.
  *
  * The tab that holds the lock reads the stream and tells the others. When it closes, another tab gets the lock.
+ * Browsers have no locks for a page over plain HTTP from another computer: there each tab reads a stream of its own.
  */
 import type { Client } from '@anneal/client/connect.ts';
 import type { AnnealEvent } from '@anneal/client/events.ts';
@@ -19,12 +20,21 @@ type News =
   /** A tab that has just opened asks for the state of the stream. */
   | { readonly asks: true };
 
+const hasLocks = (): boolean => 'locks' in navigator;
+
+async function lockOfTabs(name: string, signal: AbortSignal, use: () => Promise<void>): Promise<void> {
+  if (hasLocks()) await navigator.locks.request(name, { signal }, use);
+  else await use();
+}
+
 /** Reads events until the signal aborts. Continues behind the last event after a break. */
 export function shareEvents(client: Client, live: Live, signal: AbortSignal): void {
   const channel = new BroadcastChannel('anneal-events');
   // A channel reaches only tabs of this origin, so its messages have no target.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  const send = (news: News): void => channel.postMessage(news);
+  const send = (news: News): void => {
+    if (hasLocks()) channel.postMessage(news);
+  };
   // The state of the stream, in the tab that reads it.
   let isOpen = false;
   const hear = (news: News): void => {
@@ -56,5 +66,5 @@ export function shareEvents(client: Client, live: Live, signal: AbortSignal): vo
     for await (const event of stream) tell({ event });
   };
   send({ asks: true });
-  void navigator.locks.request('anneal-events', { signal }, lead).catch(() => undefined);
+  lockOfTabs('anneal-events', signal, lead).catch(() => undefined);
 }

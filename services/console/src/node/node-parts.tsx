@@ -6,6 +6,8 @@ import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
 import { Mark } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 import { readNodeLines } from './node-lines.ts';
@@ -99,6 +101,7 @@ export function EnrolMany() {
           and make available
         </label>
       </div>
+      <Same command={commandOf(nodes[0], isProvided)} request="POST /baremetal/v1/nodes" />
       {results.length > 0 && (
         <ul aria-label="Enrolled nodes">
           {results.map(({ name, failure }) => (
@@ -112,4 +115,15 @@ export function EnrolMany() {
       )}
     </form>
   );
+}
+
+/** The command that enrols one node. The password is not shown. */
+function commandOf(node: ReturnType<typeof readNodeLines>['nodes'][number] | undefined, provide: boolean): string {
+  const { name, address, username, resourceClass } = node ?? { name: 'rack1-u01', address: 'https://bmc…' };
+  return [
+    `anneal node enrol ${quoted(name)} --address ${quoted(address)}`,
+    ...(username === undefined ? [] : [`--username ${quoted(username)} --password-file FILE`]),
+    ...(resourceClass === undefined ? [] : [`--resource-class ${quoted(resourceClass)}`]),
+    ...(provide ? [] : ['--no-provide']),
+  ].join(' ');
 }

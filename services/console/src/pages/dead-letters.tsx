@@ -76,10 +76,16 @@ function Cause({ letters }: { letters: readonly DeadLetterRow[] }) {
             label="Purge"
             title={`Remove ${count}?`}
             {...(letters.length > 1 && { name: text(latest['queue']) })}
-            command={`anneal dead-letter purge --id ${latest.id}`}
+            command={`anneal dead-letter purge ${letters
+              .map(({ id }) => id)
+              .slice(0, 3)
+              .join(' ')}${letters.length > 3 ? ' …' : ''}`}
+            request={
+              letters.length === 1 ? `DELETE /api/v1/dead-letters/${latest.id}` : 'DELETE /api/v1/dead-letters/{id}'
+            }
             onConfirm={() => attempt(purge, `Removed ${count}.`).then(refresh)}
           >
-            What they asked for is never done.
+            What they asked for is never done. This cannot be undone.
           </Confirm>
         </span>
       </header>

@@ -163,8 +163,8 @@ function Working({ overview: { working } }: { overview: Overview }) {
 const mostCells = 600;
 
 function HostCells() {
-  const hosts = useAsk(['hosts'], (client) => client.hosts.list());
-  const rows = hosts.data ?? [];
+  const hosts = useAsk(['hosts', 'cells'], (client) => client.hosts.page({ limit: mostCells }));
+  const { rows, total } = hosts.data ?? { rows: [], total: 0 };
   return (
     <section className="card">
       <header>
@@ -177,7 +177,7 @@ function HostCells() {
         </Empty>
       ) : (
         <div className="body cells">
-          {rows.slice(0, mostCells).map(({ id, name, status, pending }) => {
+          {rows.map(({ id, name, status, pending }) => {
             const tone = status === 'up' && pending > 0 ? 'busy' : toneOf(status);
             const label = `${name}: ${status}${pending > 0 ? `, ${pending} configs` : ''}`;
             return (
@@ -191,7 +191,7 @@ function HostCells() {
               />
             );
           })}
-          {rows.length > mostCells && <Link to="/hosts">and {rows.length - mostCells} more</Link>}
+          {total > mostCells && <Link to="/hosts">and {(total - mostCells).toLocaleString()} more</Link>}
         </div>
       )}
     </section>

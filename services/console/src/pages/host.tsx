@@ -109,7 +109,7 @@ function Deployments({ host }: { host: HostView }) {
               rows={rows.toSorted((a, b) => b.created_at.localeCompare(a.created_at))}
               columns={columns}
               keyOf={({ id }) => id}
-              empty={<Empty command={`anneal run uptime --host ${host.name}`}>Nothing ran yet. Run something:</Empty>}
+              empty={<Empty command={`anneal run uptime --hosts ${host.name}`}>Nothing ran yet. Run something:</Empty>}
             />
           )}
         </Answer>

@@ -4,17 +4,15 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';
-import { useAsk } from '../live/ask.ts';
-import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
-import { Filter, useFilter } from '../parts/filter.tsx';
+import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Age } from '../parts/time.tsx';
 
 const serverOf = ({ server }: HostView): string => (server ? `${server.stack_name}/${server.resource_name}` : '');
 
-const columns: readonly Column<HostView>[] = [
+const columns: readonly PagedColumn<HostView>[] = [
   {
     name: 'Host',
     cell: ({ name }) => (
@@ -22,22 +20,20 @@ const columns: readonly Column<HostView>[] = [
         <b>{name}</b>
       </Link>
     ),
-    sort: ({ name }) => name,
+    by: 'name',
   },
-  { name: 'Status', cell: ({ status }) => <StateWord state={status} />, sort: ({ status }) => status },
-  { name: 'Configs', cell: ({ pending }) => pending, sort: ({ pending }) => pending, isNumber: true },
+  { name: 'Status', cell: ({ status }) => <StateWord state={status} />, by: 'status' },
+  { name: 'Configs', cell: ({ pending }) => pending, isNumber: true },
   {
     name: 'Last seen',
     cell: ({ last_seen_at: seen }) => <Age since={seen} />,
-    sort: ({ last_seen_at: seen }) => seen ?? '',
+    by: 'last_seen',
     isNumber: true,
   },
-  { name: 'Server', cell: (host) => <span className="dim">{serverOf(host)}</span>, sort: serverOf, isExtra: true },
+  { name: 'Server', cell: (host) => <span className="dim">{serverOf(host)}</span>, by: 'server', isExtra: true },
 ];
 
 export function HostsPage() {
-  const hosts = useAsk(['hosts'], (client) => client.hosts.list(), 10_000);
-  const find = useFilter();
   const [panel, setPanel] = useState<'run' | 'join'>();
   const toggle = (name: 'run' | 'join', label: string) => (
     <button
@@ -60,23 +56,21 @@ export function HostsPage() {
       {panel === 'run' && <RunPanel />}
       {panel === 'join' && <JoinPanel />}
       <section className="card">
-        <Answer of={hosts}>
-          {(rows) => (
-            <Table
-              label="Hosts"
-              rows={matching(rows, find, (host) => [host.name, host.status, serverOf(host)])}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={
-                <Empty command="anneal host join web1">
-                  {find === ''
-                    ? 'No host yet. A machine joins with the line that this command prints:'
-                    : 'No host matches.'}
-                </Empty>
-              }
-            />
+        <PagedTable
+          list="hosts"
+          label="Hosts"
+          ask={({ hosts }, page) => hosts.page(page)}
+          columns={columns}
+          keyOf={({ id }) => id}
+          everyMs={10_000}
+          empty={(find) => (
+            <Empty command="anneal host join web1">
+              {find === ''
+                ? 'No host yet. A machine joins with the line that this command prints:'
+                : 'No host matches.'}
+            </Empty>
           )}
-        </Answer>
+        />
       </section>
       <div className="row dim">
         Run a command on many: <CopyCommand command={`anneal run uptime --hosts 'facts.os == "debian"'`} />

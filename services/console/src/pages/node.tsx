@@ -2,11 +2,14 @@
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { BmcHealth } from '../node/bmc.tsx';
+import { Consoles } from '../node/consoles.tsx';
 import { NodeHistory } from '../node/node-parts.tsx';
 import { CopyCommand } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { quoted } from '../parts/quoted.ts';
 import { useNotify } from '../parts/notices.tsx';
 import { StatePill } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
@@ -25,6 +28,7 @@ export function NodePage() {
             </section>
           )}
           <BmcHealth node={shown} />
+          <Consoles node={shown} />
           <NodeHistory node={name} />
           <section className="card">
             <header>
@@ -48,11 +52,15 @@ function Heading({ node }: { node: NodeRepresentation }) {
   const { attempt } = useNotify();
   const name = node.name ?? node.uuid;
   const isOn = node.power_state === 'power on';
-  const maintain = () =>
-    attempt(
-      () => client.nodes.maintenance({ node: name, on: !node.maintenance }),
-      node.maintenance ? `${name} is back in service.` : `${name} is in maintenance.`,
-    );
+  const path = `/baremetal/v1/nodes/${node.uuid}`;
+  const inMaintenance = (on: boolean) => ({
+    action: () => client.nodes.maintenance({ node: name, on }),
+    done: on ? `${name} is in maintenance.` : `${name} is back in service.`,
+  });
+  const maintain = () => {
+    const { action, done } = inMaintenance(!node.maintenance);
+    return attempt(action, done, inMaintenance(node.maintenance));
+  };
   return (
     <div className="heading">
       <h1>{name}</h1>
@@ -62,15 +70,19 @@ function Heading({ node }: { node: NodeRepresentation }) {
         {node.power_state ?? 'power unknown'} · {node.resource_class}
       </span>
       <div className="actions">
-        <button type="button" className="button" onClick={() => void maintain()}>
-          {node.maintenance ? 'End maintenance' : 'Set maintenance'}
-        </button>
+        <Act
+          label={node.maintenance ? 'End maintenance' : 'Set maintenance'}
+          command={`anneal node maintenance ${quoted(name)} ${node.maintenance ? 'off' : 'on'}`}
+          request={`${node.maintenance ? 'DELETE' : 'PUT'} ${path}/maintenance`}
+          onAct={maintain}
+        />
         {isOn ? (
           <Confirm
             label="Power off"
             title={`Turn ${name} off?`}
             name={name}
-            command={`anneal node power ${name} off`}
+            command={`anneal node power ${quoted(name)} off`}
+            request={`PUT ${path}/states/power`}
             onConfirm={() =>
               attempt(() => client.nodes.power({ node: name, target: 'power off' }), `${name} is being turned off.`)
             }
@@ -78,15 +90,14 @@ function Heading({ node }: { node: NodeRepresentation }) {
             Everything that runs on it stops at once.
           </Confirm>
         ) : (
-          <button
-            type="button"
-            className="button"
-            onClick={() =>
-              void attempt(() => client.nodes.power({ node: name, target: 'power on' }), `${name} is being turned on.`)
+          <Act
+            label="Power on"
+            command={`anneal node power ${quoted(name)} on`}
+            request={`PUT ${path}/states/power`}
+            onAct={() =>
+              attempt(() => client.nodes.power({ node: name, target: 'power on' }), `${name} is being turned on.`)
             }
-          >
-            Power on
-          </button>
+          />
         )}
       </div>
     </div>

@@ -10,10 +10,11 @@ import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { matching } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
 
-const columns: readonly Column<NodeRepresentation>[] = [
+const columns: readonly PagedColumn<NodeRepresentation>[] = [
   {
     name: 'Node',
     cell: (node) => (
@@ -21,17 +22,17 @@ const columns: readonly Column<NodeRepresentation>[] = [
         <b>{nameOfNode(node)}</b>
       </Link>
     ),
-    sort: nameOfNode,
+    by: 'name',
   },
   {
     name: 'State',
     cell: ({ provision_state: state, fault }) => <StateWord state={fault === null ? (state ?? 'unknown') : fault} />,
-    sort: ({ provision_state: state }) => state ?? '',
+    by: 'state',
   },
   {
     name: 'Power',
     cell: ({ power_state: power }) => power ?? 'unknown',
-    sort: ({ power_state: power }) => power ?? '',
+    by: 'power',
   },
   {
     name: 'BMC answered',
@@ -43,20 +44,19 @@ const columns: readonly Column<NodeRepresentation>[] = [
           <Age since={bmc.last_contact} />, {bmc.failures} failed
         </span>
       ),
-    sort: ({ bmc }) => bmc?.last_contact ?? '',
     isNumber: true,
     isExtra: true,
   },
   {
     name: 'Class',
     cell: (node) => node.resource_class ?? '',
-    sort: (node) => node.resource_class ?? '',
+    by: 'class',
     isExtra: true,
   },
   {
     name: 'Maintenance',
     cell: ({ maintenance, maintenance_reason: reason }) => (maintenance ? (reason ?? 'yes') : ''),
-    sort: ({ maintenance }) => Number(maintenance),
+    by: 'maintenance',
     isExtra: true,
   },
 ];
@@ -78,9 +78,8 @@ const textsOf = (node: NodeRepresentation): readonly string[] => [
 ];
 
 export function NodesPage() {
-  const nodes = useAsk(['nodes'], (client) => client.nodes.list());
+  const silent = useAsk(['nodes', 'silent'], (client) => client.nodes.page({ find: mute, limit: 1 })).data?.found ?? 0;
   const find = useFilter();
-  const silent = nodes.data?.filter(isSilent).length ?? 0;
   const { tab = 'list' } = useSearch({ from: '/nodes' });
   const [isEnrolling, setEnrolling] = useState(false);
   return (
@@ -114,30 +113,42 @@ export function NodesPage() {
           </Link>
         ))}
       </nav>
-      <Answer of={nodes}>
-        {(all) => {
-          const rows = matching(all, find, textsOf);
-          if (rows.length > 0 && tab === 'racks') return <RackView nodes={rows} />;
-          return (
-            <section className="card">
-              <Table
-                label="Nodes"
-                rows={rows}
-                columns={columns}
-                keyOf={({ uuid }) => uuid}
-                empty={
-                  <Empty command="anneal node enrol rack1-u01 --address https://bmc… --provide">
-                    {find === '' ? 'No node yet. Enrol one:' : 'No node matches the filter.'}
-                  </Empty>
-                }
-              />
-            </section>
-          );
-        }}
-      </Answer>
+      {tab === 'racks' ? (
+        <Racks find={find} />
+      ) : (
+        <section className="card">
+          <PagedTable
+            list="nodes"
+            label="Nodes"
+            ask={({ nodes }, page) => nodes.page(page)}
+            columns={columns}
+            keyOf={({ uuid }) => uuid}
+            empty={noNode}
+          />
+        </section>
+      )}
       <div className="row dim">
         The same in a terminal: <CopyCommand command="anneal node list" />
       </div>
     </div>
+  );
+}
+
+const noNode = (find: string) => (
+  <Empty command="anneal node enrol rack1-u01 --address https://bmc… --username admin --password-file FILE">
+    {find === '' ? 'No node yet. Enrol one:' : 'No node matches the filter.'}
+  </Empty>
+);
+
+/** All nodes where they stand. */
+function Racks({ find }: { find: string }) {
+  const nodes = useAsk(['nodes', 'all'], (client) => client.nodes.list());
+  return (
+    <Answer of={nodes}>
+      {(all) => {
+        const rows = matching(all, find, textsOf);
+        return rows.length > 0 ? <RackView nodes={rows} /> : <section className="card">{noNode(find)}</section>;
+      }}
+    </Answer>
   );
 }

@@ -2,8 +2,8 @@
 import type { ProjectView } from '@anneal/client/identity.ts';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { Same } from '../access/same.tsx';
-import { useChange } from '../access/use-change.ts';
+import { Same } from '../parts/same.tsx';
+import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -66,7 +66,7 @@ export function ProjectsPage() {
 
 function CreateProject() {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const create = async (event: FormEvent): Promise<void> => {

@@ -30,11 +30,12 @@ export function QueuePage() {
                   title={`Remove all messages of ${name}?`}
                   name={name}
                   command={`anneal queue purge ${name}`}
+                  request={`DELETE /api/v1/queues/${encodeURIComponent(name)}/messages`}
                   onConfirm={() =>
                     attempt(() => client.queues.purge({ queue: name }), `The messages of ${name} are removed.`)
                   }
                 >
-                  Requests that a deployment waits for stay. All other messages are lost.
+                  Requests that a deployment waits for stay. All other messages are lost. This cannot be undone.
                 </Confirm>
               )}
             </div>

@@ -1,9 +1,11 @@
 /** One stack: why it stands where it stands, what can be done, and its parts. */
 import { toneOf } from '@anneal/client/text/tone.ts';
+import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
 import type { Stack } from '@anneal/client/representation.ts';
 import { withPaths } from '@anneal/client/nested.ts';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -61,22 +63,36 @@ export function StackPage() {
   );
 }
 
+/** The command of an action that the heading offers. */
+function commandOf({ kind, ...options }: StackAct, name: string): string {
+  if (kind !== 'cancel') return `anneal stack ${kind} ${name}`;
+  return `anneal stack cancel ${name}${'rollback' in options && options.rollback === true ? '' : ' --no-rollback'}`;
+}
+
 function Heading({ stack }: { stack: Stack }) {
-  const { client } = useSession();
+  const { client, session } = useSession();
   const { attempt } = useNotify();
   const navigate = useNavigate();
   const { stack_name: name, stack_status: status } = stack;
   const isBusy = status.endsWith('IN_PROGRESS');
-  const act = (label: string, action: Parameters<typeof client.actions.act>[0]['action']) => (
-    <button
-      type="button"
-      className="button"
-      onClick={() =>
-        void attempt(() => client.actions.act({ stack: name, action }), `${label} of ${name} has started.`)
+  const act = (label: string, action: StackAct) => (
+    <Act
+      label={label}
+      command={commandOf(action, name)}
+      request={`POST /api/v1/stacks/${encodeURIComponent(name)}/actions`}
+      onAct={() =>
+        attempt(
+          () => client.actions.act({ stack: name, action }),
+          `${label} of ${name} has started.`,
+          action.kind === 'suspend'
+            ? {
+                action: () => client.actions.act({ stack: name, action: { kind: 'resume' } }),
+                done: `Resume of ${name} has started.`,
+              }
+            : undefined,
+        )
       }
-    >
-      {label}
-    </button>
+    />
   );
   const remove = async () => {
     if (await attempt(() => client.stacks.delete({ stack: name }), `The deletion of ${name} has started.`)) {
@@ -107,6 +123,7 @@ function Heading({ stack }: { stack: Stack }) {
           title={`Delete the stack ${name}?`}
           name={name}
           command={`anneal stack delete ${name}`}
+          request={`DELETE /orchestration/v1/${session.project.id}/stacks/${name}/${stack.id}`}
           onConfirm={remove}
         >
           All its servers are released and their machines erased. This cannot be undone.

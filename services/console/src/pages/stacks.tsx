@@ -1,17 +1,15 @@
 /** All stacks of the project. */
 import type { StackRow } from '@anneal/client/representation.ts';
 import { Link } from '@tanstack/react-router';
-import { useAsk } from '../live/ask.ts';
-import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
-import { Filter, useFilter } from '../parts/filter.tsx';
+import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Age } from '../parts/time.tsx';
 
 const changed = (row: StackRow): string => row.updated_time ?? row.creation_time ?? '';
 
-const columns: readonly Column<StackRow>[] = [
+const columns: readonly PagedColumn<StackRow>[] = [
   {
     name: 'Name',
     cell: ({ stack_name: name }) => (
@@ -19,14 +17,14 @@ const columns: readonly Column<StackRow>[] = [
         <b>{name}</b>
       </Link>
     ),
-    sort: ({ stack_name: name }) => name,
+    by: 'name',
   },
   {
     name: 'State',
     cell: ({ stack_status: status }) => <StateWord state={status} />,
-    sort: ({ stack_status: status }) => status,
+    by: 'status',
   },
-  { name: 'Changed', cell: (row) => <Age since={changed(row)} />, sort: changed, isNumber: true },
+  { name: 'Changed', cell: (row) => <Age since={changed(row)} />, by: 'changed', isNumber: true },
   {
     name: 'Reason',
     cell: ({ stack_status_reason: reason }) => <span className="dim">{reason}</span>,
@@ -36,8 +34,6 @@ const columns: readonly Column<StackRow>[] = [
 ];
 
 export function StacksPage() {
-  const stacks = useAsk(['stacks'], (client) => client.stacks.list({ limit: 1000 }));
-  const find = useFilter();
   return (
     <div className="stackwise">
       <div className="heading">
@@ -48,21 +44,18 @@ export function StacksPage() {
         </Link>
       </div>
       <section className="card">
-        <Answer of={stacks}>
-          {(rows) => (
-            <Table
-              label="Stacks"
-              rows={matching(rows, find, (row) => [row.stack_name, row.stack_status, ...(row.tags ?? [])])}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={
-                <Empty command="anneal stack create web -t web.yaml">
-                  {find === '' ? 'No stack yet. Create one:' : 'No stack matches the filter.'}
-                </Empty>
-              }
-            />
+        <PagedTable
+          list="stacks"
+          label="Stacks"
+          ask={({ stacks }, page) => stacks.page(page)}
+          columns={columns}
+          keyOf={({ id }) => id}
+          empty={(find) => (
+            <Empty command="anneal stack create web -t web.yaml">
+              {find === '' ? 'No stack yet. Create one:' : 'No stack matches the filter.'}
+            </Empty>
           )}
-        </Answer>
+        />
       </section>
     </div>
   );

@@ -4,11 +4,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { useState } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
-import { useNotify } from '../parts/notices.tsx';
+import { useNotify, type Undo } from '../parts/notices.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
@@ -111,14 +112,18 @@ function Actions({ subscription: { id, name, status } }: { subscription: Subscri
   const { client } = useSession();
   const { attempt } = useNotify();
   const queries = useQueryClient();
-  const act = (label: string, action: () => Promise<unknown>, done: string) => (
-    <button
-      type="button"
-      className="button"
-      onClick={() => void attempt(action, done).then(() => queries.invalidateQueries({ queryKey: ['subscriptions'] }))}
-    >
-      {label}
-    </button>
+  const path = `/api/v1/subscriptions/${id}`;
+  const pausing = (verb: 'pause' | 'resume') => ({
+    action: () => client.subscriptions[verb]({ id }),
+    done: verb === 'pause' ? `${name} is paused; its events wait.` : `${name} is active.`,
+  });
+  const act = (label: string, verb: 'test' | 'pause' | 'resume' | 'retry', { action, done }: Undo, undo?: Undo) => (
+    <Act
+      label={label}
+      command={`anneal subscription ${verb} ${id}`}
+      request={`POST ${path}/${verb}`}
+      onAct={() => attempt(action, done, undo).then(() => queries.invalidateQueries({ queryKey: ['subscriptions'] }))}
+    />
   );
   const test = async (): Promise<void> => {
     const answer = await client.subscriptions.test({ id });
@@ -127,23 +132,27 @@ function Actions({ subscription: { id, name, status } }: { subscription: Subscri
   };
   return (
     <>
-      {act('Send a test event', test, `${name} accepted the test event.`)}
+      {act('Send a test event', 'test', { action: test, done: `${name} accepted the test event.` })}
       {status === 'active'
-        ? act('Pause', () => client.subscriptions.pause({ id }), `${name} is paused; its events wait.`)
-        : act('Resume', () => client.subscriptions.resume({ id }), `${name} is active.`)}
-      {act('Attempt now', () => client.subscriptions.retry({ id }), `What waits for ${name} is attempted.`)}
+        ? act('Pause', 'pause', pausing('pause'), pausing('resume'))
+        : act('Resume', 'resume', pausing('resume'))}
+      {act('Attempt now', 'retry', {
+        action: () => client.subscriptions.retry({ id }),
+        done: `What waits for ${name} is attempted.`,
+      })}
       <Confirm
         label="Delete"
         title={`Delete the subscription ${name}?`}
         name={name}
         command={`anneal subscription delete ${id}`}
+        request={`DELETE ${path}`}
         onConfirm={() =>
           attempt(() => client.subscriptions.delete({ id }), `${name} is deleted.`).then(() =>
             queries.invalidateQueries({ queryKey: ['subscriptions'] }),
           )
         }
       >
-        The events that wait for the listener are not delivered.
+        The events that wait for the listener are not delivered. This cannot be undone.
       </Confirm>
     </>
   );
@@ -155,8 +164,9 @@ function Replay({ subscription: { id, name } }: { subscription: SubscriptionView
   const { client } = useSession();
   const { attempt } = useNotify();
   const [last, setLast] = useState<number>(1);
+  const from = (): string => new Date(Date.now() - last * 3_600_000).toISOString();
   const replay = async (): Promise<void> => {
-    await client.subscriptions.replayRange({ id, from: new Date(Date.now() - last * 3_600_000).toISOString() });
+    await client.subscriptions.replayRange({ id, from: from() });
   };
   return (
     <div className="row wrap">
@@ -173,9 +183,12 @@ function Replay({ subscription: { id, name } }: { subscription: SubscriptionView
           </option>
         ))}
       </select>
-      <button type="button" className="button" onClick={() => void attempt(replay, `${name} gets the events again.`)}>
-        Replay
-      </button>
+      <Act
+        label="Replay"
+        command={`anneal subscription replay ${id} --from ${from()}`}
+        request={`POST /api/v1/subscriptions/${id}/replay`}
+        onAct={() => attempt(replay, `${name} gets the events again.`)}
+      />
     </div>
   );
 }

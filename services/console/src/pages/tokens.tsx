@@ -1,9 +1,9 @@
 /** Tokens by which programs log in for the user of the session: application credentials. */
 import { roleMeanings, type ProgramToken } from '@anneal/client/identity.ts';
 import { useState, type FormEvent } from 'react';
-import { Same } from '../access/same.tsx';
+import { Same } from '../parts/same.tsx';
 import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
-import { useChange } from '../access/use-change.ts';
+import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -60,7 +60,7 @@ export function TokensPage() {
 
 function Revoke({ token: { id, name } }: { token: ProgramToken }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   return (
     <Confirm
       label="Revoke"
@@ -77,7 +77,7 @@ function Revoke({ token: { id, name } }: { token: ProgramToken }) {
 
 function CreateToken({ onCreated }: { onCreated: (secret: ShownSecret) => void }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const [name, setName] = useState('');
   const [role, setRole] = useState('');
   const submit = (event: FormEvent) => {

@@ -4,9 +4,10 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Roles } from '../access/roles.tsx';
 import { newPassword, SecretOnce, type ShownSecret } from '../access/secret.tsx';
-import { Same } from '../access/same.tsx';
-import { useChange } from '../access/use-change.ts';
+import { Same } from '../parts/same.tsx';
+import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { StatePill } from '../parts/state.tsx';
@@ -34,7 +35,7 @@ export function UserPage() {
 
 function Heading({ user: { id, name, enabled }, show }: { user: UserView; show: (secret: ShownSecret) => void }) {
   const { client, session } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const navigate = useNavigate();
   const { users } = client.identity;
   const setPassword = async (): Promise<void> => {
@@ -76,14 +77,12 @@ function Heading({ user: { id, name, enabled }, show }: { user: UserView; show: 
             The user cannot log in, and its tokens end at once. Enable it to undo this.
           </Confirm>
         ) : (
-          <button
-            type="button"
-            className="button"
-            title={`anneal user enable ${name}, PATCH ${request}`}
-            onClick={() => void setEnabled(true)}
-          >
-            Enable
-          </button>
+          <Act
+            label="Enable"
+            command={`anneal user enable ${name}`}
+            request={`PATCH ${request}`}
+            onAct={() => setEnabled(true)}
+          />
         )}
         <Confirm
           label="Delete"

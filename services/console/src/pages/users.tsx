@@ -2,9 +2,9 @@
 import type { UserView } from '@anneal/client/identity.ts';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { Same } from '../access/same.tsx';
+import { Same } from '../parts/same.tsx';
 import { newPassword, SecretOnce, type ShownSecret } from '../access/secret.tsx';
-import { useChange } from '../access/use-change.ts';
+import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
@@ -69,7 +69,7 @@ export function UsersPage() {
 
 function CreateUser({ onCreated }: { onCreated: (secret: ShownSecret) => void }) {
   const { client } = useSession();
-  const change = useChange();
+  const change = useChange('identity');
   const projects = useAsk(['identity', 'projects', 'rows'], ({ identity }) => identity.projects.list());
   const [name, setName] = useState('');
   const [project, setProject] = useState('');

@@ -5,16 +5,20 @@ import { toneOf } from '@anneal/client/text/tone.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { useNotify } from '../parts/notices.tsx';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age, useNow } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
 
-type Act = Parameters<ReturnType<typeof useSession>['client']['executions']['act']>[0]['action'];
+type Action = Parameters<ReturnType<typeof useSession>['client']['executions']['act']>[0]['action'];
 
 export function WorkflowsPage() {
   const executions = useAsk(['executions'], (client) => client.executions.list({ limit: 500 }), 2000);
@@ -122,6 +126,10 @@ function Start({ onStart }: { onStart: (id: string) => void }) {
             ` · input: ${chosen.input.map((each) => (each.required ? `${each.name} (required)` : each.name)).join(', ')}`}
         </p>
       )}
+      <Same
+        command={`anneal workflow start ${quoted(name || 'NAME')} --input ${quoted(input)}`}
+        request="POST /api/v1/executions"
+      />
     </form>
   );
 }
@@ -130,10 +138,14 @@ const isOver = (state: string): boolean => ['SUCCESS', 'ERROR', 'CANCELLED'].inc
 
 function ExecutionActions(props: {
   execution: ExecutionView;
-  onAct: (action: Act, done: string) => void;
+  onAct: (action: Action, done: string) => void;
   onChoose: (id: string) => void;
 }) {
   const { execution, onAct, onChoose } = props;
+  const same = (verb: string) => ({
+    command: `anneal workflow ${verb} ${execution.id}`,
+    request: `POST /api/v1/executions/${execution.id}/action`,
+  });
   return (
     <span className="more row wrap">
       {execution.parent && (
@@ -146,23 +158,21 @@ function ExecutionActions(props: {
         </button>
       )}
       {execution.state === 'RUNNING' && (
-        <button type="button" className="button" onClick={() => onAct({ kind: 'pause' }, 'The execution pauses.')}>
-          Pause
-        </button>
+        <Act label="Pause" {...same('pause')} onAct={() => onAct({ kind: 'pause' }, 'The execution pauses.')} />
       )}
       {execution.state === 'PAUSED' && (
-        <button type="button" className="button" onClick={() => onAct({ kind: 'resume' }, 'The execution goes on.')}>
-          Resume
-        </button>
+        <Act label="Resume" {...same('resume')} onAct={() => onAct({ kind: 'resume' }, 'The execution goes on.')} />
       )}
       {!isOver(execution.state) && (
-        <button
-          type="button"
-          className="button danger"
-          onClick={() => onAct({ kind: 'cancel' }, 'The execution is cancelled.')}
+        <Confirm
+          label="Cancel"
+          title={`Cancel this execution of ${execution.workflow}?`}
+          {...same('cancel')}
+          onConfirm={async () => onAct({ kind: 'cancel' }, 'The execution is cancelled.')}
         >
-          Cancel
-        </button>
+          Its tasks end, and those that have not begun never do. This cannot be undone; a new execution begins from the
+          start.
+        </Confirm>
       )}
     </span>
   );
@@ -173,7 +183,7 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
   const { client } = useSession();
   const { attempt } = useNotify();
   const queries = useQueryClient();
-  const act = (action: Act, done: string): void => {
+  const act = (action: Action, done: string): void => {
     void attempt(() => client.executions.act({ id, action }), done).then(() =>
       queries.invalidateQueries({ queryKey: ['executions'] }),
     );
@@ -192,6 +202,7 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
               <p className={execution.state === 'ERROR' ? 'tone-failed' : 'dim'}>{execution.reason}</p>
             )}
             <Tasks
+              execution={id}
               tasks={tasks}
               onRerun={(task) =>
                 act(
@@ -217,9 +228,12 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
 }
 
 function Tasks({
+  execution,
   tasks,
   onRerun,
 }: {
+  /** The id of the execution. */
+  execution: string;
   tasks: readonly ExecutionTaskView[];
   onRerun: (task: ExecutionTaskView) => void;
 }) {
@@ -247,9 +261,12 @@ function Tasks({
                   : formatDuration(Math.max(0, end - Date.parse(task.started_at)))}
               </span>
               {task.state === 'ERROR' && (
-                <button type="button" className="button" onClick={() => onRerun(task)}>
-                  Run again
-                </button>
+                <Act
+                  label="Run again"
+                  command={`anneal workflow rerun ${execution} ${task.name}`}
+                  request={`POST /api/v1/executions/${execution}/action`}
+                  onAct={() => onRerun(task)}
+                />
               )}
             </p>
             {task.reason && <p className={task.state === 'ERROR' ? 'tone-failed' : 'dim'}>{task.reason}</p>}

@@ -1,4 +1,5 @@
 /** The command that does the same in a terminal. A click copies it. */
+import { copyText } from './copy-text.ts';
 import { useNotify } from './notices.tsx';
 
 export function CopyCommand({ command }: { command: string }) {
@@ -8,7 +9,7 @@ export function CopyCommand({ command }: { command: string }) {
       type="button"
       className="command"
       title="Copy"
-      onClick={() => void attempt(() => navigator.clipboard.writeText(command), `Copied: ${command}`)}
+      onClick={() => void attempt(() => copyText(command), `Copied: ${command}`)}
     >
       <span className="cut">{command}</span>
       <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">

@@ -5,6 +5,7 @@ import { mergePatchBetween } from '@anneal/contracts/merge-patch.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { Act } from '../parts/act.tsx';
 import { CopyCommand } from '../parts/command.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
 import { useNotify } from '../parts/notices.tsx';
@@ -63,9 +64,19 @@ export function ReplayAll({ letters }: { letters: readonly DeadLetterRow[] }) {
           </select>
         </label>
       )}
-      <button type="button" className="button" onClick={() => void run()}>
-        Replay {letters.length === 1 ? 'the message' : `all ${letters.length}`}
-      </button>
+      <Act
+        label={`Replay ${letters.length === 1 ? 'the message' : `all ${letters.length}`}`}
+        command={`anneal dead-letter replay ${letters
+          .map(({ id }) => id)
+          .slice(0, 3)
+          .join(' ')}${letters.length > 3 ? ' …' : ''}`}
+        request={
+          letters.length === 1
+            ? `POST /api/v1/dead-letters/${letters[0]?.id}/replay`
+            : 'POST /api/v1/dead-letters/{id}/replay'
+        }
+        onAct={run}
+      />
     </span>
   );
 }
@@ -121,9 +132,14 @@ function Editing({
         </p>
       )}
       <div className="row">
-        <button type="button" className="button primary" disabled={!read.data} onClick={() => void replay()}>
-          {patch ? 'Replay with the changes' : 'Replay unchanged'}
-        </button>
+        <Act
+          label={patch ? 'Replay with the changes' : 'Replay unchanged'}
+          command={`anneal dead-letter replay ${id}${patch ? ` --data '${shellText(patch)}'` : ''}`}
+          request={`POST /api/v1/dead-letters/${id}/replay`}
+          isFirst
+          isOff={!read.data}
+          onAct={replay}
+        />
         <button type="button" className="button" onClick={() => onText()}>
           Cancel
         </button>

@@ -6,14 +6,21 @@ interface Notice {
   readonly id: number;
   readonly text: string;
   readonly isError: boolean;
+  readonly undo?: Undo | undefined;
+}
+/** The way back from an action, offered while its notice is shown. */
+export interface Undo {
+  readonly action: () => Promise<unknown>;
+  readonly done: string;
 }
 interface Notify {
   /** Runs an action; says `done` when it succeeds and the reason when it fails. Resolves to whether it succeeded. */
-  readonly attempt: (action: () => Promise<unknown>, done: string) => Promise<boolean>;
+  readonly attempt: (action: () => Promise<unknown>, done: string, undo?: Undo) => Promise<boolean>;
 }
 
 const NotifyContext = createContext<Notify | undefined>(undefined);
 const shownMs = 6000;
+const undoMs = 12_000;
 let last = 0;
 
 export function useNotify(): Notify {
@@ -26,21 +33,21 @@ export function Notices({ children }: { children: ReactNode }) {
   const [notices, setNotices] = useState<readonly Notice[]>([]);
   const remove = useCallback((id: number) => setNotices((all) => all.filter((one) => one.id !== id)), []);
   const notify = useMemo<Notify>(() => {
-    const add = (text: string, isError: boolean): void => {
+    const add = (notice: Omit<Notice, 'id'>): void => {
       last += 1;
       const id = last;
-      setNotices((all) => [...all.slice(-3), { id, text, isError }]);
+      setNotices((all) => [...all.slice(-3), { id, ...notice }]);
       // An error stays until the reader closes it.
-      if (!isError) setTimeout(() => remove(id), shownMs);
+      if (!notice.isError) setTimeout(() => remove(id), notice.undo ? undoMs : shownMs);
     };
     return {
-      attempt: async (action, done) => {
+      attempt: async (action, done, undo) => {
         try {
           await action();
-          add(done, false);
+          add({ text: done, isError: false, undo });
           return true;
         } catch (error) {
-          add(reasonOf(error), true);
+          add({ text: reasonOf(error), isError: true });
           return false;
         }
       },
@@ -50,9 +57,21 @@ export function Notices({ children }: { children: ReactNode }) {
     <NotifyContext value={notify}>
       {children}
       <div className="notice" role="status" aria-live="polite">
-        {notices.map(({ id, text, isError }) => (
+        {notices.map(({ id, text, isError, undo }) => (
           <div key={id} className="row">
             <span className={isError ? 'grow tone-failed' : 'grow'}>{text}</span>
+            {undo && (
+              <button
+                className="button"
+                type="button"
+                onClick={() => {
+                  remove(id);
+                  void notify.attempt(undo.action, undo.done);
+                }}
+              >
+                Undo
+              </button>
+            )}
             <button className="button" type="button" onClick={() => remove(id)} aria-label="Close this message">
               ×
             </button>

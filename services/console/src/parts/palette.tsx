@@ -3,7 +3,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { useSession } from '../session/session.tsx';
 import { isTyping } from './filter.tsx';
+import { useQuiet } from './use-quiet.ts';
 import { toggleTheme } from './theme.ts';
 
 const pages = [
@@ -13,6 +15,7 @@ const pages = [
   { key: 'q', name: 'Queues', to: '/queues' },
   { key: 'o', name: 'Hosts', to: '/hosts' },
   { key: 'n', name: 'Nodes', to: '/nodes' },
+  { key: 'i', name: 'Images', to: '/images' },
   { key: 'e', name: 'Events', to: '/events' },
   { key: 'd', name: 'Dead letters', to: '/dead-letters' },
   { key: 'v', name: 'Services', to: '/services' },
@@ -53,6 +56,8 @@ export function usePalette(): PaletteState {
 }
 
 export function Palette({ isOpen, close }: PaletteState) {
+  const [typed, type] = useState('');
+  const find = useQuiet(typed.trim(), 150);
   return (
     <Command.Dialog
       open={isOpen}
@@ -63,22 +68,26 @@ export function Palette({ isOpen, close }: PaletteState) {
       overlayClassName="veil"
       contentClassName="dialog palette"
     >
-      <Command.Input placeholder="A page, a stack, a host, a node …" />
+      <Command.Input placeholder="A page, a stack, a host, a node …" value={typed} onValueChange={type} />
       <Command.List>
         <Command.Empty>Nothing has this name.</Command.Empty>
-        {isOpen && <Objects close={close} />}
+        {isOpen && <Objects find={find} close={close} />}
       </Command.List>
     </Command.Dialog>
   );
 }
 
-const mostShown = 200;
+const mostShown = 20;
 
-function Objects({ close }: { close: () => void }) {
+function Objects({ find, close }: { find: string; close: () => void }) {
   const navigate = useNavigate();
-  const stacks = useAsk(['stacks'], (client) => client.stacks.list({ limit: 1000 }));
-  const hosts = useAsk(['hosts'], (client) => client.hosts.list());
-  const nodes = useAsk(['nodes'], (client) => client.nodes.list());
+  const { session } = useSession();
+  const page = { find, limit: mostShown };
+  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(page));
+  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(page));
+  const nodes = useAsk(['nodes', 'palette', find], async (client) =>
+    session.operator ? client.nodes.page(page) : { rows: [] },
+  );
   const go = (to: () => Promise<void>) => () => {
     close();
     void to();
@@ -99,7 +108,7 @@ function Objects({ close }: { close: () => void }) {
         </Command.Item>
       </Command.Group>
       <Command.Group heading="Stacks">
-        {(stacks.data ?? []).slice(0, mostShown).map(({ id, stack_name: name }) => (
+        {(stacks.data?.rows ?? []).map(({ id, stack_name: name }) => (
           <Command.Item
             key={id}
             value={`stack ${name} ${id}`}
@@ -110,7 +119,7 @@ function Objects({ close }: { close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Hosts">
-        {(hosts.data ?? []).slice(0, mostShown).map(({ id, name }) => (
+        {(hosts.data?.rows ?? []).map(({ id, name }) => (
           <Command.Item
             key={id}
             value={`host ${name} ${id}`}
@@ -121,7 +130,7 @@ function Objects({ close }: { close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Nodes">
-        {(nodes.data ?? []).slice(0, mostShown).map(({ uuid, name }) => (
+        {(nodes.data?.rows ?? []).map(({ uuid, name }) => (
           <Command.Item
             key={uuid}
             value={`node ${name ?? ''} ${uuid}`}

@@ -4,6 +4,8 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { reasonOf } from '../parts/error-card.tsx';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
 import { useNotify } from '../parts/notices.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -136,6 +138,10 @@ export function Publish({ queue }: { queue: string }) {
           Publish
         </button>
       </div>
+      <Same
+        command={`anneal queue publish ${queue} ${quoted(text || 'BODY')}`}
+        request={`POST /api/v1/queues/${encodeURIComponent(queue)}/messages`}
+      />
     </form>
   );
 }

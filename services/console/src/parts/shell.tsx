@@ -19,6 +19,11 @@ const places = [
     icon: 'M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5',
   },
 ] as const;
+const images = {
+  to: '/images',
+  name: 'Images',
+  icon: 'M2.5 8a5.5 5.5 0 1 0 11 0 5.5 5.5 0 1 0-11 0M6.8 8a1.2 1.2 0 1 0 2.4 0 1.2 1.2 0 1 0-2.4 0',
+} as const;
 const observing = [
   { to: '/events', name: 'Events', icon: 'M1.5 8h3l2-5 3 10 2-5h3' },
   {
@@ -45,7 +50,12 @@ const forOperators = [
 ] as const;
 const own = { to: '/tokens', name: 'Tokens', icon: 'M5 6.5a3 3 0 1 0 0 3h4v2h2v-2h3v-3z' } as const;
 
-type Place = (typeof places)[number] | (typeof observing)[number] | (typeof forOperators)[number] | typeof own;
+type Place =
+  | (typeof places)[number]
+  | typeof images
+  | (typeof observing)[number]
+  | (typeof forOperators)[number]
+  | typeof own;
 
 export function Shell() {
   return (
@@ -96,6 +106,7 @@ function Frame() {
           <img src={icon} alt="" /> Anneal
         </div>
         {places.map((place) => item(place))}
+        {item(images, true)}
         <div className="section">Observe</div>
         {observing.map((place) => item(place, true))}
         <div className="section">Access</div>

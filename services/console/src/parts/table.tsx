@@ -1,19 +1,30 @@
 /** A table of any length: only the visible rows are in the page. Sorted by a column, filtered by words. */
+import { matcherOf } from '@anneal/contracts/page.ts';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 
-export interface Column<T> {
+/** How a column shows a row. */
+export interface Shown<T> {
   readonly name: string;
   readonly cell: (row: T) => ReactNode;
-  /** What the column sorts by. Without it, it does not sort. */
-  readonly sort?: (row: T) => number | string;
   readonly isNumber?: boolean;
   /** Left out on a small screen. */
   readonly isExtra?: boolean;
 }
+export interface Column<T> extends Shown<T> {
+  /** What the column sorts by. Without it, it does not sort. */
+  readonly sort?: (row: T) => number | string;
+}
+
+/** The column that sorts, by its name, and its direction. */
+export interface Order {
+  readonly name: string;
+  readonly isUp: boolean;
+}
 
 const rowHeight = 35;
 
+/** The rows of a list that the page has as a whole. */
 export function Table<T>(props: {
   label: string;
   rows: readonly T[];
@@ -22,14 +33,44 @@ export function Table<T>(props: {
   empty: ReactNode;
 }) {
   const { label, rows, columns, keyOf, empty } = props;
-  const view = useRef<HTMLDivElement>(null);
-  const [order, setOrder] = useState<{ name: string; isUp: boolean }>();
+  const [order, setOrder] = useState<Order>();
   const shown = useMemo(
     () => sorted(rows, columns.find(({ name }) => name === order?.name)?.sort, order?.isUp),
     [rows, columns, order],
   );
+  if (rows.length === 0) return <>{empty}</>;
+  return (
+    <Grid
+      label={label}
+      count={shown.length}
+      rowAt={(index) => shown[index]}
+      columns={columns}
+      keyOf={keyOf}
+      canSort={({ sort }) => sort !== undefined}
+      order={order}
+      onOrder={setOrder}
+    />
+  );
+}
+
+/** The visible rows of a list, of which the page may have only some. */
+export function Grid<T, C extends Shown<T>>(props: {
+  label: string;
+  count: number;
+  /** Undefined for a row that has not arrived yet. */
+  rowAt: (index: number) => T | undefined;
+  columns: readonly C[];
+  keyOf: (row: T) => string;
+  canSort: (column: C) => boolean;
+  order: Order | undefined;
+  onOrder: (order: Order) => void;
+  /** Called with the first and the last row that are near the screen. */
+  onRange?: (first: number, last: number) => void;
+}) {
+  const { label, count, rowAt, columns, keyOf, canSort, order, onOrder, onRange } = props;
+  const view = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
-    count: shown.length,
+    count,
     getScrollElement: () => view.current,
     estimateSize: () => rowHeight,
     overscan: 12,
@@ -37,58 +78,60 @@ export function Table<T>(props: {
   const items = virtual.getVirtualItems();
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
-  if (rows.length === 0) return <>{empty}</>;
-  const sortBy = (name: string) => setOrder((last) => ({ name, isUp: last?.name === name ? !last.isUp : true }));
+  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  useEffect(() => onRange?.(first, last), [onRange, first, last]);
+  const sortBy = (name: string) => onOrder({ name, isUp: order?.name === name ? !order.isUp : true });
+  const classOf = ({ isNumber, isExtra }: C): string => `${isNumber ? 'number' : ''} ${isExtra ? 'wide-only' : ''}`;
   return (
     <div className="table-view" ref={view} tabIndex={0} role="region" aria-label={label}>
-      <table className="table" aria-rowcount={shown.length + 1}>
+      <table className="table" aria-rowcount={count + 1}>
         <thead>
           <tr>
-            {columns.map(({ name, sort, isNumber, isExtra }) => (
+            {columns.map((column) => (
               <th
-                key={name}
+                key={column.name}
                 scope="col"
-                className={`${isNumber ? 'number' : ''} ${isExtra ? 'wide-only' : ''}`}
-                aria-sort={order?.name === name ? (order.isUp ? 'ascending' : 'descending') : undefined}
+                className={classOf(column)}
+                aria-sort={order?.name === column.name ? (order.isUp ? 'ascending' : 'descending') : undefined}
               >
-                {sort ? (
-                  <button type="button" onClick={() => sortBy(name)}>
-                    {name} {order?.name === name ? (order.isUp ? '↑' : '↓') : ''}
+                {canSort(column) ? (
+                  <button type="button" onClick={() => sortBy(column.name)}>
+                    {column.name} {order?.name === column.name ? (order.isUp ? '↑' : '↓') : ''}
                   </button>
                 ) : (
-                  name
+                  column.name
                 )}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {before > 0 && (
-            <tr className="gap" aria-hidden="true">
-              <td style={{ height: before }} />
-            </tr>
-          )}
+          <Gap height={before} />
           {items.map(({ index }) => {
-            const row = shown[index];
-            if (row === undefined) return null;
+            const row = rowAt(index);
             return (
-              <tr key={keyOf(row)} aria-rowindex={index + 2}>
-                {columns.map(({ name, cell, isNumber, isExtra }) => (
-                  <td key={name} className={`${isNumber ? 'number' : ''} ${isExtra ? 'wide-only' : ''}`}>
-                    {cell(row)}
+              <tr key={row === undefined ? `row ${index}` : keyOf(row)} aria-rowindex={index + 2}>
+                {columns.map((column) => (
+                  <td key={column.name} className={classOf(column)}>
+                    {row === undefined ? <span className="coming" /> : column.cell(row)}
                   </td>
                 ))}
               </tr>
             );
           })}
-          {after > 0 && (
-            <tr className="gap" aria-hidden="true">
-              <td style={{ height: after }} />
-            </tr>
-          )}
+          <Gap height={after} />
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Gap({ height }: { height: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr className="gap" aria-hidden="true">
+      <td style={{ height }} />
+    </tr>
   );
 }
 
@@ -107,13 +150,6 @@ function sorted<T>(
 
 /** The rows that contain every word of the filter in one of their texts. */
 export function matching<T>(rows: readonly T[], find: string, textsOf: (row: T) => readonly string[]): readonly T[] {
-  const words = find
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '');
-  if (words.length === 0) return rows;
-  return rows.filter((row) => {
-    const text = textsOf(row).join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const fits = matcherOf(find);
+  return rows.filter((row) => fits(textsOf(row)));
 }

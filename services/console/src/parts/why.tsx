@@ -1,6 +1,7 @@
 /** Why something does not go on: one sentence, the chain to the cause, and the ways out as buttons. */
 import { type Tone } from '@anneal/client/text/tone.ts';
 import type { Why } from '@anneal/client/actions.ts';
+import { Act } from './act.tsx';
 import { useNotify } from './notices.tsx';
 import { useSession } from '../session/session.tsx';
 import { exitActionOf } from './exits.ts';
@@ -48,15 +49,13 @@ export function Exits({ exits, most = 6 }: { exits: readonly string[]; most?: nu
         .map((exit) => {
           const action = exitActionOf(exit);
           return action ? (
-            <button
+            <Act
               key={exit}
-              type="button"
-              className="button"
-              title={exit}
-              onClick={() => void attempt(() => action.run(client), action.done)}
-            >
-              {action.label}
-            </button>
+              label={action.label}
+              command={exit}
+              request={action.request}
+              onAct={() => attempt(() => action.run(client), action.done)}
+            />
           ) : (
             <CopyCommand key={exit} command={exit} />
           );

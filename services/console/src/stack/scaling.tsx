@@ -3,10 +3,12 @@ import type { AlarmSeries } from '@anneal/client/alarms.ts';
 import type { GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
-import { useEffect, useState, type FormEvent } from 'react';
+import { useEffect, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
@@ -22,7 +24,7 @@ export function Scaling({ stack, resources }: { stack: string; resources: readon
     <div className="stackwise">
       {groups.length === 0 && (
         <section className="card">
-          <Empty command="anneal group --help">
+          <Empty command="anneal explain OS::Heat::AutoScalingGroup">
             {stack} has no group that scales: a resource of the type OS::Heat::AutoScalingGroup or
             Anneal::Scaling::Group.
           </Empty>
@@ -84,19 +86,28 @@ function Resize({ stack, path, group }: { stack: string; path: string; group: Gr
   const { client } = useSession();
   const { attempt } = useNotify();
   const [size, setSize] = useState(String(group.size));
-  const resize = (event: FormEvent): void => {
-    event.preventDefault();
-    const action = { kind: 'resize', size: Number(size) } as const;
-    void attempt(() => client.groups.act({ stack, group: path, action }), `${path} goes to ${size}.`);
+  const request = `POST /api/v1/stacks/${encodeURIComponent(stack)}/groups/${encodeURIComponent(path)}/actions`;
+  const resizing = (to: number) => ({
+    action: () => client.groups.act({ stack, group: path, action: { kind: 'resize', size: to } }),
+    done: `${path} goes to ${to}.`,
+  });
+  const resize = (): void => {
+    const { action, done } = resizing(Number(size));
+    // A group that has become smaller gets new members: its old ones are gone.
+    void attempt(action, done, Number(size) > group.size ? resizing(group.size) : undefined);
   };
   const isPaused = group.paused !== 'none';
+  const pausing = (scaling: 'none' | 'both') => ({
+    action: () => client.groups.act({ stack, group: path, action: { kind: 'pause', scaling } }),
+    done: scaling === 'none' ? `Policies may scale ${path} again.` : `No policy scales ${path}.`,
+  });
   const pause = (): void => {
-    const action = { kind: 'pause', scaling: isPaused ? 'none' : 'both' } as const;
-    const done = isPaused ? `Policies may scale ${path} again.` : `No policy scales ${path}.`;
-    void attempt(() => client.groups.act({ stack, group: path, action }), done);
+    const { action, done } = pausing(isPaused ? 'none' : 'both');
+    void attempt(action, done, pausing(isPaused ? 'both' : 'none'));
   };
+  const fewer = group.size - Number(size);
   return (
-    <form className="row wrap" onSubmit={resize}>
+    <div className="row wrap">
       <label htmlFor={`size-${path}`}>Size</label>
       <input
         id={`size-${path}`}
@@ -108,13 +119,33 @@ function Resize({ stack, path, group }: { stack: string; path: string; group: Gr
         value={size}
         onChange={(event) => setSize(event.target.value)}
       />
-      <button type="submit" className="button" disabled={Number(size) === group.size}>
-        Resize
-      </button>
-      <button type="button" className="button" onClick={pause}>
-        {isPaused ? 'Let policies scale it' : 'Pause its policies'}
-      </button>
-    </form>
+      {fewer > 0 && size !== '' ? (
+        <Confirm
+          label="Resize"
+          title={`Remove ${fewer} of ${group.size} members of ${path}?`}
+          name={path}
+          command={`anneal group resize ${stack} ${path} ${size}`}
+          request={request}
+          onConfirm={async () => resize()}
+        >
+          The members that go are deleted with what is on them. A larger size later makes new ones.
+        </Confirm>
+      ) : (
+        <Act
+          label="Resize"
+          command={`anneal group resize ${stack} ${path} ${size}`}
+          request={request}
+          isOff={fewer === 0 || size === ''}
+          onAct={resize}
+        />
+      )}
+      <Act
+        label={isPaused ? 'Let policies scale it' : 'Pause its policies'}
+        command={`anneal group ${isPaused ? 'resume' : 'pause'} ${stack} ${path}`}
+        request={request}
+        onAct={pause}
+      />
+    </div>
   );
 }
 

@@ -4,8 +4,8 @@ import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import { CopyCommand } from '../parts/command.tsx';
 import { ErrorCard } from '../parts/error-card.tsx';
+import { Same } from '../parts/same.tsx';
 import { useNotify } from '../parts/notices.tsx';
 import { useSession } from '../session/session.tsx';
 import { useCheck, useTypes, type CheckState } from './check.ts';
@@ -226,9 +226,14 @@ function PlanArea({ work, planning }: { work: Work; planning: ReturnType<typeof 
           onApply={() => void apply()}
         />
       )}
-      <div className="row wrap dim">
-        The same in a terminal: <CopyCommand command={commandOf(work)} />
-      </div>
+      <Same
+        command={commandOf(work)}
+        request={
+          stack
+            ? `PATCH /orchestration/v1/{project}/stacks/${stack.name}/${stack.id}`
+            : 'POST /orchestration/v1/{project}/stacks'
+        }
+      />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** The ways to do the same without the console: the command, and the request to the API. */
-import { CopyCommand } from '../parts/command.tsx';
+import { CopyCommand } from './command.tsx';
 
 export function Same({ command, request }: { command: string; request: string }) {
   return (
