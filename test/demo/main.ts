@@ -2,7 +2,7 @@
  * `npm run demo`: the whole system, live, in less than a minute. The demo checks every statement that it prints. It exits
  * with 0 only when all checks pass, and leaves no process running.
  *
- *     node test/demo/main.ts [--bus URL] [--store URL] [--keep] [--open]
+ *     node test/demo/main.ts [--bus URL] [--store URL] [--keep] [--open] [--help]
  *
  * `--open` shows it in the web console, and keeps everything at the end until Ctrl-C.
  */
@@ -19,14 +19,27 @@ import { showLab, startListener, startDemoServer } from './start.ts';
 import type { DemoContext } from './context.ts';
 import { elapsedSeconds, reportFailure, heading, reportQuote, say } from './report.ts';
 
+const usage = `npm run demo -- [options]: shows the whole system, live, and checks every statement that it prints.
+
+  --open       show it in the web console, and keep everything until Ctrl-C
+  --keep       keep the folder of the demo at the end
+  --bus URL    use this broker instead of the embedded one
+  --store URL  use this database instead of the embedded one
+`;
+
 const { values: flags } = parseArgs({
   options: {
     bus: { type: 'string' },
     store: { type: 'string' },
     keep: { type: 'boolean', default: false },
     open: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 });
+if (flags.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 const dataDirectory = await mkdtemp(join(tmpdir(), 'anneal-demo-'));
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

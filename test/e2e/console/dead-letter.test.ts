@@ -69,7 +69,7 @@ describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
     const id = letter?.id ?? '';
     await enterConsole(page, server, '/dead-letters');
     await page.getByRole('heading', { name: queue }).waitFor();
-    await page.getByText(id).click();
+    await page.getByText(id, { exact: true }).click();
     await page.getByRole('button', { name: 'Edit the message' }).click();
     const editor = page.getByLabel('Data of the message');
     const text = await editor.inputValue();

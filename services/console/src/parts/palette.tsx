@@ -82,11 +82,15 @@ const mostShown = 20;
 function Objects({ find, close }: { find: string; close: () => void }) {
   const navigate = useNavigate();
   const { session } = useSession();
-  const page = { find, limit: mostShown };
-  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(page));
-  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(page));
+  /** The words without the kind of the object, which a person may type first. */
+  const pageOf = (kind: string) => ({
+    find: find.replace(new RegExp(`^${kind}s?(\\s+|$)`, 'i'), ''),
+    limit: mostShown,
+  });
+  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(pageOf('stack')));
+  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(pageOf('host')));
   const nodes = useAsk(['nodes', 'palette', find], async (client) =>
-    session.operator ? client.nodes.page(page) : { rows: [] },
+    session.operator ? client.nodes.page(pageOf('node')) : { rows: [] },
   );
   const go = (to: () => Promise<void>) => () => {
     close();
