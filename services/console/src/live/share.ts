@@ -30,9 +30,9 @@ async function lockOfTabs(name: string, signal: AbortSignal, use: () => Promise<
 /** Reads events until the signal aborts. Continues behind the last event after a break. */
 export function shareEvents(client: Client, live: Live, signal: AbortSignal): void {
   const channel = new BroadcastChannel('anneal-events');
-  // A channel reaches only tabs of this origin, so its messages have no target.
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const send = (news: News): void => {
+    // A channel reaches only tabs of this origin, so its messages have no target.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
     if (hasLocks()) channel.postMessage(news);
   };
   // The state of the stream, in the tab that reads it.

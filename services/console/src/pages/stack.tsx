@@ -66,7 +66,7 @@ export function StackPage() {
 /** The command of an action that the heading offers. */
 function commandOf({ kind, ...options }: StackAct, name: string): string {
   if (kind !== 'cancel') return `anneal stack ${kind} ${name}`;
-  return `anneal stack cancel ${name}${'rollback' in options && options.rollback === true ? '' : ' --no-rollback'}`;
+  return `anneal stack cancel ${name}${'rollback' in options && options.rollback ? '' : ' --no-rollback'}`;
 }
 
 function Heading({ stack }: { stack: Stack }) {

@@ -117,7 +117,11 @@ function Actions({ subscription: { id, name, status } }: { subscription: Subscri
     action: () => client.subscriptions[verb]({ id }),
     done: verb === 'pause' ? `${name} is paused; its events wait.` : `${name} is active.`,
   });
-  const act = (label: string, verb: 'test' | 'pause' | 'resume' | 'retry', { action, done }: Undo, undo?: Undo) => (
+  const act = (
+    label: string,
+    verb: 'test' | 'pause' | 'resume' | 'retry',
+    { action, done, undo }: Undo & { undo?: Undo },
+  ) => (
     <Act
       label={label}
       command={`anneal subscription ${verb} ${id}`}
@@ -134,7 +138,7 @@ function Actions({ subscription: { id, name, status } }: { subscription: Subscri
     <>
       {act('Send a test event', 'test', { action: test, done: `${name} accepted the test event.` })}
       {status === 'active'
-        ? act('Pause', 'pause', pausing('pause'), pausing('resume'))
+        ? act('Pause', 'pause', { ...pausing('pause'), undo: pausing('resume') })
         : act('Resume', 'resume', pausing('resume'))}
       {act('Attempt now', 'retry', {
         action: () => client.subscriptions.retry({ id }),
