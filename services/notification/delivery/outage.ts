@@ -32,7 +32,7 @@ export interface FailedAttempt {
 
 /**
  * The outage after a failed attempt, or 'ended' when the listener was away for as long as all retries last.
- * AttemptLog that began before the latest counted failure add nothing, because they failed for the same reason.
+ * Attempts that began before the latest counted failure add nothing, because they failed for the same reason.
  */
 export function afterFailure(before: Outage | undefined, failed: FailedAttempt): Outage | 'ended' {
   const { began, now, retryAfter, retrySeconds, random, hasOther } = failed;

@@ -55,6 +55,19 @@ describe('the progress of a run', () => {
     expect(progress.limitAt(40_000)).toBe(3);
   });
 
+  it('keeps the pause that a listener asks for, whatever it answers to the requests that it already has', () => {
+    const progress = start();
+    for (const subject of ['a', 'b', 'c']) progress.lanes.add(item(subject, 1));
+    const [first, second] = [progress.take(1), progress.take(1)];
+    progress.ended(first, answer(429, 10, 2));
+    progress.ended(second, { ...answer(204, 12), began: 5 });
+    expect(progress.limitAt(1_000)).toBe(0);
+    expect(progress.isSendable(1_000)).toBe(false);
+    expect(progress.limitAt(2_010)).toBe(1);
+    progress.ended(progress.take(1), answer(204, 2_020));
+    expect(progress.limitAt(2_020)).toBeGreaterThan(1);
+  });
+
   it('P4: reloads at the end of an outage when a notice waits', () => {
     const progress = start({ hasNotice: true, outage: { since: 0, at: 0, tries: 1, due_at: 5 } });
     progress.lanes.add(item('a', 1));

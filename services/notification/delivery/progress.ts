@@ -66,6 +66,8 @@ export class DeliveryProgress {
   /** Subjects whose attempts failed since the latest success. */
   readonly #failing = new Set<string>();
   #lastSuccess = -Infinity;
+  /** When the listener last answered with a `Retry-After`. */
+  #pauseAskedAt = -Infinity;
   /** The running window: its first event, and when this run had it. */
   #window: { readonly first: Envelope; readonly since: number } | undefined;
   #health: ListenerHealth = {};
@@ -136,7 +138,7 @@ export class DeliveryProgress {
 
   /** Decides what follows the answer to a request. Returns why the run must end, if it must. */
   ended(items: readonly SubjectItem[], { outcome, began, now }: EndedAttempt): EndReason | undefined {
-    if (isAccepted(outcome.status)) return this.#succeeded(items, now);
+    if (isAccepted(outcome.status)) return this.#succeeded(items, { began, now });
     this.#health = { ...this.#health, last_failure_at: new Date(now).toISOString(), last_error: outcome.error };
     const attempt = storedAttempt({ outcome, began, now });
     for (const item of items) item.attempts = [...item.attempts, attempt].slice(-maxStoredAttempts);
@@ -160,7 +162,10 @@ export class DeliveryProgress {
     return unsaved;
   }
 
-  #succeeded(items: readonly SubjectItem[], at: number): EndReason | undefined {
+  #succeeded(
+    items: readonly SubjectItem[],
+    { began, now: at }: Pick<EndedAttempt, 'began' | 'now'>,
+  ): EndReason | undefined {
     this.lanes.succeeded(items);
     for (const item of items) {
       if (!item.document) continue;
@@ -173,7 +178,8 @@ export class DeliveryProgress {
     // Several subjects failed and now one does not: the listener is back, so the others do not wait for their times.
     if (this.#failing.size > 1) this.lanes.pullForward(this.#failing);
     this.#failing.clear();
-    if (!this.#outage) return undefined;
+    // The listener has asked for a pause after it got this request, so its answer does not end the pause.
+    if (!this.#outage || began <= this.#pauseAskedAt) return undefined;
     this.#outage = undefined;
     // P4: a notice that waited for the listener may be due now.
     return this.#options.hasNotice ? { kind: 'changed' } : undefined;
@@ -211,6 +217,7 @@ export class DeliveryProgress {
     const { retrySeconds, random, listener } = this.#options;
     this.lanes.putBack(items);
     if (outcome.status === 429 || outcome.status === 503) this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    if (outcome.retryAfter !== null) this.#pauseAskedAt = now;
     const failed = { began, now, retryAfter: outcome.retryAfter, retrySeconds, random: random() };
     const outage = afterFailure(this.#outage, { ...failed, hasOther: this.lanes.hasOther(first.subject) });
     if (outage === 'ended') {
