@@ -87,7 +87,7 @@ describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
     expect(await violationsIn(page)).toEqual([]);
 
     await editor.fill(text.replace('"a greeting"', '[{"body": "corrected in the editor"}]'));
-    await page.getByText(/^anneal dead-letter replay .*corrected in the editor/).waitFor();
+    await page.getByRole('button', { name: /^anneal dead-letter replay .*corrected in the editor/ }).waitFor();
     await page.getByRole('button', { name: 'Replay with the changes' }).click();
     await page.getByText('Sent the changed message.').waitFor();
     await page.getByText('No message has died.').waitFor();
