@@ -3,9 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
-import { useSession } from '../session/session.tsx';
 import { isTyping } from './filter.tsx';
-import { useQuiet } from './use-quiet.ts';
 import { toggleTheme } from './theme.ts';
 
 const pages = [
@@ -56,8 +54,6 @@ export function usePalette(): PaletteState {
 }
 
 export function Palette({ isOpen, close }: PaletteState) {
-  const [typed, type] = useState('');
-  const find = useQuiet(typed.trim(), 150);
   return (
     <Command.Dialog
       open={isOpen}
@@ -68,30 +64,22 @@ export function Palette({ isOpen, close }: PaletteState) {
       overlayClassName="veil"
       contentClassName="dialog palette"
     >
-      <Command.Input placeholder="A page, a stack, a host, a node …" value={typed} onValueChange={type} />
+      <Command.Input placeholder="A page, a stack, a host, a node …" />
       <Command.List>
         <Command.Empty>Nothing has this name.</Command.Empty>
-        {isOpen && <Objects find={find} close={close} />}
+        {isOpen && <Objects close={close} />}
       </Command.List>
     </Command.Dialog>
   );
 }
 
-const mostShown = 20;
+const mostShown = 200;
 
-function Objects({ find, close }: { find: string; close: () => void }) {
+function Objects({ close }: { close: () => void }) {
   const navigate = useNavigate();
-  const { session } = useSession();
-  /** The words without the kind of the object, which a person may type first. */
-  const pageOf = (kind: string) => ({
-    find: find.replace(new RegExp(`^${kind}s?(\\s+|$)`, 'i'), ''),
-    limit: mostShown,
-  });
-  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(pageOf('stack')));
-  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(pageOf('host')));
-  const nodes = useAsk(['nodes', 'palette', find], async (client) =>
-    session.operator ? client.nodes.page(pageOf('node')) : { rows: [] },
-  );
+  const stacks = useAsk(['stacks'], (client) => client.stacks.list({ limit: 1000 }));
+  const hosts = useAsk(['hosts'], (client) => client.hosts.list());
+  const nodes = useAsk(['nodes'], (client) => client.nodes.list());
   const go = (to: () => Promise<void>) => () => {
     close();
     void to();
@@ -112,7 +100,7 @@ function Objects({ find, close }: { find: string; close: () => void }) {
         </Command.Item>
       </Command.Group>
       <Command.Group heading="Stacks">
-        {(stacks.data?.rows ?? []).map(({ id, stack_name: name }) => (
+        {(stacks.data ?? []).slice(0, mostShown).map(({ id, stack_name: name }) => (
           <Command.Item
             key={id}
             value={`stack ${name} ${id}`}
@@ -123,7 +111,7 @@ function Objects({ find, close }: { find: string; close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Hosts">
-        {(hosts.data?.rows ?? []).map(({ id, name }) => (
+        {(hosts.data ?? []).slice(0, mostShown).map(({ id, name }) => (
           <Command.Item
             key={id}
             value={`host ${name} ${id}`}
@@ -134,7 +122,7 @@ function Objects({ find, close }: { find: string; close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Nodes">
-        {(nodes.data?.rows ?? []).map(({ uuid, name }) => (
+        {(nodes.data ?? []).slice(0, mostShown).map(({ uuid, name }) => (
           <Command.Item
             key={uuid}
             value={`node ${name ?? ''} ${uuid}`}
