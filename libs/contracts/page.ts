@@ -28,7 +28,7 @@ export const pageCounts = {
 };
 
 /** Whether the texts of a row have all words. */
-export function matcherOf(find: string): (texts: readonly string[]) => boolean {
+export function rowMatcherOf(find: string): (texts: readonly string[]) => boolean {
   const words = find
     .toLowerCase()
     .split(/\s+/)

@@ -3,7 +3,7 @@
  * page is read. Otherwise all documents of the list are read, in turns of the event loop.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { matcherOf, type PageRequest } from '@anneal/contracts/page.ts';
+import { rowMatcherOf, type PageRequest } from '@anneal/contracts/page.ts';
 import type { Collection, Document, Query } from './port.ts';
 
 /** A list that pages are read of. */
@@ -11,16 +11,16 @@ export interface PagedList<T extends Document> {
   readonly where: Query['where'];
   /** The order that an index serves: its name as a column, and whether it goes downwards by itself. */
   readonly natural: { readonly name: string; readonly orderBy: readonly string[]; readonly descending?: boolean };
-  /** What the columns sort by. */
+  /** The values that the columns sort by. */
   readonly columns: Readonly<Record<string, (document: T) => number | string>>;
-  /** What a row shows, for the search. */
+  /** The texts of a row, for the search. */
   readonly textsOf: (document: T) => readonly string[];
   /** A condition that no index serves. */
   readonly isWanted?: ((document: T) => boolean) | undefined;
 }
 
 /** The documents of a page, and the counts of the list. */
-export interface PageOf<T> {
+export interface StoredPage<T> {
   readonly documents: T[];
   readonly total: number;
   readonly found: number;
@@ -31,7 +31,7 @@ export async function findPage<T extends Document>(
   collection: Pick<Collection<T>, 'find' | 'count'>,
   list: PagedList<T>,
   { find = '', sort = list.natural.name, descending, offset = 0, limit }: PageRequest,
-): Promise<PageOf<T>> {
+): Promise<StoredPage<T>> {
   const { where, natural, isWanted } = list;
   const isNatural = sort === natural.name;
   const by = list.columns[sort];
@@ -48,7 +48,7 @@ export async function findPage<T extends Document>(
     return { documents, total, found: total };
   }
   const all = (await collection.find({ where, ...order })).filter((document) => !isWanted || isWanted(document));
-  const fits = matcherOf(find);
+  const fits = rowMatcherOf(find);
   const found = all.filter((document) => fits(list.textsOf(document)));
   const ordered = by && !isNatural ? sorted(found, by, descending === true) : found;
   return { documents: ordered.slice(offset, offset + limit), total: all.length, found: found.length };

@@ -1,6 +1,6 @@
 /** Pages of the hosts of a project. */
 import type { PageRequest } from '@anneal/contracts/page.ts';
-import { findPage, type PageOf } from '@anneal/store/page.ts';
+import { findPage, type StoredPage } from '@anneal/store/page.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 import { compileSelection } from './select.ts';
 
@@ -9,7 +9,7 @@ export async function pageOfHosts(
   hosts: ConfigurationCollections['hosts'],
   { project, where }: { project?: string | undefined; where?: string | undefined },
   page: PageRequest,
-): Promise<PageOf<HostDocument>> {
+): Promise<StoredPage<HostDocument>> {
   const list = {
     where: { project: project ?? '' },
     natural: { name: 'name', orderBy: ['name', 'created_at'] },

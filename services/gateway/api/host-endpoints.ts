@@ -16,7 +16,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import { pageOf, pageQuery } from './page-query.ts';
+import { wantedPage, pageQuery } from './page-query.ts';
 
 export interface HostEndpointOptions {
   readonly ask: Ask;
@@ -46,7 +46,7 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
       answer: hostList.answer,
       handle: ({ request, query: { where, ...paging } }) => {
         const project = projectOf(request);
-        const page = pageOf(paging);
+        const page = wantedPage(paging);
         return ask('configuration', hostList, {
           project,
           data: { project, ...(where !== undefined && { where }), ...(page && { page }) },

@@ -11,7 +11,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
 import { nodeBody } from '../ironic/node-view.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
-import { pageOf, pageQuery } from './page-query.ts';
+import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;
 
@@ -26,7 +26,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       answer: z.object({ stacks: z.array(jsonObject), ...pageCounts }),
       handle: async ({ request, query }) => {
         const project = projectOf(request);
-        const page = pageOf({ ...query, limit: query.limit ?? defaultLimit });
+        const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
         const { stacks, ...counts } = await ask('scheduling', stackList, { project, data: { project, page } });
         const root = rootStackOf(request);
         return { stacks: stacks.map((stack) => jsonObject.parse(stackRow(root, stack))), ...counts };
@@ -39,7 +39,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       query: z.strictObject(pageQuery),
       answer: z.object({ nodes: z.array(jsonObject), ...pageCounts }),
       handle: async ({ request, query }) => {
-        const page = pageOf({ ...query, limit: query.limit ?? defaultLimit });
+        const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
         const { nodes, ...counts } = await ask('provisioning', nodeList, { data: { page } });
         const base = baseUrl(request);
         return { nodes: nodes.map((node) => jsonObject.parse(nodeBody(base, node))), ...counts };

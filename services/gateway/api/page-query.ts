@@ -14,7 +14,7 @@ export const pageQuery = {
 };
 
 /** Undefined without a limit: then the whole list is the answer. */
-export function pageOf(query: { [K in keyof PageRequest]?: PageRequest[K] | undefined }): PageRequest | undefined {
+export function wantedPage(query: { [K in keyof PageRequest]?: PageRequest[K] | undefined }): PageRequest | undefined {
   const { limit, ...rest } = query;
   return limit === undefined ? undefined : { ...rest, limit };
 }

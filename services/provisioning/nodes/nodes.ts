@@ -596,7 +596,7 @@ function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange
   return { instance_id: wanted, reserved: wanted !== null };
 }
 
-/** What a row of a list shows of a node. */
+/** The texts of a node in a row of a list, for the search. */
 function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): string[] {
   const { rack, power_domain: domain } = node.properties;
   return [

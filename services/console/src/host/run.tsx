@@ -5,7 +5,7 @@ import type { DeploymentView, HostView } from '@anneal/contracts/calls/configura
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { ErrorCard } from '../parts/error-card.tsx';
-import { newId } from '../parts/new-id.ts';
+import { randomId } from '../parts/random-id.ts';
 import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { Mark } from '../parts/state.tsx';
@@ -41,7 +41,7 @@ async function chosenHosts(client: Client, which: string): Promise<readonly Host
 }
 
 async function startRun(client: Client, hosts: readonly HostView[], { command, seconds }: Wanted): Promise<Run> {
-  const config = newId();
+  const config = randomId();
   const since = new Date().toISOString();
   // The answer of a machine that lost power is a failure, because a second run could do harm.
   const options = { timeout: seconds, queue_timeout: seconds, on_interrupt: 'fail' };

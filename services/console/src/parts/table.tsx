@@ -1,5 +1,5 @@
 /** A table of any length: only the visible rows are in the page. Sorted by a column, filtered by words. */
-import { matcherOf } from '@anneal/contracts/page.ts';
+import { rowMatcherOf } from '@anneal/contracts/page.ts';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 
@@ -150,6 +150,6 @@ function sorted<T>(
 
 /** The rows that contain every word of the filter in one of their texts. */
 export function matching<T>(rows: readonly T[], find: string, textsOf: (row: T) => readonly string[]): readonly T[] {
-  const fits = matcherOf(find);
+  const fits = rowMatcherOf(find);
   return rows.filter((row) => fits(textsOf(row)));
 }
