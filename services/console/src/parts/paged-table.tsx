@@ -40,8 +40,8 @@ export function PagedTable<T>(props: {
     ...(by !== undefined && { sort: by, descending: order?.isUp === false }),
     ...(find !== '' && { find }),
   };
-  const start = Math.floor(first / rowsAtOnce);
-  const pages = Array.from({ length: Math.floor(last / rowsAtOnce) - start + 1 }, (_, index) => start + index);
+  // The first page stays asked for: it has the counts, so the table keeps its place while another page arrives.
+  const pages = [...new Set([0, ...pagesBetween(first, last)])];
   const answers = useAskEach(
     pages.map((page) => ({
       key: [list, 'page', find, by ?? '', String(order?.isUp ?? ''), String(page)],
@@ -49,11 +49,11 @@ export function PagedTable<T>(props: {
     })),
     everyMs,
   );
-  const shown = answers.find(({ data }) => data !== undefined) ?? answers[0];
+  const [shown] = answers;
   if (!shown) return null;
   // A page that is asked for shows no rows of another one.
   const rowsOf = (page: number): readonly T[] | undefined => {
-    const answer = answers[page - start];
+    const answer = answers[pages.indexOf(page)];
     return answer?.isPlaceholderData === true && page > 0 ? undefined : answer?.data?.rows;
   };
   return (
@@ -83,6 +83,11 @@ export function PagedTable<T>(props: {
     </Answer>
   );
 }
+
+const pagesBetween = (first: number, last: number): number[] => {
+  const start = Math.floor(first / rowsAtOnce);
+  return Array.from({ length: Math.floor(last / rowsAtOnce) - start + 1 }, (_, index) => start + index);
+};
 
 const count = (total: number, label: string): string => {
   const noun = label.toLowerCase();
