@@ -170,6 +170,28 @@ describe('the chef tool', () => {
   });
 });
 
+describe('the kubernetes tool', () => {
+  it('names each mistake of its objects, also of those in a list, and refuses text that is no YAML', () => {
+    const config = [{ apiVersion: 'v1', kind: 'List', items: [{ kind: 'Service' }] }, 'text'];
+    expect(() => programOf(requestOf('kubernetes', config))).toThrow(
+      /object 1: apiVersion must be a text; object 1: metadata must be a map with a name; object 2: it .*/,
+    );
+    expect(() => programOf(requestOf('kubernetes', 'a: [1'))).toThrow(/is not YAML/);
+    expect(() => programOf(requestOf('kubernetes', '---\n'))).toThrow(/holds no object/);
+  });
+
+  it('K3: refuses an output that the config does not declare, except when it deletes', () => {
+    const config = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } };
+    const read = { object: 'service/web', jsonpath: '{.spec.clusterIP}' };
+    const options = { outputs: { address: read, port: read } };
+    const outputs = [{ name: 'port', type: 'String' }];
+    expect(() => programOf(requestOf('kubernetes', config, { options, outputs }))).toThrow(
+      /does not declare: address\./,
+    );
+    expect(programOf(requestOf('kubernetes', config, { options, outputs, action: 'DELETE' }))).toMatch(/k delete/);
+  });
+});
+
 describe('the file tool', () => {
   const files = (): Record<string, unknown> => ({
     [join(root, 'etc/app.conf')]: { content: "name = 'a' $HOME\nno newline", mode: '0640' },

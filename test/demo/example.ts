@@ -14,7 +14,7 @@ import { basename, delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isTranscript, playPage } from '../docs/transcript/play.ts';
 import { createChildren, killAllOf } from './children.ts';
-import { command, heading, reportFailure } from './report.ts';
+import { command, heading, reportFailure, reportQuote, say } from './report.ts';
 import { startDemoServer } from './start.ts';
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
@@ -105,6 +105,10 @@ try {
 } catch (error) {
   status = 1;
   reportFailure(error instanceof Error ? error.message : String(error));
+  if (log.length > 0) {
+    say('The end of the server’s log:');
+    reportQuote(log.slice(-40).join('\n'));
+  }
 } finally {
   await children.stop().catch(() => undefined);
   await killAllOf(dataDirectory);
