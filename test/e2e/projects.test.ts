@@ -574,7 +574,9 @@ describe('two projects', () => {
     const authUrl = `${server.url}/identity/v3`;
     const ann = await connect({ authUrl, username: 'ann', password: given, project: 'shop' });
     expect(await ann.stacks.list()).toEqual([]);
-    await expect(ann.nodes.list()).rejects.toMatchObject({ code: 'Forbidden' });
+    // Her project owns and leases no node, and queues of services are for operators.
+    expect(await ann.nodes.list()).toEqual([]);
+    await expect(ann.deadLetters.list()).rejects.toMatchObject({ code: 'Forbidden' });
     const token = await ann.identity.tokens.create({ name: 'ci' });
     const program = await connect({ authUrl, applicationCredential: { id: token.id, secret: token.secret } });
     expect(program.connection.projectId).toBe(ann.connection.projectId);
