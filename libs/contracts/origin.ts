@@ -31,7 +31,13 @@ export const causeSchema = z.object({
 });
 
 /** The actor and the cause of what happens. */
-export const occasionSchema = z.object({ actor: actorSchema, cause: causeSchema });
+const actorAndCause = { actor: actorSchema, cause: causeSchema };
+export const occasionSchema = z.object({
+  ...actorAndCause,
+  operator: z.string().optional().meta({
+    description: 'The id of the user, when it acts with the role admin. Needed to change users, roles and projects.',
+  }),
+});
 export type Occasion = z.infer<typeof occasionSchema>;
 
 /** Where an object is. */
@@ -47,7 +53,7 @@ export const placeSchema = z.object({
 });
 export type TreePlace = z.infer<typeof placeSchema>;
 
-export const originSchema = placeSchema.extend(occasionSchema.shape);
+export const originSchema = placeSchema.extend(actorAndCause);
 export type Origin = z.infer<typeof originSchema>;
 
 /** The place of an object that belongs to no stack. */

@@ -105,6 +105,10 @@ const request = z.object({
   origin: originSchema
     .optional()
     .meta({ description: 'Where the resource is, who asked and why. Absent in requests of older versions.' }),
+  operator: z.string().optional().meta({
+    description:
+      'The id of the operator for whom the stack acts. Only set while each plan of the stack came from operators.',
+  }),
 });
 export const resourceRequestSchema = request;
 export type ResourceRequest = z.infer<typeof resourceRequestSchema>;

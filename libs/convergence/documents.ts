@@ -111,6 +111,8 @@ export interface StackDocument {
   readonly traversal: string;
   /** The actor and the cause of the traversal; absent in documents of older versions. */
   readonly occasion?: Occasion;
+  /** An operator created the stack, and operators alone have updated it. Absent in documents of older versions. */
+  readonly operators_only?: boolean;
   readonly deadline: string | null;
   readonly target: Target;
   /** The last target that was reached. A rollback returns to it. */

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
@@ -14,6 +15,7 @@ import { buildServer } from './http/server.ts';
 import { createAuthenticate } from './identity/caller.ts';
 import { openDirectory } from './identity/directory/directory.ts';
 import { KnownUsers } from './identity/known-users.ts';
+import { openIdentityResources } from './identity/resources/provider.ts';
 import { oidcOf } from './identity/oidc/options.ts';
 import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
@@ -45,6 +47,8 @@ export const gatewayService = defineService({
     const tokens = await openTokens({ store, revision: directory.revision, now: wallClock, lifetimeMs });
     const ask = createAsk({ bus, mint, secrets: context.secrets, ...settings });
     const wakeups = createWakeups();
+    const identity = { directory, newId: context.newId, now: wallClock, stacksIn: stacksIn(ask) };
+    const resources = await openIdentityResources(context, identity);
     const held = new HeldHosts({
       ask,
       onError: (error) => log.debug({ err: error }, 'waiting hosts not reported; the next report follows'),
@@ -88,19 +92,18 @@ export const gatewayService = defineService({
       keystone: {
         ask,
         secrets: context.secrets,
-        directory,
+        ...identity,
         tokens,
         lifetimeMs,
         region: context.region,
         oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
-        newId: context.newId,
-        now: wallClock,
-        stacksIn: (project) => stacksIn(ask, project),
       },
       version: manifest.version,
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
+    const requests = await bus.consume(requestsQueue('gateway'), route(resources.routes));
+    await resources.announce();
     log.info({ url }, 'gateway is ready');
 
     return {
@@ -111,6 +114,8 @@ export const gatewayService = defineService({
         stopMetrics();
         wakeups.wakeAll();
         await wake.stop();
+        await requests.stop();
+        await resources.stop();
         await closeServer(app, unused);
       },
     };
@@ -118,8 +123,10 @@ export const gatewayService = defineService({
 });
 
 /** 0 or 1: whether a project has stacks. */
-const stacksIn = async (ask: Ask, project: string): Promise<number> =>
-  (await ask('scheduling', stackList, { project, data: { project, limit: 1 } })).stacks.length;
+const stacksIn =
+  (ask: Ask) =>
+  async (project: string): Promise<number> =>
+    (await ask('scheduling', stackList, { project, data: { project, limit: 1 } })).stacks.length;
 
 /** How long a client may take to read the end of its answer. */
 const lastReadMs = 1_200;

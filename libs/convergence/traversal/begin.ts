@@ -31,7 +31,9 @@ export function begin(
   if (snapshot) {
     addEffect(transaction, { kind: 'snapshot', snapshot, status: 'FAILED', reason: 'A newer action overtook it.' });
   }
-  const occasion = details.occasion ?? transaction.acting ?? systemOccasion();
+  const asked = details.occasion ?? transaction.acting ?? systemOccasion();
+  const operators_only = operatorsOnly({ ...state.stack, ...more }, action, asked);
+  const occasion = withRights(transaction, action, { asked, operators_only });
   // From here on the traversal acts.
   transaction.acting = undefined;
   const sinks = sinksFor(transaction, action, plan);
@@ -55,10 +57,30 @@ export function begin(
     // The rollback of the tree does not cover an action that the nested stack starts by itself.
     ...(!transaction.isAsked && state.stack.parent?.restores && { parent: { ...state.stack.parent, restores: false } }),
     ...more,
+    ...(state.stack.operators_only && { operators_only }),
     ...(reports.length > 0 && { scaling: details.scaling ?? null }),
   });
   announceStack(transaction, { scaling: reports, sinks });
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+}
+
+/** Whether every plan of a stack came from operators. It stays false, because a later update may keep parts of a plan. */
+const operatorsOnly = (stack: StackDocument, action: StackAction, { operator }: Occasion): boolean =>
+  stack.operators_only === true && (operator !== undefined || !['UPDATE', 'RESTORE'].includes(action));
+
+/**
+ * The occasion with the operator for whom the stack acts, or without one. An operator who acts on a stack with the plan
+ * of another user lends it no rights, except to delete it. A nested stack acts for an operator only when its parent does.
+ */
+function withRights(
+  { isAsked, state: { stack } }: Transaction,
+  action: StackAction,
+  { asked, operators_only }: { asked: Occasion; operators_only: boolean },
+): Occasion {
+  const lends = stack.parent === null ? operators_only || action === 'DELETE' : isAsked;
+  if (lends || asked.operator === undefined) return asked;
+  const { operator: _, ...rest } = asked;
+  return rest;
 }
 
 /** The event sinks that a traversal towards a plan reports. The events of a deletion go where those before it went. */
@@ -105,7 +127,9 @@ function occasionOfRollback(
 ): Occasion | undefined {
   if (keepFailures) {
     const reason = stack.failures[0]?.failure.message ?? stack.reason;
-    return systemOccasion('failure', { id: stack.occasion?.cause.id ?? null, reason });
+    const failed = stack.occasion;
+    const operator = failed?.operator !== undefined && { operator: failed.operator };
+    return { ...systemOccasion('failure', { id: failed?.cause.id ?? null, reason }), ...operator };
   }
   if (acting?.cause.kind !== 'request') return acting;
   return { ...acting, cause: { ...acting.cause, kind: 'rollback' } };

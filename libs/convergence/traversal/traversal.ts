@@ -17,7 +17,9 @@ type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 export function beginCreate(transaction: Transaction, input: Given<'create'>): void {
   const { stack } = transaction.state;
   // The stack's document exists before its first step. A duplicate finds the traversal already begun.
-  if (allows(transaction, 'create')) begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
+  if (!allows(transaction, 'create')) return;
+  const isOperators = stack.parent === null && input.occasion?.operator !== undefined;
+  begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan, isOperators ? { operators_only: true } : {});
 }
 
 /**

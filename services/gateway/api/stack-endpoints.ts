@@ -16,7 +16,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
-import { occasionOf } from '../identity/occasion.ts';
+import { occasionOf, occasionOfChange } from '../identity/occasion.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { explainRequest } from './host-wait.ts';
 
@@ -60,7 +60,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         const project = projectOf(request);
         const answer = await ask('scheduling', stackAct, {
           project,
-          data: { project, stack, action: body, occasion: occasionOf(request) },
+          data: { project, stack, action: body, occasion: occasionOfChange(request) },
         });
         return stackSchema.parse(answer);
       },

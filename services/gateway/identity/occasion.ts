@@ -4,9 +4,21 @@ import type { HookGrant } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type Caller } from './caller.ts';
+import { isOperator } from './rights.ts';
 
 /** The caller and the id of the request. Clients find the id in the header `x-openstack-request-id` of the answer. */
 export const occasionOf = (request: FastifyRequest): Occasion => occasionFor(actorFrom(callerOf(request)), request);
+
+/**
+ * The same for a request that changes a stack: with the operator for whom the stack then acts at the identity API. A
+ * token with access rules gives no such right, because its rules do not allow the identity API.
+ */
+export function occasionOfChange(request: FastifyRequest): Occasion {
+  const caller = callerOf(request);
+  const occasion = occasionOf(request);
+  if (caller.kind !== 'user' || caller.access.applicationCredential?.access_rules) return occasion;
+  return isOperator(caller.access, 'member') ? { ...occasion, operator: caller.access.user.id } : occasion;
+}
 
 /** The same for a request that is allowed by a signed URL: the URL acts, because its holder is not known. */
 export const occasionOfGrant = (grant: SignalGrant, request: FastifyRequest): Occasion =>

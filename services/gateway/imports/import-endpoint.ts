@@ -13,7 +13,7 @@ import { createCompiler } from '../heat/stacks/compile.ts';
 import { readNewStack } from '../heat/stacks/stack-body.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
-import { occasionOf } from '../identity/occasion.ts';
+import { occasionOfChange } from '../identity/occasion.ts';
 import { importManners, outputsById, readHeatData, type HeatDataReading, type ImportedServer } from './heat-data.ts';
 
 /** The parts of the gateway that an import uses. */
@@ -108,7 +108,7 @@ export function importEndpoints({ ask, secrets }: ImportEndpointOptions): Endpoi
             on_failure: 'keep',
             tags: created.wanted.tags ?? [],
             adopt: found.adopt,
-            occasion: occasionOf(request),
+            occasion: occasionOfChange(request),
             ...created.target,
           },
         });

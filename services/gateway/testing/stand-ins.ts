@@ -2,7 +2,7 @@
  * Test services behind the gateway: small programs that answer the same calls on the real bus. They keep just enough
  * state for a client to see the effect of its requests.
  */
-import { answer, route, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, on, route, type Route } from '@anneal/bus/consume/route.ts';
 import {
   hostAuthenticate,
   hostList,
@@ -38,6 +38,7 @@ import {
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
+import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
   stackCreate,
   stackDelete,
@@ -529,9 +530,11 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     }),
   ];
 
+  // The gateway is a provider too, and announces its types.
+  const announced = on(providerAnnounced, () => Promise.resolve());
   const all: [ServiceName, Route[]][] = [
-    ['scheduling', scheduling],
-    ['templating', templating],
+    ['scheduling', [...scheduling, announced]],
+    ['templating', [...templating, announced]],
     ['configuration', configuration],
     ['provisioning', provisioning],
   ];

@@ -315,11 +315,12 @@ function linkOf(message: Envelope, now: Date): ParentLink {
 }
 
 /** The actor and the cause of an action of a nested stack: those of its parent stack. */
-function occasionOf({ origin, stack }: ResourceRequest, action: ResourceAction): Occasion | undefined {
+function occasionOf({ origin, operator, stack }: ResourceRequest, action: ResourceAction): Occasion | undefined {
   if (!origin) return undefined;
   const { actor, cause } = origin;
-  if (cause.kind !== 'request' || action !== 'update') return { actor, cause };
-  return { actor, cause: { kind: 'update', id: cause.id, reason: `update of stack ${stack.name}` } };
+  const rights = operator !== undefined && { operator };
+  if (cause.kind !== 'request' || action !== 'update') return { actor, cause, ...rights };
+  return { actor, cause: { kind: 'update', id: cause.id, reason: `update of stack ${stack.name}` }, ...rights };
 }
 
 /** The change of members that the properties of a group ask for; the events of the update report it. */

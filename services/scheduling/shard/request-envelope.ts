@@ -48,6 +48,7 @@ export function requestEnvelope(parameters: {
 }): Envelope | undefined {
   const { mint, stack, resource, effect, cause, replyto } = parameters;
   const { request } = resource;
+  const operator = stack.occasion?.operator;
   const common = { subject: resource.id, project: stack.project, replyto, cause };
   const data = { ...requestData(stack, resource), origin: originOf(parameters) };
   if (effect.kind === 'signal') {
@@ -66,6 +67,7 @@ export function requestEnvelope(parameters: {
   const full: ResourceRequest = {
     ...data,
     ...(nested && { nested }),
+    ...(operator !== undefined && { operator }),
     ...(request.after && { after: [...request.after] }),
     ...(request.action === 'delete' && stack.abandoned && { abandon: true }),
   };

@@ -1,4 +1,5 @@
 /** The requests of an execution: actions at their providers, and sub-workflows at their shards. */
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -21,11 +22,14 @@ const farDeadline = '2999-01-01T00:00:00.000Z';
 /** The facts that a sub-workflow takes from the execution that calls it. The request carries them. */
 export type CallerFacts = Pick<
   ExecutionDocument,
-  'project' | 'owner' | 'source' | 'stack' | 'root' | 'depth' | 'start' | 'env' | 'workflow'
->;
+  'project' | 'owner' | 'source' | 'stack' | 'root' | 'depth' | 'env' | 'workflow'
+> & { readonly start: Pick<Occasion, 'actor' | 'cause'> };
 
 function callerFacts(execution: ExecutionDocument): CallerFacts {
-  const { project, owner, source, stack, root, depth, start, env, workflow } = execution;
+  const { project, owner, source, stack, root, depth, env, workflow } = execution;
+  const { actor, cause } = execution.start;
+  // A workflow acts for no operator.
+  const start = { actor, cause };
   return { project, owner, source, stack, root, depth, start, env, workflow };
 }
 

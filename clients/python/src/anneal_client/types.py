@@ -241,6 +241,8 @@ class OccasionCause(TypedDict):
 class Occasion(TypedDict):
     actor: OccasionActor
     cause: OccasionCause
+    # The id of the user, when it acts with the role admin. Needed to change users, roles and projects.
+    operator: NotRequired[str]
 
 
 class SubscriptionDropped(TypedDict):

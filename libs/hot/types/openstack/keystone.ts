@@ -1,6 +1,7 @@
-/** Identity: schemas, so that templates that name them can be checked offline. */
+/** Identity. The gateway serves some of the types; the others are schemas, for checks of templates offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, list, listOf, mapOf, oneOf, resourceType, string } from '../schema.ts';
+import { explained } from '../texts/texts.ts';
 
 const roles = listOf(
   mapOf({
@@ -11,8 +12,11 @@ const roles = listOf(
   { update_allowed: true },
 );
 
-/** Their schemas, which an offline check uses. */
-export const keystoneTypes: ResourceType[] = [
+/** A failed update has no effect, and a new object with the same name could not exist beside the old one. */
+const repaired = { failed_update: 'repair' } as const;
+
+/** All types. */
+export const keystoneTypes: ResourceType[] = explained([
   resourceType(
     'OS::Keystone::Domain',
     {
@@ -43,11 +47,13 @@ export const keystoneTypes: ResourceType[] = [
       roles,
     },
     {},
+    repaired,
   ),
   resourceType(
     'OS::Keystone::GroupRoleAssignment',
     { group: string({ required: true, update_allowed: true, constraints: checked('keystone.group') }), roles },
     {},
+    repaired,
   ),
   resourceType(
     'OS::Keystone::Project',
@@ -60,6 +66,7 @@ export const keystoneTypes: ResourceType[] = [
       tags: list({ default: [], update_allowed: true }),
     },
     { name: 'String', parent_id: 'String', domain_id: 'String', enabled: 'Boolean', is_domain: 'Boolean' },
+    { ...repaired, name_limit: 64 },
   ),
   resourceType(
     'OS::Keystone::Region',
@@ -75,6 +82,7 @@ export const keystoneTypes: ResourceType[] = [
     'OS::Keystone::Role',
     { name: string({ update_allowed: true }), domain: string({ constraints: checked('keystone.domain') }) },
     {},
+    repaired,
   ),
   resourceType(
     'OS::Keystone::Service',
@@ -106,10 +114,19 @@ export const keystoneTypes: ResourceType[] = [
       enabled: 'Boolean',
       password_expires_at: 'String',
     },
+    repaired,
   ),
   resourceType(
     'OS::Keystone::UserRoleAssignment',
     { user: string({ required: true, update_allowed: true, constraints: checked('keystone.user') }), roles },
     {},
+    repaired,
   ),
-];
+]);
+
+const served = ['Group', 'GroupRoleAssignment', 'Project', 'Role', 'User', 'UserRoleAssignment'];
+
+/** The types that the gateway serves. */
+export const identityTypes: readonly ResourceType[] = keystoneTypes.filter(({ type }) =>
+  served.includes(type.slice('OS::Keystone::'.length)),
+);

@@ -5,6 +5,7 @@
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { alarmTexts } from './alarms.ts';
 import { groupTexts } from './groups.ts';
+import { identityTexts } from './identity.ts';
 import type { TypeTexts } from './type-texts.ts';
 import { workflowTexts } from './workflows.ts';
 
@@ -35,6 +36,7 @@ const configs: ReadonlySet<string> = new Set([
 const textsOf = (type: string): TypeTexts => ({
   ...groupTexts[type],
   ...workflowTexts[type],
+  ...identityTexts[type],
   ...alarmTexts(type),
   ...more[type],
   ...(configs.has(type) && inputs),

@@ -5,7 +5,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
-import { occasionOf } from '../../identity/occasion.ts';
+import { occasionOfChange } from '../../identity/occasion.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';
 
@@ -23,7 +23,7 @@ export const act = (
   { project, id }: StackView,
   action: StackAct,
 ): Promise<unknown> =>
-  ask('scheduling', stackAct, { project, data: { project, stack: id, action, occasion: occasionOf(request) } });
+  ask('scheduling', stackAct, { project, data: { project, stack: id, action, occasion: occasionOfChange(request) } });
 
 export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   scope.post(`${stackPath}/actions`, async (request, reply) => {

@@ -6,7 +6,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
-import { occasionOf } from '../../identity/occasion.ts';
+import { occasionOfChange } from '../../identity/occasion.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
@@ -51,7 +51,7 @@ function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts)
         on_failure: wanted.onFailure ?? 'keep',
         tags: wanted.tags ?? [],
         ...(wanted.adopt && { adopt: wanted.adopt }),
-        occasion: occasionOf(request),
+        occasion: occasionOfChange(request),
         ...target,
       },
     }).catch((error: unknown) => {
@@ -87,7 +87,7 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
           ...(wanted.converge && { converge: true }),
           ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
           ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
-          occasion: occasionOf(request),
+          occasion: occasionOfChange(request),
           ...target,
         },
       });
@@ -102,7 +102,7 @@ function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
     const stack = await stackAt(ask, request);
     if (stack.action === 'DELETE' && stack.status === 'COMPLETE') throw stackMissing(stack.name);
     const { id, project } = stack;
-    await ask('scheduling', stackDelete, { project, data: { id, project, occasion: occasionOf(request) } });
+    await ask('scheduling', stackDelete, { project, data: { id, project, occasion: occasionOfChange(request) } });
     return reply.code(204).send();
   });
 }

@@ -33,6 +33,8 @@ export interface Grant {
   readonly inherited: boolean;
   /** Set by the mapping of an OpenID provider, whose next login replaces it. */
   readonly from?: 'oidc';
+  /** The id of the resource of a stack that granted it, and revokes it at its end. */
+  readonly by?: string;
 }
 
 export interface UserDocument extends NamedDocument {

@@ -57,7 +57,7 @@ export const projectRow = (request: FastifyRequest, project: ProjectDocument): J
   });
 };
 
-const taken = ({ name, id }: { name: string; id: string }): string =>
+export const projectTaken = ({ name, id }: { name: string; id: string }): string =>
   `it is not permitted to have two projects with either the same name or same id in the same domain: name is ${name}, project id ${id}.`;
 
 /** `/v3/projects` and its tags. */
@@ -91,7 +91,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
         tags: known.tags ?? [],
         extra,
       },
-      taken({ name: known.name, id }),
+      projectTaken({ name: known.name, id }),
     );
     return reply.code(201).send({ project: projectRow(request, project) });
   });
@@ -123,7 +123,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     const changed = await projects.update(
       id,
       (present) => ({ ...present, name, description, enabled, tags, extra: { ...present.extra, ...extra } }),
-      taken({ name, id }),
+      projectTaken({ name, id }),
     );
     return { project: projectRow(request, changed) };
   });
@@ -131,12 +131,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
   scope.delete('/v3/projects/:id', async (request, reply) => {
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     allow(request, 'delete_project', { domainId: project.domain_id });
-    if ((await projects.list({ parent_id: project.id })).length > 0) {
-      throw new AnnealError(
-        'Forbidden',
-        `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
-      );
-    }
+    await refuseParent(options, project);
     await removeProject(options, project);
     return reply.code(204).send();
   });
@@ -147,6 +142,15 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
 export function callerDomain(request: FastifyRequest): string {
   const { project, domain } = accessOf(request);
   return project?.domain_id ?? domain?.id ?? defaultDomain.id;
+}
+
+/** @throws AnnealError Forbidden for a project with projects below it */
+export async function refuseParent({ directory }: IdentityOptions, { id }: ProjectDocument): Promise<void> {
+  if ((await directory.projects.list({ parent_id: id })).length === 0) return;
+  throw new AnnealError(
+    'Forbidden',
+    `Cannot delete the project ${id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
+  );
 }
 
 /** @throws AnnealError Conflict for a project with stacks, because no user could reach them any more */
@@ -169,7 +173,7 @@ async function parentOf({ directory }: IdentityOptions, id: string): Promise<Pro
   throw new AnnealError('InvalidRequest', `Could not find project: ${id}.`);
 }
 
-async function checkPlace(
+export async function checkPlace(
   { directory }: IdentityOptions,
   { domain_id, parent }: { domain_id: string; parent: ProjectDocument | undefined },
 ): Promise<void> {
@@ -186,7 +190,7 @@ async function checkPlace(
   }
 }
 
-async function refuseDisabling({ directory }: IdentityOptions, project: ProjectDocument): Promise<void> {
+export async function refuseDisabling({ directory }: IdentityOptions, project: ProjectDocument): Promise<void> {
   if (project.id === adminProject.id) {
     throw new AnnealError('Forbidden', `Cannot disable the project ${project.name}: the nodes belong to it.`);
   }

@@ -1,0 +1,136 @@
+/**
+ * The provider of identity resources. Its promises: P1 to P6 of `libs/provider/provide.ts`, and O1 to O3 of
+ * `operator.ts`.
+ */
+import type { Route } from '@anneal/bus/consume/route.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { ResourceAction, ResourceUpdate } from '@anneal/contracts/resource.ts';
+import { identityTypes } from '@anneal/hot/types/openstack/keystone.ts';
+import { reply } from '@anneal/provider/accept.ts';
+import { responseTo, type Request, type Result } from '@anneal/provider/document.ts';
+import { Provider, type WorkingDocument } from '@anneal/provider/provide.ts';
+import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import type { IdentityOptions } from '../routes/shape.ts';
+import { groupAssignmentKind, userAssignmentKind } from './assignments.ts';
+import type { IdentityKind, WantedObject } from './kind.ts';
+import { userGroupKind, projectKind, roleKind } from './objects.ts';
+import { requireOperator } from './operator.ts';
+import { userKind } from './user.ts';
+
+const kinds: Readonly<Record<string, IdentityKind>> = {
+  'OS::Keystone::Group': userGroupKind,
+  'OS::Keystone::GroupRoleAssignment': groupAssignmentKind,
+  'OS::Keystone::Project': projectKind,
+  'OS::Keystone::Role': roleKind,
+  'OS::Keystone::User': userKind,
+  'OS::Keystone::UserRoleAssignment': userAssignmentKind,
+};
+
+export interface IdentityResources {
+  readonly routes: Route[];
+  announce(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function openIdentityResources(
+  context: ServiceContext,
+  options: IdentityOptions,
+): Promise<IdentityResources> {
+  const collection = await context.store.collection<WorkingDocument>({
+    name: 'gateway_identity_resources',
+    indexes: [],
+  });
+  let timers: Timers;
+  const provider = new Provider<WorkingDocument>({
+    context,
+    collection,
+    timers: () => timers,
+    timerOf: ({ id }) => ({ id, data: null }),
+    decide: () => Promise.resolve({ kind: 'waiting', ms: 0 }),
+    work: ({ action }, request) => provide({ options, secrets: context.secrets }, action, request),
+    forgets: ({ action }) => action === 'delete',
+  });
+  timers = await createTimers({
+    store: context.store,
+    collection: 'gateway_identity_timers',
+    now: () => context.now().getTime(),
+    fire: ({ id }) => provider.wake(id),
+    onError: (error, { id }) =>
+      context.log.error({ err: error, resource: id }, 'work on an identity resource failed; retrying'),
+  });
+  return {
+    routes: providerRoutes({
+      take: (action, message) => provider.take(action, message),
+      signal: async (message) => {
+        const { name, type } = message.data.resource;
+        const error = new AnnealError('NotSupported', `Cannot signal ${name}: ${type} takes no signals.`);
+        await reply(context, message, { response: responseTo('signal', message.data, { kind: 'failed', error }) });
+      },
+    }),
+    announce: () =>
+      announceTypes(context, {
+        provider: 'anneal.gateway',
+        queue: requestsQueue('gateway'),
+        types: [...identityTypes],
+      }),
+    async stop() {
+      await provider.stop();
+      await timers.stop();
+    },
+  };
+}
+
+/** The id of an object in Keystone's form. It follows from the id of the resource, which the engine never uses again. */
+const idOf = ({ data }: Request): string => data.resource.id.replaceAll('-', '');
+
+async function provide(
+  { options, secrets }: { options: IdentityOptions; secrets: Secrets },
+  action: ResourceAction,
+  request: Request,
+): Promise<Result> {
+  const { data } = request;
+  const { name, type } = data.resource;
+  const kind = kinds[type];
+  if (!kind) throw new AnnealError('NotSupported', `The gateway does not serve ${type}.`);
+  const id = idOf(request);
+  switch (action) {
+    case 'create':
+    case 'update': {
+      if (data.adopt) {
+        const text = `Cannot adopt ${name} (${type}): a stack takes over no users, groups, roles and projects that exist.`;
+        throw new AnnealError('NotSupported', text);
+      }
+      await requireOperator(options.directory, action, request);
+      return kind.apply(options, wishOf(secrets, id, request));
+    }
+    case 'delete':
+      if (data.abandon || !(await kind.owns(options, id))) return { kind: 'complete' };
+      await requireOperator(options.directory, action, request);
+      await kind.remove(options, id);
+      return { kind: 'complete' };
+    case 'check': {
+      if (await kind.isWhole(options, wishOf(secrets, id, request))) return { kind: 'complete' };
+      return { kind: 'failed', error: new AnnealError('NotFound', `${name} (${type}) does not exist any more.`) };
+    }
+    default:
+      // As in Heat, a suspended stack keeps its users.
+      return { kind: 'complete' };
+  }
+}
+
+function wishOf(secrets: Secrets, id: string, request: Request): WantedObject {
+  const { properties, ...rest } = request.data;
+  const update = 'changed' in rest ? (rest as unknown as ResourceUpdate) : undefined;
+  return {
+    id,
+    request,
+    properties: secrets.open<JsonObject>(properties),
+    before: update && secrets.open<JsonObject>(update.old_properties),
+    applies: (property) => !update || update.changed.includes(property),
+  };
+}
