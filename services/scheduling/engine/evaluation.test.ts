@@ -49,13 +49,20 @@ describe('facts about a type', () => {
     expect(tools.nameLimit({ type: 'Example::Machine', nested: 'template' })).toBe(255);
   });
 
-  it('repair machines, contexts and workflows after a failed update, and give machines names of at most 53 characters', () => {
+  it('repair machines, contexts, workflows and users after a failed update, and give machines names of at most 53 characters', () => {
     const tools = toolsFor(knownTypes);
     const kept = knownTypes.map(({ type }) => type).filter((type) => !tools.replaceFailed(type));
     expect(kept.toSorted()).toEqual([
       'Anneal::Context',
       'Anneal::Workflow::EventTrigger',
       'OS::Heat::DeployedServer',
+      // A second object could not have the name of the failed one.
+      'OS::Keystone::Group',
+      'OS::Keystone::GroupRoleAssignment',
+      'OS::Keystone::Project',
+      'OS::Keystone::Role',
+      'OS::Keystone::User',
+      'OS::Keystone::UserRoleAssignment',
       'OS::Marconi::QueueServer',
       'OS::Mistral::Workflow',
       'OS::Nova::Server',
