@@ -18,6 +18,7 @@ import {
   type Store,
 } from '@anneal/store/port.ts';
 import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts';
+import { newUser } from './documents.ts';
 import type {
   AccessRuleDocument,
   ApplicationCredentialDocument,
@@ -174,20 +175,13 @@ async function keepAdmin({
   if (!admin) {
     const role_id = idOfRole('admin');
     return createIfAbsent(users, {
-      ...adminUser,
-      description: null,
-      domain_id: defaultDomain.id,
-      enabled: true,
+      ...newUser({ ...adminUser, domain_id: defaultDomain.id }),
       default_project_id: adminProject.id,
       password: kept,
-      options: {},
-      groups: [],
       grants: [
         { role_id, on: 'project', id: adminProject.id, inherited: false },
         { role_id, on: 'system', id: 'all', inherited: false },
       ],
-      tokens_from: '',
-      extra: {},
     });
   }
   if (kept === stored) return;

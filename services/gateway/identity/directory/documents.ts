@@ -1,6 +1,6 @@
 /** The documents of the directory: domains, projects, users, groups, roles, credentials, and the catalog of the operator. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Document } from '@anneal/store/port.ts';
+import type { Document, Draft } from '@anneal/store/port.ts';
 import type { StoredPassword } from './passwords.ts';
 
 /** The parts of every named object of Keystone. */
@@ -49,6 +49,20 @@ export interface UserDocument extends NamedDocument {
   /** Tokens that were issued before this time are no longer valid: the password changed, or the user was disabled. */
   readonly tokens_from: string;
 }
+
+/** A user without a password, groups and roles. */
+export const newUser = (named: Pick<UserDocument, 'id' | 'name' | 'domain_id'>): Draft<UserDocument> => ({
+  ...named,
+  description: null,
+  enabled: true,
+  default_project_id: null,
+  password: null,
+  options: {},
+  groups: [],
+  grants: [],
+  tokens_from: '',
+  extra: {},
+});
 
 /** The user of a subject at an OpenID provider. The id is a hash of issuer and subject. */
 export interface OidcLinkDocument extends Document {

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { DomainDocument, Grant, UserDocument } from '../directory/documents.ts';
+import { newUser, type DomainDocument, type Grant, type UserDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
 import type { ClaimedUser, MappedRole } from './claims.ts';
 
@@ -84,20 +84,7 @@ async function unlinkedUser(
     });
   }
   if (!found) {
-    const draft = {
-      id: newId(),
-      name,
-      domain_id: domain.id,
-      enabled: true,
-      default_project_id: null,
-      description: null,
-      password: null,
-      options: {},
-      groups: [],
-      grants: [],
-      tokens_from: '',
-      extra: {},
-    };
+    const draft = newUser({ id: newId(), name, domain_id: domain.id });
     return directory.users.insert(draft, `a user ${name} exists in the domain ${domain.name}`);
   }
   const links = await directory.oidcLinks.list({ user_id: found.id });

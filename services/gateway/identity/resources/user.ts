@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
-import type { UserDocument } from '../directory/documents.ts';
+import { newUser, type UserDocument } from '../directory/documents.ts';
 import type { Passwords, StoredPassword } from '../directory/passwords.ts';
 import { defaultDomain } from '../principals.ts';
 import { removeUser } from '../routes/user-routes.ts';
@@ -41,7 +41,8 @@ export const userKind: IdentityKind = {
     }
     const change = await changeOf(options, wish, { wanted, known });
     const taken = takenInDomain({ name: wanted.name, domain_id });
-    if (!known) await insertOwn(directory.users, change(emptyUser(id, domain_id)), { name: wanted.name, taken });
+    const fresh = { ...newUser({ id, name: wanted.name, domain_id }), version: 0 };
+    if (!known) await insertOwn(directory.users, change(fresh), { name: wanted.name, taken });
     else await directory.users.update(id, change, taken);
     return { kind: 'complete', physical_id: id, attributes: attributesOf(await directory.users.get(id)) };
   },
@@ -53,22 +54,6 @@ const attributesOf = ({ name, default_project_id, domain_id, enabled }: UserDocu
   domain_id,
   enabled,
   password_expires_at: null,
-});
-
-const emptyUser = (id: string, domain_id: string): UserDocument => ({
-  id,
-  version: 0,
-  name: '',
-  domain_id,
-  description: null,
-  enabled: true,
-  default_project_id: null,
-  password: null,
-  options: {},
-  groups: [],
-  grants: [],
-  tokens_from: '',
-  extra: {},
 });
 
 /** The change of the document. It applies to the present state, because others change users too. */

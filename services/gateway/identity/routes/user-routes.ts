@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { idsAbove } from '../assignments.ts';
 import { countsIn } from '../roles.ts';
-import type { ProjectDocument, UserDocument } from '../directory/documents.ts';
+import { newUser, type ProjectDocument, type UserDocument } from '../directory/documents.ts';
 import { parseField } from '../../http/body.ts';
 import { adminUser } from '../principals.ts';
 import { groupRow } from './group-routes.ts';
@@ -83,17 +83,12 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
     await options.directory.domains.get(domain_id);
     const user = await users.insert(
       {
-        id: keystoneId(options.newId),
-        name: known.name,
-        domain_id,
+        ...newUser({ id: keystoneId(options.newId), name: known.name, domain_id }),
         enabled: known.enabled ?? true,
         default_project_id: known.default_project_id ?? null,
         description: known.description ?? null,
         password: known.password == null ? null : await passwords.hash(known.password),
         options: keptOptions({}, known.options),
-        groups: [],
-        grants: [],
-        tokens_from: '',
         extra,
       },
       takenInDomain({ name: known.name, domain_id }),
