@@ -9,7 +9,7 @@ import {
 } from '@anneal/contracts/calls/scheduling.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
-import { readPage, type PageOf } from './page.ts';
+import type { PageOf } from './page.ts';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
@@ -283,7 +283,11 @@ function listsOf(
   find: Stacks['find'],
 ): Pick<Stacks, 'list' | 'page' | 'resources' | 'events'> {
   return {
-    page: (page) => readPage(connection, { path: '/stacks', key: 'stacks', row: stackRowSchema, ...page }),
+    async page(page) {
+      // Loaded here, because the command line lists stacks without pages.
+      const { readPage } = await import('./page.ts');
+      return readPage(connection, { path: '/stacks', key: 'stacks', row: stackRowSchema, ...page });
+    },
     async list({ limit, marker, deleted, nested, status, allProjects, signal } = {}) {
       const what = 'list the stacks';
       const body = await connection.json({

@@ -63,7 +63,7 @@ describe('the modules that a command loads', { timeout: 60_000 }, () => {
       OS_USERNAME: 'u',
       OS_PASSWORD: 'p',
     });
-    expect(ours(modules).length).toBeLessThanOrEqual(57);
+    expect(ours(modules).length).toBeLessThanOrEqual(55);
     const unwanted = /progress\/|\/calls\/(configuration|provisioning|notification)|libs\/(hot|python|runtime)/;
     expect(modules.filter((one) => unwanted.test(one))).toEqual([]);
   });

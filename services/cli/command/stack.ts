@@ -6,7 +6,6 @@ import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { eventLine, placedIn } from '../print/event-line.ts';
 import { Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { describeDeletion } from './deletion.ts';
@@ -269,6 +268,7 @@ function addStackEvents(stack: Command, context: CliContext): void {
       ),
     )
     .action(async (name, { output: format, follow, resource, limit, depth }) => {
+      const { eventLine, placedIn } = await import('../print/event-line.ts');
       const client = await context.client();
       const newest = await client.stacks.events({
         stack: name,
