@@ -431,6 +431,31 @@ export function busConformance(name: string, harness: BusHarness): void {
       }
     });
 
+    it('B6: a handler that keeps the order gets the events in order while it is stopped again and again', async () => {
+      const seen: string[] = [];
+      const handle = async ({ message }: Delivery): Promise<void> => {
+        seen.push(`${message.subject}${(message.data as { n: number }).n}`);
+        await new Promise((resolve) => void setTimeout(resolve, 1));
+      };
+      const options = { group: 'test', keepsOrder: true, concurrency: 8 };
+      let consumer = await bus.subscribe(['test.#'], handle, options);
+      const published = Promise.all(
+        ['a', 'b'].map(async (subject) => {
+          for (const n of numbers(0, 200)) await publish(n, subject);
+        }),
+      );
+      while (seen.length < 400) {
+        const before = seen.length;
+        await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), { ...soon, interval: 1 });
+        await consumer.stop();
+        consumer = await bus.subscribe(['test.#'], handle, options);
+      }
+      await published;
+      for (const subject of ['a', 'b']) {
+        expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 200).map((n) => `${subject}${n}`));
+      }
+    });
+
     it('B6: a durable group continues after its last event, and a new group starts with later events', async () => {
       const { seen, record } = recorder();
       await publish(0, 's');

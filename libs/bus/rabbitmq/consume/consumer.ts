@@ -8,6 +8,9 @@
  *    broker.
  * T4 A message that goes back untried is noted, so that its delivery does not count as an attempt: before it is given
  *    back, or when the connection is lost.
+ * T5 An ordered queue gets its messages back all at once, by the end of the channel. A quorum queue delivers again in
+ *    the order in which messages came back, and it takes back those on their way to a cancelled consumer before those
+ *    that the consumer gives back, so an ordered consumer cancels nothing.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -122,6 +125,7 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     this.#draining = true;
     const tag = this.#consumerTag;
     this.#consumerTag = undefined;
+    if (this.#options.ordered) return; // T5
     // Sent before any acknowledgement that would make room for another delivery.
     if (tag !== undefined) this.#channel?.cancel(tag).catch(() => undefined);
   }
@@ -132,12 +136,16 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     this.drain();
     this.#options.connection.leave(this);
     for (const timer of this.#timers) clearTimeout(timer);
-    await this.#gate;
-    for (const item of this.#held) this.#back(item);
-    await this.#backs;
+    if (this.#options.ordered) await this.#noteHeld();
+    else {
+      await this.#gate;
+      for (const item of this.#held) this.#back(item);
+      await this.#backs;
+    }
     this.#acks?.flush();
     const channel = this.#channel;
     this.#channel = undefined;
+    this.#held.clear();
     await closeAmqp(channel);
     this.#options.onEnd();
   }
@@ -209,8 +217,8 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     if (this.#draining) return;
     const { consumerTag } = await channel.consume(this.#queueAtBroker, (message) => this.#arrive(channel, message));
     if (this.#channel !== channel) return;
-    if (this.#draining) await channel.cancel(consumerTag);
-    else this.#consumerTag = consumerTag;
+    if (!this.#draining) this.#consumerTag = consumerTag;
+    else if (!this.#options.ordered) await channel.cancel(consumerTag);
   }
 
   #arrive(channel: Channel, message: ConsumeMessage | null): void {
@@ -300,7 +308,10 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     item.attempt += 1;
     item.offered = false;
     await this.#note([item]);
-    if (!this.#held.has(item) || this.#draining) return;
+    if (this.#held.has(item) && !this.#draining) this.#offerLater(item, delayMs);
+  }
+
+  #offerLater(item: Item, delayMs: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       if (this.#held.has(item) && !this.#draining) this.#offer(item);
@@ -314,9 +325,13 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     if (next && !this.#draining) this.#offer(next);
   }
 
-  /** One after another, so that the messages keep their order in the queue. */
+  /** Those of an ordered queue keep their place, and go back when this consumer closes (T5). */
   #back(item: Item): void {
     item.offered = false;
+    if (this.#options.ordered) {
+      if (!this.#draining) this.#offerLater(item, reopenMs);
+      return;
+    }
     this.#backs = this.#giveBack(item, this.#backs);
   }
 
@@ -325,6 +340,18 @@ export class Taker implements BrokerConsumer, ConnectionUser {
     if (!this.#held.has(item)) return;
     await this.#note([item]);
     if (this.#held.delete(item)) this.#channel?.nack(item.arrival.message);
+  }
+
+  /** Notes what goes back with the end of the channel (T4). */
+  async #noteHeld(): Promise<void> {
+    await this.settled();
+    const noted = new Set<Item>();
+    for (;;) {
+      const items = [...this.#held].filter((item) => !noted.has(item));
+      if (items.length === 0) return;
+      await this.#note(items);
+      for (const item of items) noted.add(item);
+    }
   }
 
   async #note(items: readonly Item[]): Promise<void> {
