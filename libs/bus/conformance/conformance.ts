@@ -446,7 +446,10 @@ export function busConformance(name: string, harness: BusHarness): void {
       );
       while (seen.length < 400) {
         const before = seen.length;
-        await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), { ...soon, interval: 1 });
+        await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), {
+          ...soon,
+          interval: 1,
+        });
         await consumer.stop();
         consumer = await bus.subscribe(['test.#'], handle, options);
       }

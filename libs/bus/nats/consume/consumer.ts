@@ -4,6 +4,8 @@
  * C1 At most `concurrency` offers are open. Further pulled messages only wait behind an earlier event of their subject.
  * C2 In a queue, each message is a lane. In a group, a subject is a lane: its next event begins when the one before is
  *    settled for good. A retry in a queue gives up its place (the broker waits); in a group it keeps it (we wait).
+ *    The messages of a group go back when the consumer closes. The server delivers messages again in the order in which
+ *    they went back, so a group first gathers all of them, and begins with the oldest.
  * C3 Heartbeats keep the messages in hand. Each is settled at most once; after a loss none of them is settled.
  */
 import type { Msg } from '@nats-io/transport-node';
@@ -52,6 +54,8 @@ export class Consumption implements BrokerConsumer {
   #uncounted: Held[] = [];
   #puller: Puller | undefined;
   #draining = false;
+  /** The messages that the server delivers again, until there are so many of them. Undefined: none is missing. */
+  #gathered: { readonly most: number; readonly held: Held[] } | undefined;
 
   constructor(
     parameters: ConsumptionParts & {
@@ -76,7 +80,9 @@ export class Consumption implements BrokerConsumer {
   /** With `alone`, no other consumer has a message in hand: unsettled messages belonged to consumers that died. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
-    if (alone) await rescue(this.#parts, this.#address);
+    const isGroup = this.#byKey !== undefined;
+    const again = alone ? await rescue(this.#parts, this.#address, { isGroup }) : 0;
+    if (isGroup && again > 0) this.#gathered = { most: again, held: [] };
     // Stopped meanwhile.
     if (this.#draining) return;
     const { connection } = this.#parts;
@@ -101,20 +107,22 @@ export class Consumption implements BrokerConsumer {
     this.#lanes.clear();
     this.#ready = [];
     this.#running = 0;
+    this.#gathered = undefined;
     this.#intake.onLost?.();
   }
 
   drain(): void {
     this.#draining = true;
     void this.#puller?.stop();
-    for (const held of this.#ready.splice(0)) void this.#settle(held, { kind: 'back' }, this.#epoch);
+    if (this.#byKey) return;
+    for (const held of this.#ready.splice(0)) void this.#giveBack(held, this.#epoch);
   }
 
   async close(): Promise<void> {
     this.#draining = true;
     await this.#puller?.stop();
     await this.#gate;
-    await Promise.all([...this.#held].map((held) => this.#settle(held, { kind: 'back' }, this.#epoch)));
+    await Promise.all([...this.#held].map((held) => this.#giveBack(held, this.#epoch)));
   }
 
   /** Starts again when the connection is back. */
@@ -138,6 +146,7 @@ export class Consumption implements BrokerConsumer {
       }
     }
     this.#puller?.watch();
+    if (this.#gathered) void this.#lookForMissing();
   }
 
   #room(): number {
@@ -193,7 +202,11 @@ export class Consumption implements BrokerConsumer {
 
   #place(held: Held): void {
     if (this.#draining) {
-      void this.#settle(held, { kind: 'back' }, this.#epoch);
+      if (!this.#byKey) void this.#giveBack(held, this.#epoch);
+      return;
+    }
+    if (this.#gathered) {
+      this.#gather(this.#gathered, held);
       return;
     }
     const lane = this.#lanes.get(held.lane);
@@ -206,13 +219,33 @@ export class Consumption implements BrokerConsumer {
     this.#pump();
   }
 
+  /** The server delivers a message for the first time when it has none to deliver again. */
+  #gather({ most, held }: { readonly most: number; readonly held: Held[] }, next: Held): void {
+    held.push(next);
+    if (held.length >= most || next.facts.deliveries === 1 || this.#room() <= 0) this.#placeGathered();
+    else this.#puller?.kick();
+  }
+
+  #placeGathered(): void {
+    const held = this.#gathered?.held ?? [];
+    this.#gathered = undefined;
+    for (const each of held.toSorted((a, b) => a.facts.seq - b.facts.seq)) this.#place(each);
+  }
+
+  /** A message that was acknowledged after it was counted does not come again. */
+  async #lookForMissing(): Promise<void> {
+    const gathered = this.#gathered;
+    const info = await this.#parts.topology.info(this.#address).catch(() => undefined);
+    if (info && this.#gathered === gathered && info.num_ack_pending <= this.#held.size) this.#placeGathered();
+  }
+
   #queue(held: Held): void {
     held.state = 'ready';
     this.#ready.push(held);
   }
 
   #pump(): void {
-    while (this.#running < this.#intake.concurrency) {
+    while (!this.#draining && this.#running < this.#intake.concurrency) {
       const held = this.#ready.shift();
       if (!held) return;
       this.#begin(held);
@@ -246,23 +279,28 @@ export class Consumption implements BrokerConsumer {
         return;
       case 'retry': {
         const { due, kept } = await this.#settlement.failed(held, verdict);
-        if (!this.#byKey || this.#draining) {
+        if (!this.#byKey) {
           await kept;
           return isOurs() ? this.#refuse(held, due - this.#parts.now().getTime()) : undefined;
         }
         held.record = kept;
+        held.attempt += 1;
         this.#wait(held, verdict.delayMs);
         await kept;
         return;
       }
-      case 'back': {
-        clearTimeout(held.timer);
-        const ready = this.#readyToGoBack(held);
-        this.#goneBack = ready;
-        await ready;
-        return isOurs() ? this.#refuse(held, 0) : undefined;
-      }
+      case 'back':
+        if (!this.#byKey) return this.#giveBack(held, epoch);
+        this.#wait(held, againMs);
     }
+  }
+
+  async #giveBack(held: Held, epoch: number): Promise<void> {
+    clearTimeout(held.timer);
+    const ready = this.#readyToGoBack(held);
+    this.#goneBack = ready;
+    await ready;
+    if (epoch === this.#epoch && this.#held.has(held)) await this.#refuse(held, 0);
   }
 
   /** Messages go back in the order in which they were given up, because the server offers them in that order. */
@@ -272,10 +310,9 @@ export class Consumption implements BrokerConsumer {
     if (this.#draining) await this.#puller?.stop();
   }
 
-  /** C2: waits for a retry in place; later events of the subject wait behind it. */
+  /** C2: waits in its place for the next attempt; later events of the subject wait behind it. */
   #wait(held: Held, delayMs: number): void {
     const epoch = this.#epoch;
-    held.attempt += 1;
     held.state = 'waiting';
     this.#running -= 1;
     held.timer = setTimeout(

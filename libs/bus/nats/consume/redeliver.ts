@@ -11,15 +11,21 @@ import { filtersOf, type Topology } from '../topology.ts';
 const mostRescued = 5_000;
 const refusedMs = 2_000;
 
-/** Refuses the messages that dead consumers had, so that the server delivers them again at once. */
+/**
+ * Refuses the messages that dead consumers had, so that the server delivers them again at once. In a queue, those that
+ * wait for a retry wait on; in a group they are delivered again too, because later events of their subject wait behind
+ * them.
+ * @returns how many messages the server delivers again
+ */
 export async function rescue(
   { connection, topology, retries }: { connection: JetStreamConnection; topology: Topology; retries: NatsRetries },
   address: Address,
-): Promise<void> {
+  { isGroup }: { isGroup: boolean },
+): Promise<number> {
   const { queue, stream, durable } = address;
   const info = await topology.info(address);
-  if (!info || info.num_ack_pending === 0) return;
-  const waiting = await retries.waiting(address);
+  if (!info || info.num_ack_pending === 0) return 0;
+  const waiting = isGroup ? new Set<number>() : await retries.waiting(address);
   const found = new Set<number>();
   for (const filter of filtersOf(info)) {
     let seq = info.ack_floor.stream_seq + 1;
@@ -38,4 +44,5 @@ export async function rescue(
     ),
   );
   connection.log.info({ queue, messages: again.length }, 'messages in flight at dead consumers are offered again');
+  return Math.max(0, info.num_ack_pending - waiting.size);
 }
