@@ -122,12 +122,19 @@ const deploymentData = z.object({
   status_code: z.number().int().nullable(),
   version: z.number().int(),
   outputs: z.array(z.string()).meta({ description: 'Names only: values may be secret.' }),
+  accepted_at: z.iso.datetime().optional().meta({
+    description: 'When the host took the request. Absent before, and when it ended without that.',
+  }),
   failure: failureSchema.optional(),
 });
 export type DeploymentEventData = z.infer<typeof deploymentData>;
 export const deploymentEvent = {
   queued: event('deployment.queued', 'A deployment was put in the queue of its host.', deploymentData),
-  accepted: event('deployment.accepted', 'The host took the request of a deployment.', deploymentData),
+  accepted: event(
+    'deployment.accepted',
+    'The host took the request of a deployment and has neither started nor answered it one to two seconds later. Otherwise only the next event of the deployment has the time, in `accepted_at`.',
+    deploymentData,
+  ),
   started: event('deployment.started', 'The host started to run a deployment.', deploymentData),
   output: event(
     'deployment.output',

@@ -139,7 +139,9 @@ export interface DeploymentState {
   readonly stderr: string;
   readonly created_at: string;
   readonly queued_at: string | null;
-  /** True when it is recorded that the host took the request. Absent until then. */
+  /** When the host took the request. Absent until that is recorded: `acceptances.ts`. */
+  readonly accepted_at?: string;
+  /** True in documents of older versions, which recorded no time. */
   readonly accepted?: true;
   readonly started_at: string | null;
   readonly finished_at: string | null;

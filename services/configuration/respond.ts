@@ -72,5 +72,6 @@ export const eventDataOf = (
   status_code: deployment.status_code,
   version,
   outputs: Object.keys(deployment.output_values),
+  ...(deployment.accepted_at !== undefined && { accepted_at: deployment.accepted_at }),
   ...(deployment.failure && { failure: deployment.failure }),
 });

@@ -88,7 +88,7 @@ import { handleSignal } from './deployments/answers/signal.ts';
 /** How late the written contact of a waiting host may be: its gateway's report, the time that it covers, and the write. */
 const latestReportMs = 45_000;
 const findSilentEveryMs = 1_000;
-/** Agents report the start of a config that runs longer than a second. */
+/** Most agents report the start of a config that runs longer than a second. */
 const acceptedAfterMs = 1_000;
 /** Each costs some hundred bytes of memory. */
 const hostQueuesKept = 20_000;

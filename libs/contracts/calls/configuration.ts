@@ -661,7 +661,7 @@ export const deploymentViewSchema = z.object({
     description: 'The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.',
   }),
   accepted_at: z.iso.datetime().nullable().optional().meta({
-    description: 'When the host took the request; null before. Only where one deployment is shown, while it runs.',
+    description: 'When the host took the request; null before. A list has it only for deployments whose host took it.',
   }),
   streams: z.array(storedSizeSchema).optional().meta({
     description:

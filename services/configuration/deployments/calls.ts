@@ -11,8 +11,8 @@ import { createDeployment, deleteDeployment, updateDeployment } from './answers/
 import { listDeployments, metadataOf, showDeployment } from './view.ts';
 
 export function deploymentRoutes(context: NewRunContext & StoredOutputContext): Route[] {
-  const { service, collections, outputs } = context;
-  const kept = { collections, outputs, secrets: service.secrets };
+  const { service, collections, outputs, acceptances } = context;
+  const kept = { collections, outputs, acceptances, secrets: service.secrets };
   return [
     answer(service, contract.configList, async ({ data }) => ({ configs: await listConfigs(kept, data) })),
     answer(service, contract.configShow, ({ data }) => showConfig(kept, data)),

@@ -42,13 +42,21 @@ describe('a deployment', () => {
       physical_id: resource.id,
       attributes: { deploy_stdout: 'hi\n', deploy_status_code: 0, port: '80' },
     });
-    const steps = ['queued', 'accepted', 'started', 'completed'].map((step) => `deployment.${step}`);
+    const steps = ['queued', 'started', 'completed'].map((step) => `deployment.${step}`);
     await rig.event('deployment.completed', resource.id);
     const published = rig.events.filter(({ subject }) => subject === resource.id);
     expect(published.map(({ type }) => type)).toEqual(steps);
     const [queued] = published.map(({ data }) => (data as { origin: unknown }).origin);
     for (const { data } of published)
       expect(data).toMatchObject({ origin: queued, host_name: 'web', resource_name: 'configA' });
+    // A1
+    const { accepted_at } = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(accepted_at).toEqual(expect.any(String));
+    expect(published.map(({ data }) => (data as { accepted_at?: string }).accepted_at)).toEqual([
+      undefined,
+      accepted_at,
+      accepted_at,
+    ]);
     await rig.event('host.up', host.id);
     expect(await rig.claim(host.id)).toBeUndefined();
     const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
@@ -61,7 +69,7 @@ describe('a deployment', () => {
     await expect(rig.ask(configShow, { project, config: 'none' })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  it('A1, A2: reports once that its host took the request, also when host and service do nothing else', async () => {
+  it('A2, A3: reports once that its host took the request, also when host and service do nothing else', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
     const { resource: next } = await rig.request('create', { ...ordered(host.id), name: 'configB' });
@@ -69,18 +77,39 @@ describe('a deployment', () => {
     const { request } = await claimed(rig, host.id);
     await rig.restart({});
     const { data } = await rig.event('deployment.accepted', resource.id);
+    const { accepted_at } = data as { accepted_at?: string };
     expect(data).toMatchObject({ status: 'IN_PROGRESS', host_name: 'web', status_code: null });
-    expect(await rig.ask(deploymentShow, { project, deployment: resource.id })).toMatchObject({
-      reason: 'Taken by web',
-      started_at: null,
-    });
+    const taken = { reason: 'Taken by web', started_at: null, accepted_at, answer_state: 'started' };
+    expect(await rig.ask(deploymentShow, { project, deployment: resource.id })).toMatchObject(taken);
+    const { deployments } = await rig.ask(deploymentList, { project, host: host.id });
+    expect(deployments.find(({ id }) => id === resource.id)).toMatchObject(taken);
+    expect(deployments.find(({ id }) => id === next.id)).not.toHaveProperty('accepted_at');
     await rig.post(host.id, { id: request.id, status_code: 0 });
-    await rig.event('deployment.completed', resource.id);
+    expect((await rig.event('deployment.completed', resource.id)).data).toMatchObject({ accepted_at });
     const types = rig.events.filter(({ subject }) => subject === resource.id).map(({ type }) => type);
     expect(types).toEqual(['deployment.queued', 'deployment.accepted', 'deployment.completed']);
     expect(rig.events.filter(({ subject }) => subject === next.id).map(({ type }) => type)).toEqual([
       'deployment.queued',
     ]);
+  });
+
+  it('A3: reports when its host took the request, also after the death of the process that handed it out', async () => {
+    const first = await createRig({ bus: rig.context.bus, store: rig.context.store, directory: rig.context.directory });
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
+    const { request } = await claimed(rig, host.id);
+    const before = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(before).toMatchObject({ accepted_at: expect.any(String), started_at: null, answer_state: 'started' });
+    const { accepted_at } = before;
+    await rig.restart({});
+    await first.stop();
+    // Repeats of the claim and of the answer change nothing.
+    expect(await rig.claim(host.id, { client_id: host.id })).toBeUndefined();
+    for (let time = 0; time < 2; time += 1) await rig.post(host.id, { id: request.id, status_code: 0 });
+    const { data } = await rig.event('deployment.completed', resource.id);
+    expect(data).toMatchObject({ accepted_at });
+    const shown = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(shown).toMatchObject({ status: 'COMPLETE', accepted_at });
   });
 
   it('runs a stored config of its own project only', async () => {

@@ -9,14 +9,16 @@ import { findHost } from '../queues/names.ts';
 import { answerStateOf } from './answers/answer-state.ts';
 import { storedOf } from '../output/read-output.ts';
 import type { OutputCollections } from '../output/stored-output.ts';
+import type { RunContext } from './runs/run-context.ts';
 import { shownStdout } from './answers/quoted.ts';
 
 export function viewDeployment(
   secrets: Secrets,
   document: ConfigurationResource & { readonly deployment: DeploymentState },
-  host: HostDocument | undefined,
+  { host, acceptedAt }: { host: HostDocument | undefined; acceptedAt?: string | undefined },
 ): DeploymentView {
   const state = document.deployment;
+  const accepted_at = state.accepted_at ?? acceptedAt;
   return {
     id: document.id,
     name: state.name,
@@ -48,7 +50,8 @@ export function viewDeployment(
     version: document.version,
     conditions: [readiness(state)],
     ...(document.config_id !== undefined && { config_id: document.config_id }),
-    answer_state: answerStateOf(state, { host }),
+    answer_state: answerStateOf(state, { host, taken: accepted_at !== undefined }),
+    ...(accepted_at !== undefined && { accepted_at }),
     given_values: secrets.mask(state.input_values),
   };
 }
@@ -64,8 +67,14 @@ function readiness(state: DeploymentState): Condition {
   return { type: 'Ready', status, reason, message: state.reason, since };
 }
 
+interface ViewContext {
+  readonly collections: ConfigurationCollections;
+  readonly secrets: Secrets;
+  readonly acceptances: Pick<RunContext['acceptances'], 'timeOf'>;
+}
+
 export async function listDeployments(
-  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
+  { collections, secrets, acceptances }: ViewContext,
   {
     project,
     host,
@@ -97,7 +106,10 @@ export async function listDeployments(
             viewDeployment(
               secrets,
               { ...document, deployment: document.deployment },
-              hosts.get(document.deployment.host_id),
+              {
+                host: hosts.get(document.deployment.host_id),
+                acceptedAt: document.run_id === null ? undefined : acceptances.timeOf(document.run_id),
+              },
             ),
           ]
         : [],
@@ -110,7 +122,7 @@ export async function listDeployments(
  * derived config, which is its own.
  */
 export async function metadataOf(
-  { collections, secrets }: { collections: ConfigurationCollections; secrets: Secrets },
+  { collections, secrets }: Omit<ViewContext, 'acceptances'>,
   { project, host }: { project: string; host: string },
 ): Promise<HostMetadata['deployments']> {
   const id = (await findHost(collections, { project, host }))?.id ?? host;
@@ -133,11 +145,7 @@ export async function metadataOf(
 
 /** @throws AnnealError NotFound */
 export async function showDeployment(
-  {
-    collections,
-    outputs,
-    secrets,
-  }: { collections: ConfigurationCollections; outputs: OutputCollections; secrets: Secrets },
+  { collections, outputs, secrets }: Omit<ViewContext, 'acceptances'> & { readonly outputs: OutputCollections },
   { project, deployment }: { project: string; deployment: string },
 ): Promise<DeploymentView> {
   const document = await collections.resources.get(deployment);
@@ -151,7 +159,7 @@ export async function showDeployment(
     collections.messages.get(run),
     outputs.runs.get(run),
   ]);
-  const view = viewDeployment(secrets, { ...document, deployment: document.deployment }, host);
-  const accepted_at = message?.taken_at === undefined ? null : new Date(message.taken_at).toISOString();
-  return { ...view, ...(view.status === 'IN_PROGRESS' && { accepted_at }), streams: storedOf(output) };
+  const acceptedAt = message?.taken_at === undefined ? undefined : new Date(message.taken_at).toISOString();
+  const view = viewDeployment(secrets, { ...document, deployment: document.deployment }, { host, acceptedAt });
+  return { accepted_at: null, ...view, streams: storedOf(output) };
 }

@@ -210,7 +210,10 @@ export async function takeAndClaim(
     if (answers && !isEmpty) await wakeNext(queues, queue);
     return { claim_id: null, messages: [], ...answered };
   }
-  if (queue.role === 'requests') await watchClaimed(context, queue, first);
+  if (queue.role === 'requests') {
+    await watchClaimed(context, queue, first);
+    for (const message of claimed) context.acceptances.remember(message);
+  }
   const refers = { config: data.by_reference === true, inputs: data.inputs_by_reference === true };
   return {
     claim_id,

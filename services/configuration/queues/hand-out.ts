@@ -109,7 +109,7 @@ export async function limitFirst(context: RunContext, queue: ResolvedQueue, mess
 async function countAsTaken(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
   const taken = { ...message, taken_at: context.queues.now() };
   const saved = await context.collections.messages.replace(taken, message.version);
-  if (saved) context.acceptances.note(saved.id);
+  if (saved) context.acceptances.note(saved);
   const dueAt = saved && takenDueAt(saved);
   if (queue.host && dueAt !== undefined) await lookBy(context, queue.host.id, dueAt);
 }
@@ -119,7 +119,7 @@ export async function watchClaimed(context: RunContext, queue: ResolvedQueue, me
   const host = queue.host?.id ?? '';
   const claim = { id: claimTimer(host), dueAt: message.claim_expires_at, data: { host } };
   const isFirstTime = message.taken_at === message.claimed_at;
-  if (isFirstTime) context.acceptances.note(message.id);
+  if (isFirstTime) context.acceptances.note(message);
   const dueAt = isFirstTime ? takenDueAt(message) : undefined;
   // Both timers look again when they fire, so an earlier one is enough.
   await context.timers().setAtLatest([claim, ...(dueAt === undefined ? [] : [runsTimer(context, host, dueAt)])]);

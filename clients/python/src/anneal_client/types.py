@@ -134,7 +134,7 @@ class Deployment(TypedDict):
     answer_state: NotRequired[Literal["answered", "failed", "refused", "started", "not taken", "polled before", "never polled", "none"]]
     # The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.
     given_values: NotRequired[Any]
-    # When the host took the request; null before. Only where one deployment is shown, while it runs.
+    # When the host took the request; null before. A list has it only for deployments whose host took it.
     accepted_at: NotRequired[str | None]
     # What is stored of the streams and large outputs of its latest run. Only where one deployment is shown.
     streams: NotRequired[list[DeploymentStream]]

@@ -320,9 +320,7 @@ async function shown(
   known?: HostDocument,
 ): Promise<DeploymentView> {
   const { host_id } = document.deployment;
-  return viewDeployment(
-    service.secrets,
-    document,
-    known?.id === host_id ? known : await collections.hosts.get(host_id),
-  );
+  return viewDeployment(service.secrets, document, {
+    host: known?.id === host_id ? known : await collections.hosts.get(host_id),
+  });
 }

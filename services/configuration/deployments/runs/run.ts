@@ -34,6 +34,7 @@ import { lookBy, takenDueAt, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../../respond.ts';
 import { judge, noteUnexpected } from '../../hosts/unexpected.ts';
 import { outputAddress } from '../../output/stored-output.ts';
+import { acceptedAt, hasAcceptance } from './accepted-at.ts';
 import { answerDueAt } from './time-limit.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -111,7 +112,7 @@ async function limitOffered(
   { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
 ): Promise<void> {
   const dueAt = takenDueAt(message);
-  if (dueAt !== undefined) context.acceptances.note(message.id);
+  if (dueAt !== undefined) context.acceptances.note(message);
   if (dueAt !== undefined) await lookBy(context, queue.host?.id ?? '', dueAt);
   else if (
     message.first_at === undefined &&
@@ -167,7 +168,7 @@ export interface Ending {
   readonly change?: Partial<DeploymentState>;
   /** True when the host may still run it: its request stays in the queue until the host has stopped it. */
   readonly isStopped?: true;
-  /** True when the host is known to have taken the request. */
+  /** True when the host is known to have taken the request, so that the time of that is worth a read. */
   readonly isAccepted?: boolean;
   /** When the host started it, if only its answer reports the start. */
   readonly startedAt?: string;
@@ -203,7 +204,8 @@ export async function finishRun(
       const before = current.deployment;
       if (before?.status !== 'IN_PROGRESS') return undefined;
       ending = await decide(before, current);
-      return ending && endedDocument(context, current, before, ending);
+      if (!ending) return undefined;
+      return endedDocument(context, current, await withAcceptance(context, runId, before, ending), ending);
     },
   );
   if (!document) return false;
@@ -214,6 +216,7 @@ export async function finishRun(
     await settleDependents(context, document);
     return false;
   }
+  context.acceptances.settle(runId);
   await faultPoint('configuration.run.ended');
   await Promise.all([
     context.outbox.flush(document),
@@ -228,9 +231,17 @@ export async function finishRun(
   return true;
 }
 
-/** Adds the event that the host took the request, unless it was recorded before. */
-const withAccepted = (context: RunContext, document: ConfigurationResource): Draft<ConfigurationResource> =>
-  document.deployment?.accepted === true ? document : withEvent(context, document, 'accepted', document.version + 1);
+/** Adds when the host took the request, unless that is recorded, or not known. */
+async function withAcceptance(
+  context: RunContext,
+  runId: string,
+  deployment: DeploymentState,
+  { isAccepted = false }: Pick<Ending, 'isAccepted'>,
+): Promise<DeploymentState> {
+  if (hasAcceptance(deployment)) return deployment;
+  const accepted_at = isAccepted ? await acceptedAt(context, runId) : context.acceptances.timeOf(runId);
+  return accepted_at === undefined ? deployment : { ...deployment, accepted_at };
+}
 
 const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
 
@@ -243,13 +254,12 @@ function endedDocument(
   const document = { ...current, outbox: context.outbox.rest(current) };
   const now = context.service.now().toISOString();
   const { startedAt } = ending;
-  const accepted = ending.isAccepted === true ? withAccepted(context, document) : document;
   const { outbox } =
     startedAt === undefined
-      ? accepted
+      ? document
       : withEvent(
           context,
-          { ...accepted, deployment: { ...before, started_at: startedAt } },
+          { ...document, deployment: { ...before, started_at: startedAt } },
           'started',
           document.version + 1,
         );
@@ -355,7 +365,7 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
   const { document, changed } = await change(
     resources,
     () => byRun(context, progress.id),
-    (current) => {
+    async (current) => {
       const { deployment } = current;
       if (!runsHere(deployment) || progress.progress !== 'started' || deployment.started_at !== null) return undefined;
       const now = context.queues.now();
@@ -363,15 +373,13 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
       // The clock of the host may be wrong, so the limit counts from now.
       dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
       const running: DeploymentState = {
-        ...deployment,
+        ...(await withAcceptance(context, progress.id, deployment, { isAccepted: true })),
         started_at: progress.at ?? new Date(now).toISOString(),
         deadline: new Date(dueAt).toISOString(),
         reason: `Runs on ${host.name}`,
-        accepted: true,
       };
-      const rest = { ...current, outbox: context.outbox.rest(current) };
-      const accepted = withAccepted(context, rest);
-      const started = withEvent(context, { ...accepted, deployment: running }, 'started', current.version + 1);
+      const rest = { ...current, outbox: context.outbox.rest(current), deployment: running };
+      const started = withEvent(context, rest, 'started', current.version + 1);
       return current.response
         ? started
         : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
@@ -382,6 +390,7 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
     if (found) await noteUnexpected(context, host, { id: progress.id, found });
   }
   if (!changed || !document) return;
+  context.acceptances.settle(progress.id);
   await lookBy(context, host.id, dueAt);
   await context.outbox.flush(document);
 }
