@@ -5,7 +5,7 @@
 import { bmcHealthSchema } from '@anneal/contracts/bmc-health.ts';
 import { mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
-import { driftSchema } from '@anneal/contracts/resource.ts';
+import { driftSchema } from '@anneal/contracts/drift.ts';
 import { z } from 'zod';
 
 const failure = z.object({

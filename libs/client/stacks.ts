@@ -1,12 +1,7 @@
 /** Stacks over Heat's API. */
 import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import {
-  stackRevisionList,
-  stackRevisionShow,
-  type FailurePolicy,
-  type StackRevision,
-} from '@anneal/contracts/calls/scheduling.ts';
+import type { FailurePolicy, StackRevision, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
 import type { PageOf } from './page.ts';
@@ -216,18 +211,21 @@ export function stacksOf(connection: GatewayConnection): Stacks {
   };
 }
 
+/** Loads their contracts on demand, because a list of stacks needs none of the many behind them. */
 function revisionsOf(connection: GatewayConnection, find: Stacks['find']): Pick<Stacks, 'revisions' | 'revision'> {
   return {
     async revisions({ stack }) {
       const what = `list the revisions of ${stack}`;
       const { id } = await find({ stack });
       const path = `/stacks/${id}/revisions`;
+      const { stackRevisionList } = await import('@anneal/contracts/calls/scheduling.ts');
       return read(stackRevisionList.answer, await connection.json({ service: 'api', path, what }), what).revisions;
     },
     async revision({ stack, revision }) {
       const what = `show the revision ${revision} of ${stack}`;
       const { id } = await find({ stack });
       const path = `/stacks/${id}/revisions/${encodeURIComponent(revision)}`;
+      const { stackRevisionShow } = await import('@anneal/contracts/calls/scheduling.ts');
       return read(stackRevisionShow.answer, await connection.json({ service: 'api', path, what }), what);
     },
   };

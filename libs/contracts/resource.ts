@@ -12,6 +12,7 @@
  */
 import { z } from 'zod';
 import { message } from './define.ts';
+import { driftSchema } from './drift.ts';
 import { failureSchema } from './errors.ts';
 import { askedSchema } from './calls/scaling.ts';
 import { json, jsonObject } from './json.ts';
@@ -151,10 +152,6 @@ export const resourceCancel = message(
   request,
 );
 export const resourceSignal = message('resource.signal', 'Pass a signal to the resource.', resourceSignalSchema);
-
-/** A property whose real value differs from the applied one. */
-export const driftSchema = z.object({ property: z.string(), expected: json, actual: json });
-export type Drift = z.infer<typeof driftSchema>;
 
 /** A leaf that failed, by its path from the reporting stack: `a`, or `a.resources.b` in a nested stack. */
 export const leafFailureSchema = z.object({ resource: z.string(), type: z.string(), failure: failureSchema });

@@ -8,7 +8,8 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
 import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
-import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
+import type { Drift } from '@anneal/contracts/drift.ts';
+import type { LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { scalingReasons } from '@anneal/contracts/calls/scaling.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-//usr/bin/env true; . "$(dirname -- "$(readlink -f -- "$0")")/launch.sh"; exit
+//usr/bin/env true; file=$(readlink -f -- "$0"); . "${file%/*}/launch.sh"; exit
 /**
  * The `anneal` command: a shell runs the line above and reads launch.sh, which starts main.ts on the Node that Anneal
  * includes. Node reads the line as a comment and runs the code below, which also installs the dependencies.

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,7 +56,7 @@ describe('the anneal command', { timeout: 120_000 }, () => {
     });
     const [process, ...words] = (await run).stdout.trimEnd().split('\n');
     expect(Number(process)).toBe(run.child.pid);
-    expect(words.slice(1)).toEqual([join(cli, 'main.ts'), 'stack', 'show', 'a b']);
+    expect(words.filter((word) => !word.startsWith('--'))).toEqual([join(cli, 'main.ts'), 'stack', 'show', 'a b']);
 
     // Node on the PATH installs the dependencies of another lock file: see launch.mjs.
     await writeFile(join(root, 'package-lock.json'), 'another');
@@ -65,6 +65,40 @@ describe('the anneal command', { timeout: 120_000 }, () => {
       env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` },
     });
     expect(other.stdout.trimEnd().split('\n').slice(1)).toEqual([join(cli, 'anneal.mjs'), 'x']);
+  });
+
+  it('runs the bundle of the commands while no source is newer', async () => {
+    const cli = join(folder, 'services', 'cli');
+    const bin = join(folder, 'node_modules', 'node', 'bin');
+    const bundle = join(folder, 'node_modules', '.cache', 'anneal', 'commands');
+    for (const path of [cli, bin, bundle, join(folder, 'libs')]) await mkdir(path, { recursive: true });
+    for (const file of ['anneal.mjs', 'launch.sh']) {
+      await copyFile(new URL(`./${file}`, import.meta.url), join(cli, file));
+    }
+    await writeFile(join(bin, 'node'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+    await writeFile(join(folder, 'package-lock.json'), 'lock');
+    await writeFile(join(folder, 'node_modules', '.anneal-lock'), 'lock');
+    const source = join(folder, 'libs', 'source.ts');
+    const stamp = join(bundle, 'sources.sha256');
+    for (const file of [source, stamp]) await writeFile(file, '');
+    const program = async (...words: string[]): Promise<string | undefined> => {
+      const { stdout } = await promisify(execFile)('/bin/sh', [join(cli, 'anneal.mjs'), ...words], {
+        env: { PATH: '/usr/bin:/bin' },
+      });
+      return stdout.split('\n').find((line) => line.startsWith(folder));
+    };
+    const [past, future] = [new Date(0), new Date(Date.now() + 60_000)];
+    const [bundled, sources] = [join(bundle, 'main.js'), join(cli, 'main.ts')];
+
+    await utimes(stamp, future, future);
+    expect(await program('stack', 'list')).toBe(bundled);
+    for (const noun of ['backup', 'restore', 'provider']) expect(await program(noun)).toBe(sources);
+    expect(await program('--server', 'home', 'provider', 'check')).toBe(sources);
+
+    await utimes(stamp, past, past);
+    expect(await program('stack', 'list')).toBe(sources);
+    await utimes(source, past, past);
+    expect(await program('stack', 'list'), 'a file has gone from a folder').toBe(sources);
   });
 
   it('starts the Node beside or in its package, where npm has no lock file', async () => {

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { pageCounts, pageSchema } from '../page.ts';
 import { call, message } from '../define.ts';
+import { driftSchema } from '../drift.ts';
 import { failureSchema } from '../errors.ts';
 import { json, jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 import { scalingOutcomeSchema } from './scaling.ts';
-import { driftSchema, leafFailureSchema } from '../resource.ts';
+import { leafFailureSchema } from '../resource.ts';
 
 /** A hundred years. A later deadline has no date that every store and client can read. */
 export const mostTimeoutMinutes = 100 * 366 * 24 * 60;

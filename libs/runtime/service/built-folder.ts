@@ -1,7 +1,7 @@
 /** A folder that is built from sources, such as the web console: built again when a source has changed. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { glob, mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { lockDataFolder } from './folder-lock.ts';
 
@@ -38,18 +38,28 @@ async function hashOfSources({ root, sources }: BuiltFolder): Promise<string> {
 const stamp = 'sources.sha256';
 const stampOf = ({ target }: BuiltFolder): Promise<string> => readFile(join(target, stamp), 'utf8').catch(() => '');
 
+/** Records when the sources were those of the build, for a program that only looks for newer files. */
+const confirm = ({ target }: BuiltFolder, time: Date): Promise<void> =>
+  utimes(join(target, stamp), time, time).catch(() => undefined);
+
 /**
  * Whether the built folder belongs to the present sources. An installation without the program that builds the folder has
  * no sources that could change.
  */
-export const isBuilt = async (folder: BuiltFolder): Promise<boolean> =>
-  !existsSync(folder.program) || (await stampOf(folder)) === (await hashOfSources(folder));
+export async function isBuilt(folder: BuiltFolder): Promise<boolean> {
+  if (!existsSync(folder.program)) return true;
+  const started = new Date();
+  if ((await stampOf(folder)) !== (await hashOfSources(folder))) return false;
+  await confirm(folder, started);
+  return true;
+}
 
 /**
  * Builds the folder when a source has changed since the last build.
  *
  * B1 The new folder replaces the old one as a whole, and only when `write` succeeds.
  * B2 One build at a time: a second one leaves the work to the first.
+ * B3 A source that changes while it is read is newer than the stamp.
  *
  * @param write fills the empty folder that it gets
  * @param force builds also when nothing has changed
@@ -62,8 +72,12 @@ export async function buildFolder(
   { force = false } = {},
 ): Promise<string> {
   const { title, target } = folder;
+  const started = new Date();
   const hash = await hashOfSources(folder);
-  if (!force && (await stampOf(folder)) === hash) return `The build of ${title} in ${target} is current.`;
+  if (!force && (await stampOf(folder)) === hash) {
+    await confirm(folder, started);
+    return `The build of ${title} in ${target} is current.`;
+  }
   const work = join(dirname(target), '.build');
   await mkdir(work, { recursive: true });
   // A folder of its own, because a lock is refused beside the files of a build that failed.
@@ -78,6 +92,7 @@ export async function buildFolder(
     await rm(last, { recursive: true, force: true });
     await rename(target, last).catch(() => undefined);
     await rename(next, target);
+    await confirm(folder, started);
     await rm(last, { recursive: true, force: true });
   } finally {
     await lock.release();

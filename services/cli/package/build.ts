@@ -10,6 +10,7 @@ import { parseArgs, promisify } from 'node:util';
 import { builtConsole } from '@anneal/console/sources.ts';
 import { builtDocs } from '@anneal/docs/sources.ts';
 import { productFiles, productRoot, readProduct, textOfProduct } from './product.ts';
+import { writeCommands } from '../bundle/bundle.ts';
 import { asJavaScript, toJavaScript } from './sources.ts';
 
 const usage = `Usage: npm run build:package -- [--output DIR]
@@ -53,6 +54,8 @@ async function writePackage(folder: string): Promise<void> {
       await writeFile(join(folder, path), toJavaScript(await textOfProduct(path), path, folders));
     }
   }
+  // Where launch.sh looks for it in a package.
+  await writeCommands(join(folder, 'services/cli/dist'));
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

@@ -3,7 +3,12 @@ import stringWidth from 'string-width';
 
 // oxlint-disable-next-line no-control-regex -- it exists to find them
 const pieces = /\u001b\[[\d;]*m|[^\u001b]+|\u001b/g;
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Made on demand, because it loads the data of all scripts. */
+let segmenter: Intl.Segmenter | undefined;
+function graphemesOf(text: string): Iterable<{ readonly segment: string }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** The text, or its begin and `…`. It keeps every color code, so that a color ends where it ended. */
 export function truncate(text: string, width: number): string {
@@ -16,7 +21,7 @@ export function truncate(text: string, width: number): string {
       continue;
     }
     if (room < 0) continue;
-    for (const { segment } of graphemes.segment(piece)) {
+    for (const { segment } of graphemesOf(piece)) {
       const taken = stringWidth(segment);
       if (taken > room) {
         cut += '…';

@@ -1,6 +1,6 @@
 /**
- * Builds the web console and the documentation beside the running server, when their sources have changed. The gateway
- * serves them once they are there.
+ * Builds the web console, the documentation and the commands beside the running server, when their sources have changed.
+ * They are used once they are there.
  */
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';

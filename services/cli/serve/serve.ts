@@ -24,6 +24,7 @@ import { credentialsFile } from '../login.ts';
 import { openControl } from './control.ts';
 import { builtConsole } from '@anneal/console/sources.ts';
 import { builtDocs } from '@anneal/docs/sources.ts';
+import { builtCommands } from '../bundle/bundle.ts';
 import { buildBeside } from './build-beside.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
@@ -128,7 +129,7 @@ async function runServices(
   const health = running.healthUrl;
   try {
     const client = await connect({ authUrl, username, password, project });
-    await buildPages(context);
+    await buildAll(context);
     const greet = async (lab: RunningLab | undefined): Promise<void> => {
       const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
       if (!interrupt.aborted) announce({ context, url, health, dataDirectory, nodes, lab, wanted: machines });
@@ -199,10 +200,10 @@ async function startAll(parameters: {
   }
 }
 
-/** Builds what browsers see, beside the server. */
-async function buildPages({ environment, interrupt: signal, output }: CliContext): Promise<void> {
-  const folders = environment['ANNEAL_GATEWAY_CONSOLE'] === undefined ? [builtConsole, builtDocs] : [builtDocs];
-  for (const folder of folders) {
+/** Builds what browsers see and the commands, beside the server. */
+async function buildAll({ environment, interrupt: signal, output }: CliContext): Promise<void> {
+  const pages = environment['ANNEAL_GATEWAY_CONSOLE'] === undefined ? [builtConsole, builtDocs] : [builtDocs];
+  for (const folder of [builtCommands, ...pages]) {
     const onFailure = (reason: string): void => output.note(`Building ${folder.title} failed: ${reason}`);
     await buildBeside(folder, { signal, onFailure });
   }
