@@ -256,6 +256,23 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Folder with the agents that are one file each (`anneal-agent-linux-amd64`, `-arm64`, `*.sources`, `SHA256SUMS`). Default: the folder that `npm run build:agent` fills.',
   },
+  metadataNetworks: {
+    env: 'ANNEAL_GATEWAY_METADATA_NETWORKS',
+    schema: ranges.refine(
+      (list) => list?.every((each) => isIP(each.split('/')[0] ?? '') > 0) ?? true,
+      'must be addresses or ranges such as 10.20.0.0/24, separated by commas',
+    ),
+    meaning:
+      'Networks whose hosts read their metadata at the plain addresses of clouds (`/latest/meta-data/…`, `/openstack/…`), e.g. `10.20.0.0/24`. The source address names the host: it must be one that an operator declared for its node. Default: none; every host has an address of its own with a key.',
+    cost: 'A machine that can receive what is sent to the address of another one reads its user data: only for networks whose switches bind addresses to ports.',
+  },
+  metadataTokens: {
+    env: 'ANNEAL_GATEWAY_METADATA_TOKENS',
+    schema: z.enum(['optional', 'required']).default('optional'),
+    meaning:
+      'Whether reads in the form of EC2 need a session token (IMDSv2). `required` keeps out programs on a host that fetch any address for others.',
+    cost: 'cloud-init asks for tokens only on EC2 itself, so its data source Ec2 needs `optional`.',
+  },
   console: {
     env: 'ANNEAL_GATEWAY_CONSOLE',
     schema: z.string().min(1).optional(),

@@ -23,6 +23,7 @@ import {
   imageList,
   imageRemove,
   imageShow,
+  instanceShow,
   nodeEnrol,
   nodeBootDevice,
   nodeBootDeviceSet,
@@ -49,6 +50,7 @@ import type { Assets } from './assets/assets.ts';
 import type { Boots } from './boot/boots.ts';
 import type { Lights } from './fake/lights.ts';
 import type { Images } from './images/images.ts';
+import type { Instances } from './servers/instances.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import type { Runbooks } from './nodes/plan/runbooks.ts';
 import type { Servers } from './servers/servers.ts';
@@ -61,12 +63,13 @@ export function provisioningHandler(
     boots: Boots;
     runbooks: Runbooks;
     images: Images;
+    instances: Instances;
     assets: Assets;
     allocations: Allocations;
     lights: Lights;
   },
 ): Handler {
-  const { servers, nodes, boots, runbooks, images, lights } = parts;
+  const { servers, nodes, boots, runbooks, images, instances, lights } = parts;
   return route([
     ...assetRoutes(context, parts),
     ...providerRoutes({
@@ -104,6 +107,7 @@ export function provisioningHandler(
     answer(context, bootExchange, ({ data }) => boots.exchange(data)),
     answer(context, bootImage, ({ data }) => boots.image(data.token)),
     answer(context, bootReport, ({ data: { token, status, message } }) => boots.report(token, { status, message })),
+    answer(context, instanceShow, ({ data }) => instances.show(data)),
     answer(context, imageAdd, ({ data }) => images.add(data)),
     answer(context, imageDraftAdd, ({ data }) => images.addDraft(data)),
     answer(context, imageDraftShow, ({ data }) => images.showDraft(data.id)),

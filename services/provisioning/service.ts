@@ -20,6 +20,7 @@ import { deployedServer } from './servers/deployed-server.ts';
 import { ServerHosts } from './servers/hosts.ts';
 import { Lights } from './fake/lights.ts';
 import { Images } from './images/images.ts';
+import { Instances } from './servers/instances.ts';
 import { Fencing } from './nodes/bmc/fencing.ts';
 import { ironicPort } from './servers/ironic-port.ts';
 import { NodeDriver } from './nodes/bmc/driver.ts';
@@ -98,6 +99,7 @@ export const provisioningService = defineService({
       boots,
       runbooks,
       images,
+      instances: new Instances({ records, now: () => performance.now() }),
       assets,
       allocations,
       lights,

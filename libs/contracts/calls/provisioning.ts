@@ -518,6 +518,10 @@ export const bootSeedSchema = z.object({
   network_data: jsonObject
     .optional()
     .meta({ description: '`deploy`: the interfaces that the node declares, in the form of OpenStack.' }),
+  metadata_url: z
+    .string()
+    .optional()
+    .meta({ description: '`deploy`: the address at which programs of the host read its metadata, as in a cloud.' }),
   root_device: jsonObject.optional().meta({ description: "Hints that choose the disk: the node's `root_device`." }),
   erase: z.enum(eraseModes).optional().meta({ description: '`clean`: how to erase the disks.' }),
 });
@@ -576,6 +580,44 @@ export const bootReport = call(
 export const bootImage = call('boot.image', 'Find the image that a machine writes, for its fetch of the content.', {
   question: z.object({ token: z.string() }),
   answer: z.object({ name: z.string(), sha256: sha256Schema }),
+});
+
+/** The description of a host for its metadata service. `user_data` and `metadata` are sealed where they hold secrets. */
+export const instanceSchema = z.object({
+  host_id: z.string(),
+  hostname: z.string(),
+  project: z.string(),
+  user_data: json,
+  metadata: json,
+  image: z.string(),
+  resource_class: z.string(),
+  availability_zone: z.string(),
+  architecture: z.string().nullable(),
+  root_device: z.string().nullable().meta({ description: 'The name of its disk, when the node declares it.' }),
+  interfaces: z.array(
+    z.object({
+      mac_address: z.string(),
+      network: z.string().nullable(),
+      addresses: z.array(z.string()),
+      prefix: z.number().int().nullable(),
+      gateway: z.string().nullable(),
+    }),
+  ),
+  network_data: jsonObject.nullable(),
+  since: z.iso.datetime(),
+});
+export type Instance = z.infer<typeof instanceSchema>;
+
+export const instanceShow = call('instance.show', 'Describe the machine of a host, for its metadata service.', {
+  question: z.union([
+    z.strictObject({ host_id: z.string() }),
+    z.strictObject({
+      address: z.string().meta({
+        description: 'The source address of a request. Only addresses that operators declared for one node are known.',
+      }),
+    }),
+  ]),
+  answer: instanceSchema,
 });
 
 /** The form of an image's name. */

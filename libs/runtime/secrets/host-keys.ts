@@ -45,3 +45,19 @@ export function isTempUrlSignature(hostToken: string, url: TempUrl, signature: s
   const given = Buffer.from(signature);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
+
+/** Where the gateway describes the machine of a host to its own programs, as clouds do. */
+export const metadataPrefix = '/metadata/v1';
+
+const metadataKeyOf = (hostToken: string): string => derived(hostToken, 'metadata').toString('base64url');
+
+/** The address at which a host reads its own metadata, without another credential. */
+export const metadataAddress = (gatewayUrl: string, { hostId, hostToken }: { hostId: string; hostToken: string }) =>
+  `${gatewayUrl.replace(/\/$/, '')}${metadataPrefix}/${hostId}/${metadataKeyOf(hostToken)}`;
+
+/** Whether the address of this host has this key. */
+export function isMetadataKey(hostToken: string, key: string): boolean {
+  const expected = Buffer.from(metadataKeyOf(hostToken));
+  const given = Buffer.from(key);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

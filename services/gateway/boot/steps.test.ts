@@ -28,6 +28,7 @@ const seed: BootSeed = {
   report_token: 'report-token',
   image: { name: 'debian', url: 'http://10.0.2.2/disk.img', sha256: 'a'.repeat(64), size: 1000 },
   image_name: 'debian',
+  metadata_url: 'http://10.0.2.2:8470/metadata/v1/h1/key',
 };
 
 describe('the script of a booting machine', () => {
@@ -57,6 +58,7 @@ describe('the script of a booting machine', () => {
     expect(`${vendor['cloud-init']}`.trimEnd()).toBe(read('anneal/install.sh').trimEnd());
     expect(read('anneal/install.sh')).toContain('token=host-token');
     execFileSync('sh', ['-n', join(folder, 'anneal/install.sh')]);
+    expect(read('anneal/metadata-url')).toBe(`${seed.metadata_url}\n`);
     expect(() => readFileSync(join(folder, 'pwned'))).toThrow('ENOENT');
   });
 

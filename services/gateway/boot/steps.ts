@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootDeviceHints, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { quoteForShell, writeFile } from '@anneal/tools/shell.ts';
+import { metaData } from '../metadata/openstack.ts';
 import { shellText } from '../shell/text.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, 'sh', `${name}.sh`), 'utf8');
@@ -67,31 +68,19 @@ const textOf = (value: Json | undefined): string => (typeof value === 'string' ?
  * agent for images without cloud-init.
  */
 function configDrive(seed: BootSeed): string {
-  const meta = {
-    uuid: seed.host_id,
-    name: seed.hostname,
-    hostname: seed.hostname,
-    launch_index: 0,
-    availability_zone: '',
-    project_id: seed.project,
-    meta: seed.metadata,
-    ...publicKeys(seed.metadata),
-  };
   const agent = agentInstaller(seed);
   const files: Record<string, string> = {
-    'openstack/latest/meta_data.json': JSON.stringify(meta),
+    'openstack/latest/meta_data.json': JSON.stringify(metaData(seed)),
     ...(seed.network_data && { 'openstack/latest/network_data.json': JSON.stringify(seed.network_data) }),
     'openstack/latest/vendor_data.json': JSON.stringify({ 'cloud-init': agent }),
     'anneal/install.sh': agent,
     'anneal/hostname': seed.hostname,
+    ...(seed.metadata_url !== undefined && { 'anneal/metadata-url': seed.metadata_url }),
     ...(seed.user_data !== '' && { 'openstack/latest/user_data': seed.user_data }),
   };
   const lines = Object.entries(files).map(([name, text]) => writeFile(`"$1"/${name}`, text));
   return `config_drive() {\n${lines.join('')}}\n`;
 }
-
-const publicKeys = (metadata: JsonObject): JsonObject =>
-  isObject(metadata['public_keys']) ? { public_keys: metadata['public_keys'] } : {};
 
 /** Installs the agent with the credentials of the host. It may run at every boot. */
 function agentInstaller({

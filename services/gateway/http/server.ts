@@ -16,7 +16,8 @@ import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix, withCfnPrefix } from '../cfn/family.ts';
-import { tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
+import { metadataPrefix, tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
+import { metadataFamily, plainMetadataFamily, plainMetadataPrefixes } from '../metadata/family.ts';
 import { tempUrlFamily } from '../collect/temp-url.ts';
 import { httpMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { docsFiles, docsFilesPrefix } from '../docs/docs-routes.ts';
@@ -202,10 +203,7 @@ function limitUsers(app: FastifyInstance, perSecond: number): void {
 const mostHosts = 20_000;
 
 /** Every family of routes by its prefix. */
-function familiesOf(
-  options: ServerOptions & { upgrades: Upgrades },
-  report: Report,
-): (readonly [prefix: string, build: (scope: FastifyInstance) => void])[] {
+function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Report): Family[] {
   const { context, settings, ask, authenticate, keystone, wakeups, held, images, stopping, upgrades, version } =
     options;
   const { bus, store, secrets, newId, gatewayUrl } = context;
@@ -270,6 +268,7 @@ function familiesOf(
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, userKey, now: Date.now })],
     [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
     [agentPrefix, (scope) => agentFamily(scope, agents)],
+    ...metadataFamilies(options, report),
     [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
     [docsFilesPrefix, (scope) => docsFiles(scope)],
     [consoleFilesPrefix, (scope) => consoleFiles(scope, settings.console)],
@@ -278,6 +277,29 @@ function familiesOf(
       (scope) => bootFamily(scope, { ask, images, now, wording, ramdisk: settings.ramdisk, gatewayUrl, report }),
     ],
     [apiPrefix, (scope) => apiFamily(scope, api)],
+  ];
+}
+
+type Family = readonly [prefix: string, build: (scope: FastifyInstance) => void];
+
+function metadataFamilies({ ask, context, settings }: ServerOptions, report: Report): Family[] {
+  const { secrets, region, now } = context;
+  const { metadataNetworks: networks, metadataTokens } = settings;
+  const metadata = {
+    ask,
+    secrets,
+    wording: apiWording,
+    report,
+    now: () => now().getTime(),
+    region,
+    needsSession: metadataTokens === 'required',
+  };
+  return [
+    [metadataPrefix, (scope) => metadataFamily(scope, metadata)],
+    ...(networks ? plainMetadataPrefixes : []).map((prefix): Family => [
+      prefix,
+      (scope) => plainMetadataFamily(scope, { ...metadata, networks: networks ?? [] }),
+    ]),
   ];
 }
 

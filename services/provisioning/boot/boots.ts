@@ -22,6 +22,7 @@ import {
   type BootSeed,
   type ImageView,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { networkData } from './network-data.ts';
@@ -227,12 +228,20 @@ export class Boots {
       user_data: textOf(info, 'user_data'),
       metadata: objectOf(info, 'metadata'),
       ...(typeof access['rescue_password'] === 'string' && { rescue_password: access['rescue_password'] }),
-      ...(boot.purpose === 'deploy' && { report_token: textOf(access, 'report_token'), image_name: name }),
+      ...(boot.purpose === 'deploy' && {
+        report_token: textOf(access, 'report_token'),
+        image_name: name,
+        metadata_url: this.#metadataUrl(node, textOf(access, 'token')),
+      }),
       ...(image && { image: this.#source(image) }),
       ...(network && { network_data: network }),
       ...(root !== undefined && { root_device: isObject(root) ? root : { unreadable: true } }),
       ...(boot.purpose === 'clean' && { erase: eraseModeOf(node, this.#erase) }),
     };
+  }
+
+  #metadataUrl({ instance_id, id }: NodeDocument, hostToken: string): string {
+    return metadataAddress(this.#context.gatewayUrl, { hostId: instance_id ?? id, hostToken });
   }
 
   /** Where a machine fetches an image. The content that this server keeps is only for machines that write it. */

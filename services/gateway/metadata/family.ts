@@ -1,0 +1,193 @@
+/**
+ * The metadata service: a host reads what it is and its user data, as in EC2 and OpenStack.
+ *
+ * M1 The address `/metadata/v1/{host}/{key}/…` is the credential. Its key derives from the host's token, so a renewal of
+ *    the token and the deletion of the host revoke it. Wrong keys are slowed down, and no address is logged.
+ * M2 The plain addresses of clouds, `/latest/…`, exist only for the networks of `ANNEAL_GATEWAY_METADATA_NETWORKS`. There
+ *    the source address of the connection names the host. A request that came over a proxy has none, so it is refused.
+ * M3 Nothing here contains the token of the host: vendor data, which has it on config drives, is empty.
+ */
+import { BlockList, isIPv6 } from 'node:net';
+import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
+import { instanceShow } from '@anneal/contracts/calls/provisioning.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isMetadataKey } from '@anneal/runtime/secrets/host-keys.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { Attempts } from '../identity/attempts.ts';
+import { ec2Versions, instanceFiles, openInstance, type OpenInstance } from './instance-files.ts';
+import { isSessionToken, longestSessionSeconds, sessionToken } from './session-token.ts';
+import { readTree } from './tree.ts';
+
+export interface MetadataOptions {
+  ask: Ask;
+  secrets: Secrets;
+  wording: FamilyWording;
+  report: (error: unknown, request: FastifyRequest) => void;
+  /** The clock of the hosts' requests, in milliseconds. */
+  now: () => number;
+  region: string;
+  /** True: every read needs a session token, as EC2 with `HttpTokens=required`. */
+  needsSession: boolean;
+}
+
+interface FilePath {
+  Params: { '*': string };
+}
+interface KeyPath {
+  Params: { host: string; key: string; '*': string };
+}
+
+const tokenPath = 'latest/api/token';
+const hostForm = /^[0-9a-f-]{36}$/;
+
+/** M1. */
+export function metadataFamily(scope: FastifyInstance, options: MetadataOptions): void {
+  const { ask, secrets, wording, report, now } = options;
+  wordErrors(scope, wording, report);
+  // Whole racks boot at once from one address, and only failures count.
+  const attempts = new Attempts({ now, what: 'Reading metadata', free: 20, longestWaitMs: 30_000 });
+
+  const instanceAt = async ({ params, ip }: FastifyRequest<KeyPath>): Promise<OpenInstance> => {
+    try {
+      const { host, key } = params;
+      if (!hostForm.test(host)) throw new AnnealError('NotFound', '');
+      const { token } = await ask('configuration', hostKeys, { data: { host_id: host } });
+      if (!isMetadataKey(openText(secrets, token), key)) throw new AnnealError('NotFound', '');
+      return await instanceOf(options, { host_id: host });
+    } catch (error) {
+      if (!(error instanceof AnnealError && error.code === 'NotFound')) throw error;
+      attempts.check(ip);
+      attempts.failed(ip);
+      throw new AnnealError(
+        'NotFound',
+        'No host has this metadata address: it is wrong, the token of the host was renewed, or the host is being deleted.',
+        { details: { remedy: 'The file anneal/metadata-url on the config drive of a host has its address.' } },
+      );
+    }
+  };
+  const path = '/:host/:key';
+  for (const url of [path, `${path}/*`]) {
+    scope.get<KeyPath>(url, async (request, reply) =>
+      sendFile(options, { request, reply, instance: await instanceAt(request), path: request.params['*'] ?? '' }),
+    );
+  }
+  scope.put<KeyPath>(`${path}/${tokenPath}`, async (request, reply) =>
+    sendSession(options, { request, reply, instance: await instanceAt(request) }),
+  );
+}
+
+/** M2. The prefixes of the plain addresses. */
+export const plainMetadataPrefixes = [...ec2Versions, 'openstack'].map((name) => `/${name}`);
+
+/** M2. The files below one of these prefixes. */
+export function plainMetadataFamily(
+  scope: FastifyInstance,
+  { networks, ...options }: MetadataOptions & { networks: readonly string[] },
+): void {
+  const { wording, report } = options;
+  wordErrors(scope, wording, report);
+  const allowed = blockListOf(networks);
+  const instanceAt = async (request: FastifyRequest): Promise<OpenInstance> => {
+    const { ip } = request;
+    const isProxied = ['x-forwarded-for', 'forwarded', 'via'].some((name) => request.headers[name] !== undefined);
+    if (isProxied || !allowed.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4')) {
+      throw new AnnealError(
+        'NotFound',
+        isProxied
+          ? 'The metadata service knows a host by its own address, and this request came over a proxy.'
+          : 'The metadata service does not serve this network (ANNEAL_GATEWAY_METADATA_NETWORKS).',
+      );
+    }
+    return instanceOf(options, { address: ip });
+  };
+  const top = scope.prefix.slice(1);
+  for (const url of ['/', '/*']) {
+    scope.get<FilePath>(url, async (request, reply) =>
+      sendFile(options, {
+        request,
+        reply,
+        instance: await instanceAt(request),
+        path: `${top}/${request.params['*'] ?? ''}`,
+      }),
+    );
+  }
+  if (!tokenPath.startsWith(`${top}/`)) return;
+  scope.put(tokenPath.slice(top.length), async (request, reply) =>
+    sendSession(options, { request, reply, instance: await instanceAt(request) }),
+  );
+}
+
+async function instanceOf(
+  { ask, secrets }: MetadataOptions,
+  data: { host_id: string } | { address: string },
+): Promise<OpenInstance> {
+  return openInstance(await ask('provisioning', instanceShow, { data }), (value) => secrets.open(value));
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly instance: OpenInstance;
+}
+
+function sendFile(
+  { secrets, now, region, needsSession }: MetadataOptions,
+  { request, reply, instance, path }: Exchange & { path: string },
+): FastifyReply {
+  const token = request.headers['x-aws-ec2-metadata-token'];
+  const isEc2 = !/^(openstack|nocloud)(\/|$)/.test(path);
+  const session = { token: String(token), hostId: instance.host_id, now: now() };
+  if (token === undefined ? needsSession && isEc2 : !isSessionToken(secrets, session)) {
+    throw new AnnealError('Unauthorized', 'The metadata token is missing, wrong or expired.', {
+      details: { remedy: 'PUT latest/api/token with the header X-aws-ec2-metadata-token-ttl-seconds gives one.' },
+    });
+  }
+  const text = readTree(instanceFiles(instance, { region }), path.split('/'));
+  if (text === undefined) {
+    throw new AnnealError('NotFound', `The metadata of this host has no ${JSON.stringify(path.slice(0, 200))}.`, {
+      details: { remedy: 'An address that ends with / lists what is below it.' },
+    });
+  }
+  const type = path.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8';
+  return reply.type(type).header('cache-control', 'no-store').send(text);
+}
+
+function sendSession({ secrets, now }: MetadataOptions, { request, reply, instance }: Exchange): FastifyReply {
+  const { headers } = request;
+  // As EC2: a proxy that others can use must not get one.
+  if (headers['x-forwarded-for'] !== undefined) {
+    throw new AnnealError('Forbidden', 'A metadata token is not given over a proxy (X-Forwarded-For).');
+  }
+  const seconds = headers['x-aws-ec2-metadata-token-ttl-seconds'];
+  if (
+    typeof seconds !== 'string' ||
+    !/^\d{1,6}$/.test(seconds) ||
+    Number(seconds) < 1 ||
+    Number(seconds) > longestSessionSeconds
+  ) {
+    throw new AnnealError(
+      'InvalidRequest',
+      `X-aws-ec2-metadata-token-ttl-seconds must be 1 to ${longestSessionSeconds}.`,
+    );
+  }
+  const expires = Math.floor(now() / 1000) + Number(seconds);
+  return reply
+    .type('text/plain')
+    .headers({ 'cache-control': 'no-store', 'x-aws-ec2-metadata-token-ttl-seconds': seconds })
+    .send(sessionToken(secrets, { hostId: instance.host_id, expires }));
+}
+
+/** The ranges, as `10.0.0.0/8` or single addresses. */
+function blockListOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
