@@ -595,18 +595,22 @@ export const configShow = call('config.show', 'Read a config: text, inputs, outp
 
 const ioType = z.enum(['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean']);
 const ioSchema = z.object({ name: z.string().min(1), description: z.string().nullish(), type: ioType.nullish() });
+/** What a client may choose of a config. */
+export const configFieldsSchema = z.object({
+  name: z.string().max(255),
+  group: z.string().min(1).max(255),
+  config: json,
+  inputs: z.array(
+    ioSchema.extend({ default: json.optional(), replace_on_change: z.boolean().nullish(), value: json.optional() }),
+  ),
+  outputs: z.array(ioSchema.extend({ error_output: z.boolean().nullish() })),
+  options: jsonObject,
+});
 export const configCreate = call('config.create', 'Store a config. A config never changes. Idempotent by id.', {
   question: z.object({
     id: z.uuid(),
     project: z.string(),
-    name: z.string().max(255),
-    group: z.string().min(1).max(255),
-    config: json,
-    inputs: z.array(
-      ioSchema.extend({ default: json.optional(), replace_on_change: z.boolean().nullish(), value: json.optional() }),
-    ),
-    outputs: z.array(ioSchema.extend({ error_output: z.boolean().nullish() })),
-    options: jsonObject,
+    ...configFieldsSchema.shape,
     forget: z.boolean().optional().meta({
       description: 'Delete it by itself some time after the last deployment that runs it.',
     }),

@@ -7,6 +7,7 @@ import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
 import { problemDetailsType } from '../http/problem-details.ts';
 import { parseField, uploadScope } from '../http/body.ts';
+import { fieldParameters, pathParameters } from '../http/openapi-parameters.ts';
 import { operationName } from './operation-name.ts';
 
 type Schema = z.ZodType;
@@ -107,11 +108,6 @@ function serveEach(scope: FastifyInstance, endpoints: readonly Endpoint[]): void
   }
 }
 
-interface ObjectSchema {
-  properties?: Record<string, object>;
-  required?: string[];
-}
-
 /** The answers of an endpoint in the OpenAPI document. */
 function responsesOf(each: Endpoint, schemaOf: (schema: Schema) => JsonObject): object {
   const isTagged = hasHead(each) && each.sensitive !== true;
@@ -138,24 +134,13 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
   const schemaOf = (schema: Schema, io: 'input' | 'output'): JsonObject => named.place(jsonSchemaOf(schema, io));
   const paths: Record<string, Record<string, object>> = {};
   for (const each of endpoints) {
-    const query: ObjectSchema = each.query ? schemaOf(each.query, 'input') : {};
     (paths[each.path] ??= {})[each.method.toLowerCase()] = {
       summary: each.summary,
       operationId: operationName(each.method, each.path),
       ...(each.public === true && { security: [] }),
       parameters: [
-        ...[...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-          name,
-          in: 'path',
-          required: true,
-          schema: { type: 'string' },
-        })),
-        ...Object.entries(query.properties ?? {}).map(([name, schema]) => ({
-          name,
-          in: 'query',
-          required: query.required?.includes(name) ?? false,
-          schema,
-        })),
+        ...pathParameters(each.path),
+        ...(each.query ? fieldParameters(schemaOf(each.query, 'input'), 'query') : []),
       ],
       ...(each.body && {
         requestBody: {

@@ -1,7 +1,9 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { BodyLimit } from '../api/endpoint.ts';
 import { baseUrl, requestPath } from '../http/base-url.ts';
+import { described, serveDocument } from '../http/described.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
 import { actionRoutes } from './stacks/action-routes.ts';
 import { createCompiler, type CompilerOptions } from './stacks/compile.ts';
@@ -16,7 +18,7 @@ import { stackReadRoutes, type StackReadOptions } from './stacks/stack-reads.ts'
 import { stackRoutes } from './stacks/stack-routes.ts';
 import { rememberTypes } from './templates/known-types.ts';
 import { typeRoutes, type TypeRouteOptions } from './templates/type-routes.ts';
-import { heatError, heatWording } from './wording.ts';
+import { heatError, heatErrorSchema, heatWording } from './wording.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 
@@ -26,6 +28,7 @@ export type HeatOptions = CompilerOptions &
   TypeRouteOptions & {
     authenticate: Authenticate;
     configLimit: BodyLimit;
+    version: string;
     report: (error: unknown, request: FastifyRequest) => void;
   };
 
@@ -63,10 +66,19 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     reply.header('content-type', 'application/json');
   });
 
-  const open = { config: { public: true } } as const;
+  serveDocument(scope, {
+    title: 'Stacks',
+    description: 'Compatible with Heat v1: stacks, resources, events, software configs and deployments.',
+    version: options.version,
+    error: heatErrorSchema,
+  });
+  const answer = z.object({ versions: z.array(z.object({ id: z.string(), status: z.string() })) });
+  const open = described({ summary: 'List the versions of this API.', status: 300, answer }, { public: true });
   scope.get('/', open, versions);
   scope.get('/versions', open, versions);
-  scope.get('/healthcheck', open, () => ({ detailed: false, reasons: [] }));
+  const health = z.object({ detailed: z.boolean(), reasons: z.array(z.string()) });
+  const healthy = described({ summary: 'Check that the server answers.', answer: health }, { public: true });
+  scope.get('/healthcheck', healthy, () => ({ detailed: false, reasons: [] }));
 
   scope.register(
     (v1, _options, done) => {

@@ -1,6 +1,15 @@
 /** Stacks, resources, outputs and events in Heat's form. Pure: from a view and the address of the stacks to JSON. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { json, type Json } from '@anneal/contracts/json.ts';
+import {
+  conditionSchema,
+  resourceViewSchema,
+  stackViewSchema,
+  type ResourceView,
+  type StackEvent,
+  type StackView,
+} from '@anneal/contracts/calls/scheduling.ts';
+import { failureSchema } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
 
 /** `http://host/orchestration/v1/<project>` */
 export type Root = string;
@@ -38,12 +47,101 @@ function parametersOf(stack: StackView): Record<string, string> {
   };
 }
 
+const links = z.array(z.object({ href: z.string(), rel: z.string() }));
+const time = z.string().meta({ description: 'Without fractions of a second.' });
+const status = z.string().meta({ description: 'Action and status: `CREATE_COMPLETE`.' });
+/** The description and the link of a new stack. */
+export const madeStackSchema = z.object({ id: z.string(), links });
+const rowFields = {
+  id: z.string(),
+  links,
+  stack_name: z.string(),
+  description: z.string(),
+  stack_status: status,
+  stack_status_reason: z.string(),
+  creation_time: time,
+  updated_time: time.nullable(),
+  deletion_time: time.nullable(),
+  stack_owner: z.string(),
+  parent: z.string().nullable(),
+  stack_user_project_id: z.string(),
+  tags: z.array(z.string()).nullable(),
+};
+export const stackRowSchema = z
+  .object({
+    ...rowFields,
+    project: z.string().optional().meta({ description: 'In a list over all projects.' }),
+  })
+  .meta({ id: 'StackRow' });
+export const outputSchema = z.object({
+  output_key: z.string(),
+  description: z.string(),
+  output_value: json,
+  output_error: z.string().optional(),
+});
+export const stackSchema = z
+  .object({
+    ...rowFields,
+    notification_topics: z.array(z.string()),
+    parameters: z.record(z.string(), z.string()),
+    template_description: z.string(),
+    capabilities: z.array(z.string()),
+    disable_rollback: z.boolean(),
+    timeout_mins: z.number().nullable(),
+    outputs: z.array(outputSchema).optional(),
+    on_failure: stackViewSchema.shape.on_failure,
+    failures: stackViewSchema.shape.failures,
+    conditions: stackViewSchema.shape.conditions,
+  })
+  .meta({ id: 'HeatStack' });
+export const resourceSchema = z
+  .object({
+    updated_time: time,
+    creation_time: time,
+    logical_resource_id: z.string(),
+    resource_name: z.string(),
+    physical_resource_id: z.string(),
+    resource_status: status,
+    resource_status_reason: z.string(),
+    resource_type: z.string(),
+    links,
+    required_by: z.array(z.string()),
+    parent_resource: z.string().optional(),
+    started_at: z.string().nullable(),
+    finished_at: z.string().nullable(),
+    failure: failureSchema.nullish(),
+    description: z.string().optional(),
+    attributes: z.record(z.string(), json).optional(),
+    hook: resourceViewSchema.shape.hook,
+    conditions: z.array(conditionSchema).optional(),
+    drift: resourceViewSchema.shape.drift,
+  })
+  .meta({ id: 'HeatResource' });
+const eventFields = {
+  id: z.string(),
+  links,
+  event_time: time,
+  logical_resource_id: z.string(),
+  resource_name: z.string(),
+  physical_resource_id: z.string().nullable(),
+  resource_status: status,
+  resource_status_reason: z.string(),
+  failure: failureSchema.optional(),
+};
+export const eventSchema = z.object(eventFields).meta({ id: 'HeatEvent' });
+/** One event, with what the list leaves out. */
+export const shownEventSchema = z.object({
+  ...eventFields,
+  resource_type: z.string(),
+  resource_properties: z.record(z.string(), json),
+});
+
 export type OutputView = NonNullable<StackView['outputs']>[number];
 
 export const sortedOutputs = (stack: StackView): OutputView[] =>
   [...(stack.outputs ?? [])].sort((a, b) => (a.key < b.key ? -1 : 1));
 
-export const outputBody = ({ key, description, value, error }: OutputView): JsonObject => ({
+export const outputBody = ({ key, description, value, error }: OutputView): z.output<typeof outputSchema> => ({
   output_key: key,
   description: description === '' ? 'No description given' : description,
   output_value: value,
@@ -52,7 +150,7 @@ export const outputBody = ({ key, description, value, error }: OutputView): Json
 
 const statusOf = ({ action, status }: { action: string; status: string }): string => `${action}_${status}`;
 
-export function stackBody(root: Root, stack: StackView): object {
+export function stackBody(root: Root, stack: StackView): z.output<typeof stackSchema> {
   const description = stack.description === '' ? 'No description' : stack.description;
   return {
     stack_name: stack.name,
@@ -81,7 +179,7 @@ export function stackBody(root: Root, stack: StackView): object {
   };
 }
 
-export function stackRow(root: Root, stack: StackView): object {
+export function stackRow(root: Root, stack: StackView): z.output<typeof stackRowSchema> {
   return {
     id: stack.id,
     links: [link(stackHref(root, stack), 'self')],
@@ -99,7 +197,11 @@ export function stackRow(root: Root, stack: StackView): object {
   };
 }
 
-export function resourceBody(root: Root, resource: ResourceView, options: { detail: boolean; shown: boolean }): object {
+export function resourceBody(
+  root: Root,
+  resource: ResourceView,
+  options: { detail: boolean; shown: boolean },
+): z.output<typeof resourceSchema> {
   const stack = { id: resource.stack_id, name: resource.stack_name };
   return {
     updated_time: heatTime(resource.updated_at),
@@ -131,7 +233,11 @@ export function resourceBody(root: Root, resource: ResourceView, options: { deta
   };
 }
 
-export function eventBody(root: Root, event: StackEvent, options: { rootStack?: Named } = {}): JsonObject {
+export function eventBody(
+  root: Root,
+  event: StackEvent,
+  options: { rootStack?: Named } = {},
+): z.output<typeof eventSchema> {
   const stack = { id: event.stack_id, name: event.stack_name };
   const resource = resourceHref(root, stack, event.resource_name);
   return {
@@ -148,6 +254,6 @@ export function eventBody(root: Root, event: StackEvent, options: { rootStack?: 
     physical_resource_id: event.physical_id,
     resource_status: statusOf(event),
     resource_status_reason: event.reason,
-    ...(event.failure && { failure: event.failure as unknown as JsonObject }),
+    ...(event.failure && { failure: event.failure }),
   };
 }

@@ -3,19 +3,23 @@ import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { ConfigView, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { BodyLimit } from '../api/endpoint.ts';
 import type { Ask } from '../ask.ts';
 import { objectBody, parseField, queryNumber, queryValue } from '../http/body.ts';
+import { described } from '../http/described.ts';
 import { projectOf } from '../identity/caller.ts';
 import { heatTime } from './representation.ts';
 import { heatError } from './wording.ts';
 
 type Scope = FastifyInstance;
-interface ById {
-  Params: { id: string };
+interface ConfigPath {
+  Params: { config: string };
+}
+interface DeploymentPath {
+  Params: { deployment: string };
 }
 
 export function softwareRoutes(scope: Scope, { ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): void {
@@ -36,9 +40,58 @@ const noDeployment = (id: string): string => `Software deployment with id ${id} 
 
 const text = z.string().nullish();
 
+const configRowSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  group: z.string(),
+  creation_time: z.string().nullable(),
+});
+const configFields = contract.configViewSchema.pick({ config: true, inputs: true, outputs: true, options: true }).shape;
+const configSchema = configRowSchema.extend(configFields).meta({ id: 'SoftwareConfig' });
+const listsConfigs = described({
+  summary: 'List the software configs of the project.',
+  query: z.object({ limit: z.int().min(0).max(1_000_000).optional(), marker: z.string().optional() }),
+  answer: z.object({ software_configs: z.array(configRowSchema) }),
+});
+const createsConfig = {
+  summary: 'Create a software config.',
+  body: contract.configFieldsSchema.partial(),
+  answer: z.object({ software_config: configSchema }),
+};
+const showsConfig = described({
+  summary: 'Show a software config.',
+  answer: z.object({ software_config: configSchema }),
+});
+const valuesSchema = z.record(z.string(), json);
+const deploymentSchema = z
+  .object({
+    id: z.string(),
+    server_id: z.string(),
+    config_id: z.string(),
+    input_values: valuesSchema,
+    output_values: valuesSchema,
+    action: z.string(),
+    status: z.string(),
+    status_reason: z.string(),
+    creation_time: z.string(),
+    updated_time: z.string().nullable(),
+  })
+  .meta({ id: 'SoftwareDeployment' });
+const oneDeployment = z.object({ software_deployment: deploymentSchema });
+const listsDeployments = described({
+  summary: 'List the software deployments of the project.',
+  query: z.object({ server_id: z.string().optional() }),
+  answer: z.object({ software_deployments: z.array(deploymentSchema) }),
+});
+const showsDeployment = described({ summary: 'Show a software deployment.', answer: oneDeployment });
+const showsMetadata = described({
+  summary: 'Show the software deployments of a server with their configs.',
+  answer: z.object({ metadata: z.array(z.looseObject({ id: z.string(), creation_time: z.string() })) }),
+});
+
 function configRoutes(scope: Scope, ask: Ask, ownLimit: BodyLimit): void {
-  const large = { bodyLimit: ownLimit.bytes, config: { limitedBy: ownLimit.setting } };
-  scope.get('/:project/software_configs', async (request) => {
+  const large = { bodyLimit: ownLimit.bytes, ...described(createsConfig, { limitedBy: ownLimit.setting }) };
+  scope.get('/:project/software_configs', listsConfigs, async (request) => {
     const project = projectOf(request);
     const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
     const marker = queryValue(request, 'marker');
@@ -68,25 +121,29 @@ function configRoutes(scope: Scope, ask: Ask, ownLimit: BodyLimit): void {
     };
   });
 
-  scope.get<ById>('/:project/software_configs/:id', async (request) => {
+  scope.get<ConfigPath>('/:project/software_configs/:config', showsConfig, async (request) => {
     const project = projectOf(request);
-    const { id } = request.params;
+    const { config: id } = request.params;
     const data = { project, config: id };
     const view = await ask('configuration', contract.configShow, { project, data }).catch(orMissing(noConfig(id)));
     return { software_config: configBody(view) };
   });
 
-  scope.delete<ById>('/:project/software_configs/:id', async (request, reply) => {
-    const project = projectOf(request);
-    const { id } = request.params;
-    const data = { project, config: id };
-    await ask('configuration', contract.configDelete, { project, data }).catch(orMissing(noConfig(id)));
-    return reply.code(204).send();
-  });
+  scope.delete<ConfigPath>(
+    '/:project/software_configs/:config',
+    described({ summary: 'Delete a software config.' }),
+    async (request, reply) => {
+      const project = projectOf(request);
+      const { config: id } = request.params;
+      const data = { project, config: id };
+      await ask('configuration', contract.configDelete, { project, data }).catch(orMissing(noConfig(id)));
+      return reply.code(204).send();
+    },
+  );
 }
 
 function deploymentReads(scope: Scope, ask: Ask): void {
-  scope.get('/:project/software_deployments', async (request) => {
+  scope.get('/:project/software_deployments', listsDeployments, async (request) => {
     const project = projectOf(request);
     const host = queryValue(request, 'server_id');
     const { deployments } = await ask('configuration', contract.deploymentList, {
@@ -96,9 +153,9 @@ function deploymentReads(scope: Scope, ask: Ask): void {
     return { software_deployments: deployments.map(deploymentBody) };
   });
 
-  scope.get<ById>('/:project/software_deployments/:id', async (request) => {
+  scope.get<DeploymentPath>('/:project/software_deployments/:deployment', showsDeployment, async (request) => {
     const project = projectOf(request);
-    const { id } = request.params;
+    const { deployment: id } = request.params;
     const data = { project, deployment: id };
     const view = await ask('configuration', contract.deploymentShow, { project, data }).catch(
       orMissing(noDeployment(id)),
@@ -106,14 +163,21 @@ function deploymentReads(scope: Scope, ask: Ask): void {
     return { software_deployment: deploymentBody(view) };
   });
 
-  scope.get<{ Params: { server: string } }>('/:project/software_deployments/metadata/:server', async (request) => {
-    const project = projectOf(request);
-    const data = { project, host: request.params.server };
-    const { deployments } = await ask('configuration', contract.hostMetadata, { project, data });
-    return {
-      metadata: deployments.map(({ creation_time, ...rest }) => ({ ...rest, creation_time: heatTime(creation_time) })),
-    };
-  });
+  scope.get<{ Params: { server: string } }>(
+    '/:project/software_deployments/metadata/:server',
+    showsMetadata,
+    async (request) => {
+      const project = projectOf(request);
+      const data = { project, host: request.params.server };
+      const { deployments } = await ask('configuration', contract.hostMetadata, { project, data });
+      return {
+        metadata: deployments.map(({ creation_time, ...rest }) => ({
+          ...rest,
+          creation_time: heatTime(creation_time),
+        })),
+      };
+    },
+  );
 }
 
 const action = contract.hostActionSchema;
@@ -136,8 +200,19 @@ const changed = z.object({
   status_reason: text,
 });
 
+const createsDeployment = described({
+  summary: 'Deploy a software config to a server.',
+  body: created,
+  answer: oneDeployment,
+});
+const changesDeployment = described({
+  summary: 'Change a software deployment, or report how it ended.',
+  body: changed,
+  answer: oneDeployment,
+});
+
 function deploymentWrites(scope: Scope, ask: Ask): void {
-  scope.post('/:project/software_deployments', async (request) => {
+  scope.post('/:project/software_deployments', createsDeployment, async (request) => {
     const project = projectOf(request);
     const body = parseField(created, objectBody(request), 'The software deployment');
     const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
@@ -157,9 +232,9 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
     return { software_deployment: deploymentBody(view) };
   });
 
-  scope.put<ById>('/:project/software_deployments/:id', async (request) => {
+  scope.put<DeploymentPath>('/:project/software_deployments/:deployment', changesDeployment, async (request) => {
     const project = projectOf(request);
-    const { id } = request.params;
+    const { deployment: id } = request.params;
     const body = parseField(changed, objectBody(request), 'The software deployment');
     const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
     const result = {
@@ -182,9 +257,10 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
     return { software_deployment: deploymentBody(view) };
   });
 
-  scope.delete<ById>('/:project/software_deployments/:id', async (request, reply) => {
+  const deletes = described({ summary: 'Delete a software deployment.' });
+  scope.delete<DeploymentPath>('/:project/software_deployments/:deployment', deletes, async (request, reply) => {
     const project = projectOf(request);
-    const { id } = request.params;
+    const { deployment: id } = request.params;
     const data = { project, deployment: id };
     await ask('configuration', contract.deploymentDelete, { project, data }).catch(orMissing(noDeployment(id)));
     return reply.code(204).send();
@@ -198,7 +274,7 @@ const configRow = ({ id, name, group, created_at }: ConfigView) => ({
   creation_time: created_at === null ? null : heatTime(created_at),
 });
 
-const configBody = (view: ConfigView): object => ({
+const configBody = (view: ConfigView): z.output<typeof configSchema> => ({
   ...configRow(view),
   config: view.config,
   inputs: view.inputs,
@@ -211,7 +287,7 @@ const configBody = (view: ConfigView): object => ({
  */
 const statusOf = ({ status: now }: DeploymentView): string => (now === 'SKIPPED' ? 'FAILED' : now);
 
-const deploymentBody = (view: DeploymentView): object => ({
+const deploymentBody = (view: DeploymentView): z.output<typeof deploymentSchema> => ({
   id: view.id,
   server_id: view.host_id,
   config_id: view.config_id ?? view.id,

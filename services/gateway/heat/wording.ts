@@ -2,7 +2,8 @@
  * Errors in Heat's format: `{code, title, explanation, error: {type, message, traceback}}`. Anneal's own code, mistakes
  * and remedy are added beside Heat's fields, for clients that know them.
  */
-import { AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
+import { AnnealError, mistakeSchema, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
 import type { Problem } from '../http/problem.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
@@ -73,6 +74,34 @@ function messageOf({ message, mistakes }: Failure): string {
   return `Property error: : ${property}: : ${missing}${message.slice(first.message.length)}`;
 }
 
+/** The answer of Heat's HTTP layer when no controller handled the request. */
+export const plainSchema = z.object({ message: z.string(), code: z.string(), title: z.string() });
+export const plainBody = (status: number, title: string, message: string): z.output<typeof plainSchema> => ({
+  message: `${message}<br /><br />\n\n\n`,
+  code: `${status} ${title}`,
+  title,
+});
+
+/** Every form of an error: that of a controller, and that of the layer before it. */
+export const heatErrorSchema = z.union([
+  z.object({
+    code: z.int().optional(),
+    title: z.string().optional(),
+    explanation: z.string().optional(),
+    error: z.object({
+      type: z.string().optional(),
+      traceback: z.null().optional(),
+      message: z.string(),
+      code: z.union([z.string(), z.int()]).optional().meta({ description: 'The code of Anneal.' }),
+      title: z.string().optional(),
+      remedy: z.string().optional(),
+      mistakes: z.array(mistakeSchema).optional(),
+      details: z.looseObject({}).optional(),
+    }),
+  }),
+  plainSchema,
+]);
+
 function heatBody({ status, failure }: Problem): object {
   if (status === 401) {
     return { error: { code: 401, title: 'Unauthorized', message: failure.message } };
@@ -94,13 +123,6 @@ function heatBody({ status, failure }: Problem): object {
     },
   };
 }
-
-/** The answer of Heat's HTTP layer when no controller handled the request. */
-export const plainBody = (status: number, title: string, message: string): object => ({
-  message: `${message}<br /><br />\n\n\n`,
-  code: `${status} ${title}`,
-  title,
-});
 
 export const heatWording: FamilyWording = {
   body: heatBody,

@@ -220,6 +220,7 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
     stopping,
     maxWaitSeconds: settings.maxWaitSeconds,
     hostWaitSeconds: settings.hostWaitSeconds,
+    version,
     limits: zaqarLimits(settings),
     bodyLimit: settings.bodyLimit,
     authenticate,
@@ -227,7 +228,7 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
   };
   const userKey = (accessKey: string) => ec2Key(keystone, accessKey);
   const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
-  const shared = { ask, bus, secrets, authenticate, configLimit, report };
+  const shared = { ask, bus, secrets, authenticate, configLimit, version, report };
   const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags };
   const api = {
     ask,

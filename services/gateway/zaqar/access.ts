@@ -9,6 +9,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
 import { queueNameOf } from './queues/queue-alias.ts';
 import { zaqarError } from './wording.ts';
@@ -83,7 +84,12 @@ export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCalle
   throw new AnnealError('Forbidden', `This token may only post to the queue ${own}.`);
 }
 
-const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+const uuid = /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$/;
+/** The header `Client-ID`. */
+export const clientIdSchema = z
+  .string()
+  .regex(uuid)
+  .meta({ description: 'A UUID of the client, so that it need not see its own messages.' });
 
 /** The client's own, unverified id. It only decides which messages are an echo. */
 export function clientId(request: FastifyRequest, required: boolean): string {

@@ -30,6 +30,9 @@ export interface ClaimBody {
 
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
 export interface SealedBodies {
+  /** What a post and a claim may contain, for the description of the API. */
+  readonly posted: z.ZodType;
+  readonly wantedClaim: z.ZodType;
   readonly messages: (body: unknown) => PostedMessage[];
   readonly claim: (body: unknown) => ClaimBody;
   /** The kinds of things that a purge includes. Without a body it includes everything. */
@@ -38,7 +41,8 @@ export interface SealedBodies {
 
 /** Builds the schemas once, for one version of the API. */
 export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): SealedBodies {
-  const posted = postSchema(limits);
+  const { posted, message } = postSchema(limits);
+  const several = z.array(message).min(1).max(limits.page.most);
   const messages = lists ? posted : z.object({ messages: posted }, notFound).transform((body) => body.messages);
   const claim = z.object({
     ttl: seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, fallback: 300, limit: limits.claimTtl }),
@@ -59,6 +63,8 @@ export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Sealed
       .optional(),
   });
   return {
+    posted: lists ? several : z.object({ messages: several }),
+    wantedClaim: claim.extend({ answers: several.optional() }),
     messages: (body) => parse(messages, body),
     claim: (body) => parse(claim, body),
     purged: (body) => new Set(parse(purgeSchema, isObject(body) ? body : {}).resource_types),
@@ -75,17 +81,16 @@ function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits)
     ttl,
     delay: delaySchema,
   });
-  return (
-    z
-      .array(z.unknown(), notFound)
-      .min(1, { error: 'No messages to enqueu.' })
-      .max(most, {
-        error: ({ input }) =>
-          `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
-      })
-      // Reads the messages only if their number is allowed.
-      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaults)))
-  );
+  const posted = z
+    .array(z.unknown(), notFound)
+    .min(1, { error: 'No messages to enqueu.' })
+    .max(most, {
+      error: ({ input }) =>
+        `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
+    })
+    // Reads the messages only if their number is allowed.
+    .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaults)));
+  return { posted, message };
 }
 
 const delayRange = `The delay for a message may not exceed ${mostMessageDelay} seconds, and must be at least 0 seconds long.`;
@@ -108,7 +113,7 @@ const withoutDefaults = ({
 });
 
 const purgeable: readonly unknown[] = ['messages', 'subscriptions'];
-const purgeSchema = z.object({
+export const purgeSchema = z.object({
   resource_types: z
     .custom<unknown[]>(
       (types) => Array.isArray(types) && types.length > 0 && types.every((type) => purgeable.includes(type)),

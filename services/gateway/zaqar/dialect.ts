@@ -11,7 +11,8 @@
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
 import type { QueueMessage, QueueView } from '@anneal/contracts/calls/configuration.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { json, type JsonObject } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
 import { aliasOf } from './queues/queue-alias.ts';
 
 export interface Dialect {
@@ -38,7 +39,20 @@ export const queueHref = ({ path }: Dialect, queue: string): string => `${path}/
 export const messageHref = (spoken: Dialect, queue: string, message: QueueMessage): string =>
   `${queueHref(spoken, queue)}/messages/${message.id}${message.claim_id === null ? '' : `?claim_id=${message.claim_id}`}`;
 
-export function messageBody(spoken: Dialect, queue: string, message: QueueMessage): JsonObject {
+export const messageSchema = z
+  .object({
+    id: z.string().optional().meta({ description: 'Not in v1.' }),
+    href: z.string(),
+    ttl: z.number().meta({ description: 'Seconds.' }),
+    age: z.number().meta({ description: 'Seconds.' }),
+    body: json,
+  })
+  .meta({ id: 'QueuedMessage' });
+/** Messages as a list in v1, and in an object otherwise. */
+export const messagesSchema = ({ lists }: Dialect): z.ZodType =>
+  lists ? z.array(messageSchema) : z.object({ messages: z.array(messageSchema) });
+
+export function messageBody(spoken: Dialect, queue: string, message: QueueMessage): z.output<typeof messageSchema> {
   return {
     ...(!spoken.lists && { id: message.id }),
     href: messageHref(spoken, queue, message),
@@ -72,8 +86,15 @@ export function ownMetadata({ metadata, post_bytes: postBytes }: Described): Jso
   );
 }
 
+/** The metadata of a queue. */
+export const metadataSchema = z.looseObject({});
+export const linksSchema = z.array(z.object({ rel: z.string(), href: z.string() }));
+export const listedQueueSchema = z
+  .object({ name: z.string(), href: z.string(), metadata: metadataSchema.optional() })
+  .meta({ id: 'ListedQueue' });
+
 /** A queue in a list. */
-export const queueBody = (spoken: Dialect, name: string): { name: string; href: string } => {
+export const queueBody = (spoken: Dialect, name: string): z.output<typeof listedQueueSchema> => {
   const listed = aliasOf(name);
   return { name: listed, href: queueHref(spoken, listed) };
 };

@@ -2,10 +2,12 @@
 import { default as multipart } from '@fastify/multipart';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { readJsonBodies } from '../http/body.ts';
+import { described, serveDocument } from '../http/described.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken } from '../identity/caller.ts';
-import { clientId } from './access.ts';
+import { clientId, clientIdSchema } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
 import { deleteRoutes } from './messages/message-delete.ts';
@@ -15,10 +17,11 @@ import { queueRoutes } from './queues/queue-routes.ts';
 import { hasSignedUrl, urlHolderOf, shareRoute } from './signed-url.ts';
 import { poolRoutes } from './queues/pool-routes.ts';
 import { isSigned, subscriptionRoutes } from './subscriptions/subscription-routes.ts';
-import { zaqarError, zaqarWording } from './wording.ts';
+import { zaqarError, zaqarErrorSchema, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
   bodyLimit: number;
+  version: string;
   newId: () => string;
   secrets: Secrets;
   /** The system clock, in milliseconds: signed URLs name their end by it. */
@@ -38,7 +41,18 @@ const versionEntry = (id: string, status: string, updated: string, type: string)
 
 export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void {
   prepare(scope, options);
-  scope.get('/', { config: { public: true } }, (_request, reply) =>
+  serveDocument(scope, {
+    title: 'Queues',
+    description: 'Compatible with Zaqar v2, v1.1 and v1: queues, messages, claims and subscriptions.',
+    version: options.version,
+    error: zaqarErrorSchema,
+    headers: (path) => (/^\/v[\d.]+\/(queues|pools|flavors)/.test(path) ? clientHeaders(path) : undefined),
+  });
+  const versions = described(
+    { summary: 'List the versions of this API.', status: 300, answer: z.object({ versions: z.array(z.object({})) }) },
+    { public: true },
+  );
+  scope.get('/', versions, (_request, reply) =>
     reply.code(300).send({
       versions: [
         versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
@@ -57,6 +71,9 @@ export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void
     );
   }
 }
+
+const clientHeaders = (path: string) =>
+  z.object({ 'Client-ID': path.startsWith('/v1/') ? clientIdSchema.optional() : clientIdSchema });
 
 /** One version at its own path, for clients that resolve hrefs against the host. */
 export function zaqarVersionFamily(scope: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
@@ -104,9 +121,20 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
 
 function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
   const nothing = (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
-  scope.get('/ping', { config: { hosts: true } }, nothing);
-  scope.get('/health', dialect.version === 'v1' ? nothing : () => ({ storage_reachable: true, operation_status: {} }));
-  scope.get('/', (_request, reply) =>
+  scope.get('/ping', described({ summary: 'Check that the server answers.' }, { hosts: true }), nothing);
+  const health = { storage_reachable: true, operation_status: {} };
+  const isBare = dialect.version === 'v1';
+  const healthy = described({
+    summary: 'Check that the server works.',
+    ...(!isBare && { answer: z.object({ storage_reachable: z.boolean(), operation_status: z.object({}) }) }),
+  });
+  scope.get('/health', healthy, isBare ? nothing : () => health);
+  const home = described({
+    summary: 'List the addresses, as a JSON home document.',
+    answerType: 'application/json-home',
+    answer: z.object({ resources: z.record(z.string(), z.object({})) }),
+  });
+  scope.get('/', home, (_request, reply) =>
     reply
       .type('application/json-home')
       .header('cache-control', 'max-age=86400')

@@ -2,6 +2,7 @@
  * Limits of queue requests, and the query parameters that they bound. Leases may be shorter than Zaqar's minimum of 60 s, so that dead hosts are noticed sooner.
  */
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { queryValue } from '../http/body.ts';
 import { zaqarError } from './wording.ts';
 
@@ -22,6 +23,17 @@ export interface QueueRequestLimits {
   /** Seconds of a claim, and of its grace. */
   readonly claimTtl: LimitRule;
 }
+
+/** The query parameters that these functions read. */
+export const limitQueries = ({ page, pop }: QueueRequestLimits) => ({
+  limit: z.int().min(1).max(page.most).optional(),
+  ids: z
+    .string()
+    .optional()
+    .meta({ description: `Ids of at most ${pop.most} messages, with commas between.` }),
+  pop: z.int().min(1).max(pop.most).optional(),
+  wait: z.number().min(0).optional().meta({ description: 'Seconds to wait for a message.' }),
+});
 
 const defaultLimit = 10;
 

@@ -8,7 +8,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { objectBody } from '../http/body.ts';
+import { described } from '../http/described.ts';
 import { requestPath } from '../http/base-url.ts';
 import type { HolderCaller } from '../identity/caller.ts';
 import { queueFor } from './access.ts';
@@ -23,9 +25,26 @@ interface Grant {
   readonly expires: string;
 }
 
-const shareable = ['messages', 'subscriptions', 'claims'];
-const usable = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PATCH'];
+const shareable = ['messages', 'subscriptions', 'claims'] as const;
+const usable = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 const defaultMs = 86_400_000;
+
+const sharedFields = {
+  paths: z.array(z.enum(shareable)).min(1),
+  methods: z.array(z.enum(usable)).min(1),
+  expires: z.string().max(64).meta({ description: 'A time such as `2030-01-01T00:00:00`.' }),
+};
+const shares = described({
+  summary: 'Sign a URL: its holder may use the queue without a token.',
+  body: z.strictObject(sharedFields).partial().optional(),
+  answer: z.object({
+    project: z.string(),
+    paths: z.array(z.string()),
+    methods: z.array(z.string()),
+    expires: z.string(),
+    signature: z.string(),
+  }),
+});
 
 const textOf = ({ project, paths, methods, expires }: Grant): string =>
   `signed url of a queue ${JSON.stringify([project, paths, methods, expires])}`;
@@ -57,7 +76,7 @@ export function shareRoute(
   scope: FastifyInstance,
   { secrets, dialect, now }: { secrets: Secrets; dialect: Dialect; now: () => number },
 ): void {
-  scope.post('/queues/:queue/share', (request, reply) => {
+  scope.post('/queues/:queue/share', shares, (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     const body = request.body === undefined ? {} : objectBody(request);
     const unknown = Object.keys(body).filter((key) => !['paths', 'methods', 'expires'].includes(key));

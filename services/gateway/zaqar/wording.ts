@@ -1,5 +1,6 @@
 /** Errors in Zaqar's format: `{title, description}`, with Anneal's own code and mistakes beside them. */
-import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, mistakeSchema, type Failure } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 
@@ -22,7 +23,17 @@ export function zaqarError(code: AnnealError['code'], title: string, description
   return new AnnealError(code, description, { details: { title } });
 }
 
-const body = (status: number, failure: Failure): object => ({
+/** The body of an error. */
+export const zaqarErrorSchema = z
+  .object({
+    title: z.string(),
+    description: z.string(),
+    code: z.string().optional().meta({ description: 'The code of Anneal.' }),
+    mistakes: z.array(mistakeSchema).optional(),
+  })
+  .meta({ id: 'Error' });
+
+const body = (status: number, failure: Failure): z.output<typeof zaqarErrorSchema> => ({
   title:
     typeof failure.details?.['title'] === 'string'
       ? failure.details['title']

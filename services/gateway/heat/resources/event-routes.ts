@@ -3,11 +3,13 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
-import { eventBody } from '../representation.ts';
+import { eventBody, eventSchema, shownEventSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 const pageSize = 1000;
@@ -19,8 +21,26 @@ const eventFilters: Readonly<Record<string, (event: StackEvent) => string>> = {
   resource_action: (event) => event.action,
 };
 
+const pageFields = {
+  limit: z.int().min(0).optional(),
+  marker: z.string().optional(),
+  sort_dir: z.enum(['asc', 'desc']).optional(),
+  ...Object.fromEntries(Object.keys(eventFilters).map((name) => [name, z.string().optional()])),
+};
+const lists = described({
+  summary: 'List the events of a stack.',
+  query: z.object({ nested_depth: z.int().min(0).max(1_000_000).optional(), ...pageFields }),
+  answer: z.object({ events: z.array(eventSchema) }),
+});
+const listsOfResource = described({
+  summary: 'List the events of a resource.',
+  query: z.object(pageFields),
+  answer: z.object({ events: z.array(eventSchema) }),
+});
+const shows = described({ summary: 'Show an event.', answer: z.object({ event: shownEventSchema }) });
+
 export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${stackPath}/events`, async (request) => {
+  scope.get(`${stackPath}/events`, lists, async (request) => {
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
     const stack = await stackAt(ask, request);
     const events = await eventsOf(ask, request, { stack, depth: depth ?? 0 });
@@ -32,7 +52,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
     };
   });
 
-  scope.get<ResourcePath>(`${stackPath}/resources/:resource/events`, async (request) => {
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource/events`, listsOfResource, async (request) => {
     const stack = await stackAt(ask, request);
     const name = request.params.resource;
     const events = await eventsOf(ask, request, { stack, resource: name });
@@ -45,6 +65,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
 
   scope.get<{ Params: { name: string; resource: string; event: string } }>(
     `${stackPath}/resources/:resource/events/:event`,
+    shows,
     async (request) => {
       const { resource: name, event: id } = request.params;
       const stack = await stackAt(ask, request);

@@ -5,15 +5,17 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl } from '../../http/base-url.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type QueryValues } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { SharedReads } from '../../http/shared-reads.ts';
 import { mayChange, projectOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
-import { resourceBody } from '../representation.ts';
+import { resourceBody, resourceSchema } from '../representation.ts';
 
 const resourceFilters: Readonly<Record<string, (resource: ResourceView) => string>> = {
   type: ({ type }) => type,
@@ -23,6 +25,25 @@ const resourceFilters: Readonly<Record<string, (resource: ResourceView) => strin
   id: ({ id }) => id,
   physical_resource_id: ({ physical_id }) => physical_id ?? '',
 };
+
+const lists = described({
+  summary: 'List the resources of a stack.',
+  query: z.object({
+    with_detail: z.boolean().optional(),
+    nested_depth: z.int().min(0).max(1_000_000).optional(),
+    ...Object.fromEntries(Object.keys(resourceFilters).map((name) => [name, z.string().optional()])),
+  }),
+  answer: z.object({ resources: z.array(resourceSchema) }),
+});
+const shows = described({ summary: 'Show a resource.', answer: z.object({ resource: resourceSchema }) });
+const marks = described({
+  summary: 'Mark a resource as unhealthy, so that the next update replaces it, or as healthy again.',
+  body: z.strictObject({
+    mark_unhealthy: z.union([z.boolean(), z.enum(['true', 'false'])]),
+    resource_status_reason: z.string().nullish(),
+  }),
+  answer: z.null(),
+});
 
 /** The types whose attributes are the ways to signal them. */
 const handles: ReadonlySet<string> = new Set([
@@ -34,9 +55,9 @@ const handles: ReadonlySet<string> = new Set([
 export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   // A list of thousands takes a second, and consoles and clients of one project ask for it at the same time. It depends
   // on nothing but the project and the address.
-  const lists = new SharedReads<object>();
-  scope.get(`${stackPath}/resources`, (request) =>
-    lists.read(`${projectOf(request)} ${baseUrl(request)}${request.url}`, () => listOf(request)),
+  const reads = new SharedReads<object>();
+  scope.get(`${stackPath}/resources`, lists, (request) =>
+    reads.read(`${projectOf(request)} ${baseUrl(request)}${request.url}`, () => listOf(request)),
   );
 
   const listOf = async (request: FastifyRequest): Promise<object> => {
@@ -68,7 +89,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: 
     };
   };
 
-  scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource`, shows, async (request) => {
     const [, resource] = await resourceAt(ask, request, { sealed: true });
     const { attributes = {} } = resource;
     // The user who may signal a handle reads how: Heat's users take the command from here.
@@ -79,7 +100,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask, secrets }: { ask: 
     };
   });
 
-  scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, async (request, reply) => {
+  scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, marks, async (request, reply) => {
     const mark = markOf(request);
     const { project, id } = await stackAt(ask, request);
     await ask('scheduling', resourceAct, {

@@ -1,12 +1,14 @@
 /** Signals to a resource, and its metadata: by its owner, or by a signaller that holds a grant. Clears hooks, as Heat does. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { isObject, json, type Json } from '@anneal/contracts/json.ts';
 import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { collectFor, shownMetadata } from '../../collect/host-metadata.ts';
+import { described } from '../../http/described.ts';
 import { callerOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, type ResourcePath } from './find-resource.ts';
@@ -14,8 +16,14 @@ import { stackPath, type StackPath } from '../stacks/find-stack.ts';
 import { signalByGrant } from './signal.ts';
 import { heatError } from '../wording.ts';
 
-const signallers = { config: { signallers: true } } as const;
-const readers = { config: { signallers: true, hosts: true } } as const;
+const signallers = described(
+  { summary: 'Signal a resource, or clear a hook of it.', body: json.optional(), answer: json },
+  { signallers: true },
+);
+const readers = described(
+  { summary: 'Show the metadata of a resource.', answer: z.object({ metadata: z.looseObject({}) }) },
+  { signallers: true, hosts: true },
+);
 
 const hooks: ReadonlySet<string> = new Set(
   ['pre', 'post'].flatMap((when) => ['create', 'update', 'delete'].map((action) => `${when}-${action}`)),

@@ -1,10 +1,13 @@
 /** Starts actions on a stack, and exports it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { json } from '@anneal/contracts/json.ts';
 import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';
@@ -17,6 +20,20 @@ const actions: Readonly<Record<string, StackAct>> = {
   cancel_without_rollback: { kind: 'cancel', rollback: false },
 };
 
+const acts = described({
+  summary: 'Start an action on a stack.',
+  body: z.union(Object.keys(actions).map((name) => z.strictObject({ [name]: json }))),
+  answer: z.null(),
+});
+const portableSchema = z.looseObject({
+  name: z.string(),
+  id: z.string(),
+  resources: z.looseObject({}),
+  template: z.looseObject({}),
+});
+const exports = described({ summary: 'Export a stack, for another server to adopt.', answer: portableSchema });
+const abandons = described({ summary: 'Export a stack, and forget it.', answer: portableSchema });
+
 /** Starts an action on a stack. */
 export const act = (
   { ask, request }: { ask: Ask; request: FastifyRequest },
@@ -26,7 +43,7 @@ export const act = (
   ask('scheduling', stackAct, { project, data: { project, stack: id, action, occasion: occasionOfChange(request) } });
 
 export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.post(`${stackPath}/actions`, async (request, reply) => {
+  scope.post(`${stackPath}/actions`, acts, async (request, reply) => {
     const [name, ...more] = Object.keys(objectBody(request));
     if (name === undefined) throw new AnnealError('InvalidRequest', 'No action specified');
     if (more.length > 0) throw new AnnealError('InvalidRequest', 'Multiple actions specified');
@@ -36,12 +53,12 @@ export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: As
     return reply.type('application/json').send('null');
   });
 
-  scope.get(`${stackPath}/export`, async (request) => {
+  scope.get(`${stackPath}/export`, exports, async (request) => {
     const { project, id } = await stackAt(ask, request);
     return portable(await ask('scheduling', stackExport, { project, data: { project, stack: id } }), secrets);
   });
 
-  scope.delete(`${stackPath}/abandon`, async (request) => {
+  scope.delete(`${stackPath}/abandon`, abandons, async (request) => {
     const stack = await stackAt(ask, request);
     const { project, id } = stack;
     const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });

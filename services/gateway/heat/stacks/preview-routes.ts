@@ -1,11 +1,14 @@
 /** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
 import { randomUUID } from 'node:crypto';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackPreview, stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { json, type JsonObject } from '@anneal/contracts/json.ts';
+import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
+import { plannedChangeSchema, stackPreview, stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
@@ -13,7 +16,7 @@ import { byPath, nestedRows, previewList, previewRow, type PreviewList } from '.
 import type { KnownTypes } from '../templates/known-types.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { parameterText, stackHref } from '../representation.ts';
-import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
+import { newStackSchema, readNewStack, readStackBody, requireTemplate, stackBodySchema } from './stack-body.ts';
 
 const textsOf = (parameters: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, parameterText(value)]));
@@ -27,8 +30,31 @@ export interface PreviewOptions {
   types: KnownTypes;
 }
 
+const warned = { warnings: compileAnswerSchema.shape.warnings };
+const planSchema = z.object({ hash: z.string(), changes: z.array(plannedChangeSchema) });
+const previewsNew = described({
+  summary: 'Preview a new stack: check it, and list its resources.',
+  body: newStackSchema,
+  answer: z.object({
+    stack: z.looseObject({ id: z.string(), stack_name: z.string(), resources: z.array(json) }),
+    plan: planSchema,
+    ...warned,
+  }),
+});
+const rows = z.array(z.looseObject({ resource_name: z.string(), resource_type: z.string(), change: z.string() }));
+const previewsUpdate = described({
+  summary: 'Preview an update of a stack.',
+  query: z.object({ show_nested: z.boolean().optional() }),
+  body: stackBodySchema,
+  answer: z.object({
+    resource_changes: z.object({ unchanged: rows, updated: rows, replaced: rows, added: rows, deleted: rows }),
+    plan: planSchema,
+    ...warned,
+  }),
+});
+
 export function previewRoutes(scope: FastifyInstance, { ask, compiler, types }: PreviewOptions): void {
-  scope.post('/:project/stacks/preview', async (request, reply) => {
+  scope.post('/:project/stacks/preview', previewsNew, async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
@@ -72,6 +98,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler, types }: 
     scope.route({
       method,
       url: `${stackPath}/preview`,
+      ...previewsUpdate,
       handler: async (request, reply) => {
         const nested = queryBoolean(request, 'show_nested') ?? false;
         const wanted = readStackBody(objectBody(request));

@@ -1,7 +1,7 @@
 /** Snapshots of a stack: take, list, show, delete and restore. */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { json } from '@anneal/contracts/json.ts';
 import {
   snapshotDelete,
   snapshotList,
@@ -10,12 +10,14 @@ import {
   type StackView,
 } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { act } from './action-routes.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { heatTime } from '../representation.ts';
-import { heatError, plainBody } from '../wording.ts';
+import { heatError, plainBody, plainSchema } from '../wording.ts';
 
 const one = `${stackPath}/snapshots/:snapshot`;
 interface SnapshotPath {
@@ -32,14 +34,37 @@ const found = <T>(question: Promise<T>, id: string): Promise<T> =>
     throw error instanceof AnnealError && error.code === 'NotFound' ? snapshotMissing(id) : error;
   });
 
+const snapshotSchema = z
+  .object({
+    id: z.string(),
+    name: z.string().nullable(),
+    action: z.string(),
+    status: z.string(),
+    status_reason: z.string(),
+    creation_time: z.string(),
+    data: json,
+  })
+  .meta({ id: 'HeatSnapshot' });
+const lists = described({
+  summary: 'List the snapshots of a stack.',
+  answer: z.object({ snapshots: z.array(snapshotSchema) }),
+});
+const takes = described({
+  summary: 'Take a snapshot of a stack.',
+  body: z.object({ name: z.string().nullish() }).optional(),
+  answer: snapshotSchema,
+});
+const shows = described({ summary: 'Show a snapshot.', answer: z.object({ snapshot: snapshotSchema }) });
+const restores = described({ summary: 'Restore a stack to a snapshot.', status: 202, answer: plainSchema });
+
 export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${stackPath}/snapshots`, async (request) => {
+  scope.get(`${stackPath}/snapshots`, lists, async (request) => {
     const { project, id } = await stackAt(ask, request);
     const { snapshots } = await ask('scheduling', snapshotList, { project, data: { project, stack: id } });
     return { snapshots: snapshots.map(snapshotBody) };
   });
 
-  scope.post(`${stackPath}/snapshots`, async (request) => {
+  scope.post(`${stackPath}/snapshots`, takes, async (request) => {
     const { name = null } = objectBody(request);
     if (name !== null && typeof name !== 'string') {
       throw new AnnealError('InvalidRequest', 'name must be a string.');
@@ -50,27 +75,27 @@ export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
   });
 
-  scope.get<SnapshotPath>(one, async (request) => {
+  scope.get<SnapshotPath>(one, shows, async (request) => {
     const { snapshot } = request.params;
     const stack = await stackAt(ask, request);
     return { snapshot: snapshotBody(await found(ask('scheduling', snapshotShow, which(stack, snapshot)), snapshot)) };
   });
 
-  scope.delete<SnapshotPath>(one, async (request, reply) => {
+  scope.delete<SnapshotPath>(one, described({ summary: 'Delete a snapshot.' }), async (request, reply) => {
     const { snapshot } = request.params;
     const stack = await stackAt(ask, request);
     await found(ask('scheduling', snapshotDelete, which(stack, snapshot)), snapshot);
     return reply.code(204).send();
   });
 
-  scope.post<SnapshotPath>(`${one}/restore`, async (request, reply) => {
+  scope.post<SnapshotPath>(`${one}/restore`, restores, async (request, reply) => {
     const { snapshot } = request.params;
     await found(act({ ask, request }, await stackAt(ask, request), { kind: 'restore', snapshot }), snapshot);
     return reply.code(202).send(plainBody(202, 'Accepted', 'The request is accepted for processing.'));
   });
 }
 
-const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): JsonObject => ({
+const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): z.output<typeof snapshotSchema> => ({
   id,
   name: name === '' ? null : name,
   // Heat's reason for the snapshot. Clients request all of ours.

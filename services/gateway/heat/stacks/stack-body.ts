@@ -30,9 +30,11 @@ export interface StackRequest {
 
 const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
 
-const object = z.custom<JsonObject>(isObject);
+const object = z.custom<JsonObject>(isObject).meta({ type: 'object' });
 const document = z.union([z.string(), object]);
-const names = z.custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
+const names = z
+  .custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'))
+  .meta({ type: 'array', items: { type: 'string' } });
 const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })]);
 const minutes = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
@@ -68,6 +70,15 @@ const bodySchema = z.object({
   plan_hash: given(z.string()),
   revision: given(z.string()),
 });
+
+const adopted = { adopt_stack_data: document.nullish().meta({ description: 'What `abandon` or `export` answers.' }) };
+/** The body of an update, of a preview of one, and of a validation. */
+export const stackBodySchema = bodySchema.extend(adopted);
+const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,254}$/;
+/** The body of a create. */
+export const newStackSchema = bodySchema
+  .omit({ converge: true, clear_parameters: true, plan_hash: true, revision: true })
+  .extend({ ...adopted, stack_name: z.string().regex(namePattern) });
 
 const adoptedSchema = z.object({ template: object, resources: object });
 
@@ -241,7 +252,7 @@ export function readNewStack(body: JsonObject): { readonly name: string; readonl
 function readStackName(body: JsonObject): string {
   const name = body['stack_name'];
   if (absent(name) || name === '') throw new AnnealError('InvalidRequest', 'No stack name specified');
-  if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_.-]{0,254}$/.test(name)) {
+  if (typeof name !== 'string' || !namePattern.test(name)) {
     throw heatError(
       'InvalidRequest',
       'StackValidationFailed',

@@ -1,12 +1,14 @@
 /** Lists stacks, with Heat's filters, order and pages. */
 import { stackList, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, requestPath } from '../../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { isFromOperator, projectOf } from '../../identity/caller.ts';
 import { rootOfProject, rootStackOf } from './find-stack.ts';
-import { stackRow } from '../representation.ts';
+import { stackRow, stackRowSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 const mostRows = 1000;
@@ -17,9 +19,41 @@ export interface StackListOptions {
   hiddenTags: readonly string[];
 }
 
+const text = z.string().optional();
+const flag = z.boolean().optional();
+const filterFields = {
+  ...Object.fromEntries(
+    ['name', 'stack_name', 'id', 'status', 'stack_status', 'action', 'tenant', 'username', 'owner_id'].map((name) => [
+      name,
+      text,
+    ]),
+  ),
+  ...Object.fromEntries(['tags', 'tags-any', 'not-tags', 'not-tags-any'].map((name) => [name, text])),
+  show_deleted: flag,
+  show_nested: flag,
+  show_hidden: flag,
+  global_tenant: flag.meta({ description: 'The stacks of all projects, for operators.' }),
+  sort_keys: text.meta({ description: 'stack_name, stack_status, creation_time or updated_time.' }),
+  sort_dir: z.enum(['asc', 'desc']).optional(),
+};
+const lists = described({
+  summary: 'List the stacks of the project.',
+  query: z.object({ limit: z.int().min(0).optional(), marker: text, with_count: flag, ...filterFields }),
+  answer: z.object({
+    stacks: z.array(stackRowSchema),
+    links: z.array(z.object({ rel: z.string(), href: z.string() })).optional(),
+    count: z.int().optional(),
+  }),
+});
+const details = described({
+  summary: 'List the stacks of the project, all at once.',
+  query: z.object(filterFields),
+  answer: z.object({ stacks: z.array(stackRowSchema) }),
+});
+
 export function stackListRoutes(scope: FastifyInstance, { ask, hiddenTags }: StackListOptions): void {
   const from = { ask, hiddenTags };
-  scope.get('/:project/stacks', async (request) => {
+  scope.get('/:project/stacks', lists, async (request) => {
     const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER });
     const size = limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows);
     const counted = queryBoolean(request, 'with_count') ?? false;
@@ -37,7 +71,7 @@ export function stackListRoutes(scope: FastifyInstance, { ask, hiddenTags }: Sta
     };
   });
 
-  scope.get('/:project/stacks/detail', async (request) => {
+  scope.get('/:project/stacks/detail', details, async (request) => {
     return { stacks: (await list(from, request, {})).map(rowOf(request)) };
   });
 }

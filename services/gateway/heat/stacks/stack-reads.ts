@@ -6,10 +6,12 @@ import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
-import { outputBody, sortedOutputs, stackBody } from '../representation.ts';
+import { outputBody, outputSchema, sortedOutputs, stackBody, stackSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 export interface StackReadOptions {
@@ -18,6 +20,32 @@ export interface StackReadOptions {
   secrets: Secrets;
 }
 
+const shows = described({
+  summary: 'Show a stack.',
+  query: z.object({ resolve_outputs: z.boolean().optional() }),
+  answer: z.object({ stack: stackSchema }),
+});
+const listsOutputs = described({
+  summary: 'List the outputs of a stack, without their values.',
+  answer: z.object({ outputs: z.array(outputSchema.pick({ output_key: true, description: true })) }),
+});
+const showsOutput = described({ summary: 'Show an output.', answer: z.object({ output: outputSchema }) });
+const showsTemplate = described({ summary: 'Show the template of a stack.', answer: z.looseObject({}) });
+const showsFiles = described({
+  summary: 'Show the files of a stack by name.',
+  answer: z.record(z.string(), z.string()),
+});
+const showsEnvironment = described({
+  summary: 'Show the environment of a stack. Hidden values are asterisks.',
+  answer: z.looseObject({
+    parameters: z.looseObject({}),
+    parameter_defaults: z.looseObject({}),
+    resource_registry: z.looseObject({}),
+    event_sinks: z.array(z.looseObject({})),
+    encrypted_param_names: z.array(z.string()),
+  }),
+});
+
 export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }: StackReadOptions): void {
   /** Opens the outputs. They are sealed when they could show a secret, but the template's author chose to show them. */
   const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
@@ -25,13 +53,13 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
   };
 
-  scope.get(stackPath, async (request) => {
+  scope.get(stackPath, shows, async (request) => {
     const outputs = queryBoolean(request, 'resolve_outputs') ?? true;
     const stack = await (outputs ? withOutputs(request) : stackAt(ask, request));
     return { stack: stackBody(rootStackOf(request), stack) };
   });
 
-  scope.get(`${stackPath}/outputs`, async (request) => {
+  scope.get(`${stackPath}/outputs`, listsOutputs, async (request) => {
     const stack = await withOutputs(request);
     return {
       outputs: sortedOutputs(stack).map((output) => {
@@ -41,7 +69,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     };
   });
 
-  scope.get<{ Params: { key: string } }>(`${stackPath}/outputs/:key`, async (request) => {
+  scope.get<{ Params: { key: string } }>(`${stackPath}/outputs/:key`, showsOutput, async (request) => {
     const { key } = request.params;
     const stack = await withOutputs(request);
     const output = stack.outputs?.find((each) => each.key === key);
@@ -49,12 +77,14 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { output: outputBody(output) };
   });
 
-  scope.get(`${stackPath}/template`, async (request) =>
+  scope.get(`${stackPath}/template`, showsTemplate, async (request) =>
     document(blobs, (await stackAt(ask, request)).template, 'template'),
   );
-  scope.get(`${stackPath}/files`, async (request) => document(blobs, (await stackAt(ask, request)).files, 'files'));
+  scope.get(`${stackPath}/files`, showsFiles, async (request) =>
+    document(blobs, (await stackAt(ask, request)).files, 'files'),
+  );
 
-  scope.get(`${stackPath}/environment`, async (request) => {
+  scope.get(`${stackPath}/environment`, showsEnvironment, async (request) => {
     const stack = await stackAt(ask, request);
     const environment = await document(blobs, stack.environment, 'environment');
     const hidden = Object.entries(stack.parameters).flatMap(([name, value]) => (value === '******' ? [name] : []));

@@ -2,17 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
-import { stackHref } from '../representation.ts';
-import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
-import { heatError, plainBody } from '../wording.ts';
+import { madeStackSchema, stackHref } from '../representation.ts';
+import { newStackSchema, readNewStack, readStackBody, requireTemplate, stackBodySchema } from './stack-body.ts';
+import { heatError, plainBody, plainSchema } from '../wording.ts';
 
 interface StackRouteParts {
   readonly ask: Ask;
@@ -29,8 +32,16 @@ export function stackRoutes(scope: FastifyInstance, parts: StackRouteParts): voi
   lookupRoutes(scope, parts);
 }
 
+const warned = { warnings: compileAnswerSchema.shape.warnings };
+
 function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts): void {
-  scope.post('/:project/stacks', async (request, reply) => {
+  const creates = described({
+    summary: 'Create a stack, or adopt one.',
+    body: newStackSchema,
+    status: 201,
+    answer: z.object({ stack: madeStackSchema, ...warned }),
+  });
+  scope.post('/:project/stacks', creates, async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
@@ -72,6 +83,12 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
   scope.route({
     method,
     url: stackPath,
+    ...described({
+      summary: keeps ? 'Update a stack, and keep what the request leaves out.' : 'Update a stack.',
+      body: stackBodySchema,
+      status: 202,
+      answer: plainSchema.extend(warned),
+    }),
     handler: async (request, reply) => {
       const wanted = readStackBody(objectBody(request));
       if (!keeps) requireTemplate(wanted);
@@ -98,7 +115,7 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
 }
 
 function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
-  scope.delete(stackPath, async (request, reply) => {
+  scope.delete(stackPath, described({ summary: 'Delete a stack.' }), async (request, reply) => {
     const stack = await stackAt(ask, request);
     if (stack.action === 'DELETE' && stack.status === 'COMPLETE') throw stackMissing(stack.name);
     const { id, project } = stack;
@@ -108,7 +125,13 @@ function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
 }
 
 function validateRoute(scope: FastifyInstance, { compiler }: StackRouteParts): void {
-  scope.post('/:project/validate', async (request, reply) => {
+  const validates = described({
+    summary: 'Validate a template, and describe its parameters.',
+    query: z.object({ show_nested: z.boolean().optional() }),
+    body: stackBodySchema,
+    answer: z.looseObject({ Description: z.string(), Parameters: z.record(z.string(), z.looseObject({})) }),
+  });
+  scope.post('/:project/validate', validates, async (request, reply) => {
     const showNested = queryBoolean(request, 'show_nested') ?? false;
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
@@ -119,7 +142,12 @@ function validateRoute(scope: FastifyInstance, { compiler }: StackRouteParts): v
 /** A stack by its name, by only its id, or by its ARN: redirects to its canonical address. */
 function lookupRoutes(scope: FastifyInstance, { ask }: StackRouteParts): void {
   const redirectFrom = (url: string, method: HTTPMethods[], below = ''): void => {
-    scope.route({ method, url, handler: (request, reply) => redirect(ask, { request, reply, below }) });
+    const redirects = described({
+      summary: 'Find a stack by its name or id: redirects to its address, with the same method.',
+      status: 302,
+      answer: plainSchema,
+    });
+    scope.route({ method, url, ...redirects, handler: (request, reply) => redirect(ask, { request, reply, below }) });
   };
   const all: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'];
   redirectFrom('/:project/stacks/:name', all);

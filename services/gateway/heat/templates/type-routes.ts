@@ -3,9 +3,12 @@ import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import type { KnownTypes } from './known-types.ts';
 import { functionsOf, templateVersions } from './template-versions.ts';
 import { cfnTemplateOf, hotTemplateOf } from './type-template.ts';
@@ -17,17 +20,77 @@ export interface TypeRouteOptions {
   now: () => Date;
 }
 
+const flag = z.boolean().optional();
+const listsTypes = described({
+  summary: 'List the resource types.',
+  query: z.object({
+    with_description: flag,
+    name: z.string().optional().meta({ description: 'A regular expression, from the beginning of the name.' }),
+  }),
+  answer: z.object({
+    resource_types: z.array(
+      z.union([z.string(), z.object({ resource_type: z.string(), description: z.string().nullable() })]),
+    ),
+  }),
+});
+const showsTemplate = described({
+  summary: 'Write a template that wraps a resource type.',
+  query: z.object({ template_type: z.enum(['hot', 'cfn']).optional() }),
+  answer: z.looseObject({}),
+});
+const propertySchema = z.looseObject({
+  type: z.string(),
+  description: z.string().optional(),
+  default: json.optional(),
+  required: z.boolean(),
+  update_allowed: z.boolean(),
+  immutable: z.boolean(),
+});
+const showsType = described({
+  summary: 'Show the properties and attributes of a resource type.',
+  query: z.object({ with_description: flag }),
+  answer: z.object({
+    resource_type: z.string(),
+    properties: z.record(z.string(), propertySchema),
+    attributes: z.record(z.string(), z.object({ description: z.string().optional(), type: z.string().optional() })),
+    support_status: z.looseObject({ status: z.string() }),
+    description: z.string().nullish(),
+  }),
+});
+const listsVersions = described({
+  summary: 'List the versions of the template language.',
+  answer: z.object({
+    template_versions: z.array(z.object({ version: z.string(), type: z.string(), aliases: z.array(z.string()) })),
+  }),
+});
+const listsFunctions = described({
+  summary: 'List the functions of a version of the template language.',
+  query: z.object({ with_condition_func: flag }),
+  answer: z.object({ template_functions: z.array(z.object({ functions: z.string(), description: z.string() })) }),
+});
+const revision = z.object({ revision: z.string() });
+const showsBuild = described({
+  summary: 'Show the builds of API and engine.',
+  answer: z.object({ api: revision, engine: revision }),
+});
+const listsServices = described({
+  summary: 'List the services of this server.',
+  answer: z.object({
+    services: z.array(z.looseObject({ id: z.string(), binary: z.string(), status: z.enum(['up', 'down']) })),
+  }),
+});
+
 export function typeRoutes(
   scope: FastifyInstance,
   { bus, now, types }: Omit<TypeRouteOptions, 'ask'> & { types: KnownTypes },
 ): void {
-  scope.get('/:project/resource_types', async (request) => {
-    const described = queryBoolean(request, 'with_description') ?? false;
+  scope.get('/:project/resource_types', listsTypes, async (request) => {
+    const isDetailed = queryBoolean(request, 'with_description') ?? false;
     const fits = nameFilter(queryValue(request, 'name'));
     const found = (await types()).filter(({ type }) => fits(type));
     return {
       resource_types: found.map(({ type, description }) =>
-        described ? { resource_type: type, description: description ?? null } : type,
+        isDetailed ? { resource_type: type, description: description ?? null } : type,
       ),
     };
   });
@@ -38,7 +101,7 @@ export function typeRoutes(
     throw heatError('NotFound', 'EntityNotFound', `The Resource Type (${name}) could not be found.`);
   };
 
-  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type/template', async (request) => {
+  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type/template', showsTemplate, async (request) => {
     const form = queryValue(request, 'template_type')?.toLowerCase() ?? 'cfn';
     if (form !== 'hot' && form !== 'cfn') {
       throw new AnnealError('InvalidRequest', `template_type must be hot or cfn, not "${form}".`);
@@ -47,7 +110,7 @@ export function typeRoutes(
     return form === 'hot' ? hotTemplateOf(type) : cfnTemplateOf(type);
   });
 
-  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type', async (request) => {
+  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type', showsType, async (request) => {
     const found = await typeNamed(request.params.type);
     return {
       resource_type: found.type,
@@ -64,17 +127,24 @@ export function typeRoutes(
     };
   });
 
-  scope.get('/:project/template_versions', () => ({ template_versions: templateVersions }));
-  scope.get<{ Params: { version: string } }>('/:project/template_versions/:version/functions', (request) => {
-    const { version } = request.params;
-    const found = functionsOf(version, { conditions: queryBoolean(request, 'with_condition_func') ?? false });
-    if (!found) throw heatError('NotFound', 'NotFound', `The template version ${version} is not known.`);
-    return { template_functions: found };
-  });
+  scope.get('/:project/template_versions', listsVersions, () => ({ template_versions: templateVersions }));
+  scope.get<{ Params: { version: string } }>(
+    '/:project/template_versions/:version/functions',
+    listsFunctions,
+    (request) => {
+      const { version } = request.params;
+      const found = functionsOf(version, { conditions: queryBoolean(request, 'with_condition_func') ?? false });
+      if (!found) throw heatError('NotFound', 'NotFound', `The template version ${version} is not known.`);
+      return { template_functions: found };
+    },
+  );
 
-  scope.get('/:project/build_info', () => ({ api: { revision: 'unknown' }, engine: { revision: 'unknown' } }));
+  scope.get('/:project/build_info', showsBuild, () => ({
+    api: { revision: 'unknown' },
+    engine: { revision: 'unknown' },
+  }));
 
-  scope.get('/:project/services', async () => ({
+  scope.get('/:project/services', listsServices, async () => ({
     services: await Promise.all(
       serviceNames.map(async (name, index) => {
         const { consumers } = await bus.queues.measure(requestsQueue(name)).catch(() => ({ consumers: 0 }));

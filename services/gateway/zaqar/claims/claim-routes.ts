@@ -2,13 +2,15 @@
 import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { objectBody } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
 import { bodiesOf } from '../bodies.ts';
 import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from './claim.ts';
-import { messageBody, queueHref, type Dialect } from '../dialect.ts';
-import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import { messageBody, messageSchema, messagesSchema, queueHref, type Dialect } from '../dialect.ts';
+import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
 import { checkedHosts, hosts } from '../messages/message-paths.ts';
 import { sendScript } from '../../shell/send-script.ts';
 
@@ -25,7 +27,19 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
   const one = `${all}/:claim`;
   const bodies = bodiesOf(dialect, limits);
 
-  scope.post(all, checkedHosts, async (request, reply) => {
+  const { limit: limitQuery, wait } = limitQueries(limits);
+  const claims = described(
+    {
+      summary: 'Claim messages: take them for some time. 204 when there are none.',
+      query: z.object({ limit: limitQuery, wait }),
+      body: bodies.wantedClaim.optional(),
+      status: 201,
+      answer: messagesSchema(dialect),
+      also: { 204: null },
+    },
+    checkedHosts.config,
+  );
+  scope.post(all, claims, async (request, reply) => {
     const access = queueFor(request, 'take');
     // A host that claims again has lost its first claim. Without a Client-ID it counts as one program, known by its
     // host id.
@@ -63,7 +77,14 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     return reply.send(dialect.lists ? messages : { messages, ...answered });
   });
 
-  scope.get<{ Params: { claim: string } }>(one, hosts, async (request) => {
+  const shows = described(
+    {
+      summary: 'Show a claim with its messages.',
+      answer: z.object({ age: z.int(), ttl: z.number(), messages: z.array(messageSchema), href: z.string() }),
+    },
+    hosts.config,
+  );
+  scope.get<{ Params: { claim: string } }>(one, shows, async (request) => {
     const access = queueFor(request, 'take');
     const { claim } = request.params;
     const { age, ttl, messages } = await ask('configuration', queueClaimShow, {
@@ -80,7 +101,8 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     };
   });
 
-  scope.patch<{ Params: { claim: string } }>(one, checkedHosts, async (request, reply) => {
+  const renews = described({ summary: 'Renew a claim.', body: bodies.wantedClaim.optional() }, checkedHosts.config);
+  scope.patch<{ Params: { claim: string } }>(one, renews, async (request, reply) => {
     const access = queueFor(request, 'take');
     const body = objectBody(request);
     const { ttl, grace } = bodies.claim(body);
@@ -99,7 +121,8 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     return reply.code(204).send();
   });
 
-  scope.delete<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
+  const releases = described({ summary: 'Release a claim: its messages are free again.' }, hosts.config);
+  scope.delete<{ Params: { claim: string } }>(one, releases, async (request, reply) => {
     await returnClaim(ask, queueFor(request, 'take'), request.params.claim);
     return reply.code(204).send();
   });

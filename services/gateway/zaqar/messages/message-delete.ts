@@ -1,20 +1,39 @@
 /** Deletes messages: one, several, those that a pop takes, or all of a queue. */
 import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { withMetadata } from '../../collect/host-metadata.ts';
 import { queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
-import { bodiesOf } from '../bodies.ts';
-import { idsOf, popOf } from '../limits.ts';
+import { bodiesOf, purgeSchema } from '../bodies.ts';
+import { idsOf, limitQueries, popOf } from '../limits.ts';
 import { allMessages, checkedHosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
 import { zaqarError } from '../wording.ts';
 
+const poppedSchema = z.object({
+  id: z.string(),
+  age: z.number(),
+  ttl: z.number(),
+  body: json,
+  claim_id: z.string().nullable(),
+  claim_count: z.number(),
+});
+
 export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
-  scope.delete<MessagePath>(oneMessage, checkedHosts, async (request, reply) => {
+  const one = described(
+    {
+      summary: 'Delete a message. A claimed one needs its claim.',
+      query: z.object({ claim_id: z.string().optional() }),
+    },
+    checkedHosts.config,
+  );
+  scope.delete<MessagePath>(oneMessage, one, async (request, reply) => {
     const claim = queryValue(request, 'claim_id');
     await remove(ask, queueFor(request, 'take'), {
       ...ofHost(callerOf(request)),
@@ -24,7 +43,17 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
     return reply.code(204).send();
   });
 
-  scope.delete(allMessages, checkedHosts, async (request, reply) => {
+  const { ids: idsQuery, pop: popQuery } = limitQueries(limits);
+  const several = described(
+    {
+      summary: 'Delete messages by their ids, or take (pop) some.',
+      query: z.object({ ids: idsQuery, pop: popQuery, claim_ids: z.string().optional() }),
+      answer: z.object({ messages: z.array(poppedSchema) }),
+      also: { 204: null },
+    },
+    checkedHosts.config,
+  );
+  scope.delete(allMessages, several, async (request, reply) => {
     const access = queueFor(request, 'take');
     const ids = idsOf(request, limits);
     const pop = popOf(request, limits);
@@ -56,7 +85,8 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
 
   if (dialect.version === 'v2') {
     const { purged } = bodiesOf(dialect, limits);
-    scope.post('/queues/:queue/purge', async (request, reply) => {
+    const purges = described({ summary: 'Delete all messages, subscriptions or both.', body: purgeSchema.optional() });
+    scope.post('/queues/:queue/purge', purges, async (request, reply) => {
       const access = queueFor(request, 'manage');
       const kinds = purged(request.body);
       if (kinds.has('messages')) await remove(ask, access, { purge: true });

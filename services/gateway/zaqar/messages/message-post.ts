@@ -2,7 +2,9 @@
 import { queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { answerOfSignal, signalByGrant } from '../../heat/resources/signal.ts';
+import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from '../access.ts';
 import { bodiesOf, type PostedMessage } from '../bodies.ts';
@@ -14,7 +16,16 @@ const posters = { config: { hosts: true, checksHost: true, signallers: true } } 
 
 export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
   const bodies = bodiesOf(dialect, limits);
-  scope.post(allMessages, posters, async (request, reply) => {
+  const posts = described(
+    {
+      summary: 'Post messages. The first one creates the queue.',
+      body: bodies.posted,
+      status: 201,
+      answer: z.object({ resources: z.array(z.string()), partial: z.boolean().optional() }),
+    },
+    posters.config,
+  );
+  scope.post(allMessages, posts, async (request, reply) => {
     const caller = callerOf(request);
     if (caller.kind === 'signaller') {
       const queue = signalQueueOf(request, caller);

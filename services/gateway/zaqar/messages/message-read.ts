@@ -2,16 +2,38 @@
 import { queueMessages, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { callerOf } from '../../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
-import { messageBody, queueHref } from '../dialect.ts';
-import { idsOf, limitOf } from '../limits.ts';
+import { linksSchema, messageBody, messageSchema, queueHref } from '../dialect.ts';
+import { idsOf, limitOf, limitQueries } from '../limits.ts';
 import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
 
 export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
-  scope.get(allMessages, hosts, async (request, reply) => {
+  const { limit: limitQuery, ids: idsQuery } = limitQueries(limits);
+  const flag = z.boolean().optional();
+  const page = z.object({ messages: z.array(messageSchema), links: linksSchema.optional() });
+  const several = described(
+    {
+      summary: 'List messages of a queue, without taking them.',
+      query: z.object({
+        limit: limitQuery,
+        marker: z.string().optional(),
+        ids: idsQuery,
+        echo: flag.meta({ description: 'Also the messages that this client posted.' }),
+        include_claimed: flag,
+        include_delayed: flag,
+      }),
+      // By their ids, v1 answers a bare list.
+      answer: dialect.lists ? z.union([page, z.array(messageSchema)]) : page,
+      ...(dialect.lists && { also: { 204: null } }),
+    },
+    hosts.config,
+  );
+  scope.get(allMessages, several, async (request, reply) => {
     const access = queueFor(request, 'take');
     const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
     const ids = idsOf(request, limits);
@@ -35,7 +57,7 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
     const delayed = queryBoolean(request, 'include_delayed') ?? false;
     const marker = queryValue(request, 'marker');
-    const page = await read(ask, access, {
+    const found = await read(ask, access, {
       ...asHost(request),
       limit,
       echo,
@@ -44,7 +66,7 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
       client_id: client,
       ...(marker !== undefined && { marker }),
     });
-    if (page.messages.length === 0) {
+    if (found.messages.length === 0) {
       return dialect.lists ? reply.code(204).send() : reply.send({ messages: [], links: [] });
     }
     const query = new URLSearchParams({
@@ -52,15 +74,16 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
       ...(echo && { echo: 'true' }),
       ...(claimed && { include_claimed: 'true' }),
       ...(delayed && { include_delayed: 'true' }),
-      marker: page.marker ?? page.messages.at(-1)?.id ?? '',
+      marker: found.marker ?? found.messages.at(-1)?.id ?? '',
     });
     return reply.send({
-      messages: page.messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null })),
+      messages: found.messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null })),
       links: [{ rel: 'next', href: `${queueHref(dialect, access.queue)}/messages?${query.toString()}` }],
     });
   });
 
-  scope.get<MessagePath>(oneMessage, hosts, async (request) => {
+  const one = described({ summary: 'Show a message.', answer: messageSchema }, hosts.config);
+  scope.get<MessagePath>(oneMessage, one, async (request) => {
     const access = queueFor(request, 'take');
     const id = request.params.message;
     const { messages } = await read(ask, access, {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
 import { zaqarError } from '../wording.ts';
 
-const operationsSchema = z
+export const metadataPatchSchema = z
   .array(
     z.object({
       op: z.enum(['add', 'replace', 'remove']),
@@ -18,7 +18,7 @@ const operationsSchema = z
 /** @throws AnnealError InvalidRequest for an invalid patch, Conflict for a missing key. */
 export function patchMetadata(before: JsonObject, patch: unknown): JsonObject {
   const after = new Map(Object.entries(before));
-  for (const { op, path, value } of parseField(operationsSchema, patch, 'The patch')) {
+  for (const { op, path, value } of parseField(metadataPatchSchema, patch, 'The patch')) {
     const key = path.slice('/metadata/'.length).replaceAll('~1', '/').replaceAll('~0', '~');
     if (op !== 'add' && !after.has(key)) {
       throw zaqarError('Conflict', 'Resource conflict', `Can't ${op} non-existent object ${key}.`);

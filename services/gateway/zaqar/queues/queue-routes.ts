@@ -9,18 +9,47 @@ import {
   type QueueView,
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { projectOf } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
-import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from '../dialect.ts';
-import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import {
+  linksSchema,
+  listedQueueSchema,
+  messageHref,
+  metadataBody,
+  metadataSchema,
+  ownMetadata,
+  queueBody,
+  queueHref,
+  type Dialect,
+} from '../dialect.ts';
+import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
-import { patchMetadata } from './metadata-patch.ts';
+import { metadataPatchSchema, patchMetadata } from './metadata-patch.ts';
 import { onlyName } from './pool-routes.ts';
 import { queueNameOf } from './queue-alias.ts';
 import { zaqarError } from '../wording.ts';
+
+const count = z.int().min(0);
+const endSchema = z
+  .object({
+    age: z.number(),
+    ttl: z.number(),
+    body: json,
+    claim_id: z.string().nullable(),
+    claim_count: z.number(),
+    created: z.string(),
+    href: z.string(),
+  })
+  .optional();
+const statsSchema = z.object({
+  messages: z.object({ claimed: count, free: count, total: count, newest: endSchema, oldest: endSchema }),
+});
 
 export function queueRoutes(
   scope: FastifyInstance,
@@ -32,7 +61,13 @@ export function queueRoutes(
   const showOrEmpty = async ({ project, queue }: QueueAccess): Promise<QueueView> =>
     ask('configuration', queueShow, { project, data: { project, queue, or_empty: dialect.version !== 'v1' } });
 
-  scope.put(one, async (request, reply) => {
+  const creates = described({
+    summary: 'Create a queue, or replace its metadata.',
+    body: metadataSchema.optional(),
+    status: 201,
+    also: { 204: null },
+  });
+  scope.put(one, creates, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     const metadata = objectBody(request);
     const { _flavor: flavor = onlyName } = metadata;
@@ -50,13 +85,17 @@ export function queueRoutes(
       .send();
   });
 
-  scope.get(one, async (request, reply) => {
+  const shows =
+    dialect.version === 'v1'
+      ? described({ summary: 'Check that a queue exists.' })
+      : described({ summary: 'Show the metadata of a queue.', answer: metadataSchema });
+  scope.get(one, shows, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     const view = await showOrEmpty({ project, queue });
     return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view);
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, described({ summary: 'Delete a queue with its messages.' }), async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     // First, so that a repeat after a failure finds them. A later queue of this name has no subscribers.
     await removeSubscriptions(ask, { project, queue });
@@ -68,11 +107,13 @@ export function queueRoutes(
   });
 
   if (dialect.version === 'v1') {
-    scope.get(`${one}/metadata`, async (request) => {
+    const shown = described({ summary: 'Show the metadata of a queue.', answer: metadataSchema });
+    scope.get(`${one}/metadata`, shown, async (request) => {
       const { project, queue } = queueFor(request, 'manage');
       return (await ask('configuration', queueShow, { project, data: { project, queue } })).metadata;
     });
-    scope.put(`${one}/metadata`, async (request, reply) => {
+    const replaced = described({ summary: 'Replace the metadata of a queue.', body: metadataSchema });
+    scope.put(`${one}/metadata`, replaced, async (request, reply) => {
       const { project, queue } = queueFor(request, 'manage');
       const metadata = objectBody(request);
       await ask('configuration', queueShow, { project, data: { project, queue } });
@@ -82,9 +123,15 @@ export function queueRoutes(
   }
 
   if (dialect.version === 'v2') {
-    scope.patch(one, async (request) => {
+    const type = 'application/openstack-messaging-v2.0-json-patch';
+    const patches = described({
+      summary: 'Change the metadata of a queue.',
+      body: metadataPatchSchema,
+      bodyType: type,
+      answer: metadataSchema,
+    });
+    scope.patch(one, patches, async (request) => {
       const { project, queue } = queueFor(request, 'manage');
-      const type = 'application/openstack-messaging-v2.0-json-patch';
       if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== type) {
         throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
       }
@@ -97,7 +144,8 @@ export function queueRoutes(
     });
   }
 
-  scope.get(`${one}/stats`, async (request) => {
+  const stats = described({ summary: 'Count the messages of a queue.', answer: statsSchema });
+  scope.get(`${one}/stats`, stats, async (request) => {
     const { project, queue } = queueFor(request, 'manage');
     const view = await showOrEmpty({ project, queue });
     const counts = { claimed: view.claimed, free: view.free, total: view.total };
@@ -119,7 +167,19 @@ export function queueRoutes(
     return { messages: { ...counts, newest: end(messages.at(-1)), oldest: end(messages[0]) } };
   });
 
-  scope.get('/queues', async (request, reply) => {
+  const { limit: limitQuery } = limitQueries(limits);
+  const lists = described({
+    summary: 'List the queues of the project.',
+    query: z.object({
+      limit: limitQuery,
+      marker: z.string().optional(),
+      detailed: z.boolean().optional(),
+      with_count: z.boolean().optional(),
+    }),
+    answer: z.object({ queues: z.array(listedQueueSchema), links: linksSchema, count: z.int().optional() }),
+    ...(dialect.lists && { also: { 204: null } }),
+  });
+  scope.get('/queues', lists, async (request, reply) => {
     const project = projectOf(request);
     const limit = limitOf(request, limits);
     const marker = queryValue(request, 'marker');

@@ -4,17 +4,20 @@ import {
   queueSubscriptionCreate,
   queueSubscriptionDelete,
   queueSubscriptionList,
+  queueSubscriptionSchema,
   queueSubscriptionUpdate,
   type QueueSubscription,
 } from '@anneal/contracts/calls/notification.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
-import { queueHref, type Dialect } from '../dialect.ts';
-import { limitOf, type QueueRequestLimits } from '../limits.ts';
+import { linksSchema, queueHref, type Dialect } from '../dialect.ts';
+import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
 import { zaqarError } from '../wording.ts';
 
 const all = '/queues/:queue/subscriptions';
@@ -54,6 +57,12 @@ export function readSubscription(body: JsonObject): WantedFields {
   };
 }
 
+const wantedSchema = z.object({
+  subscriber: z.url().meta({ description: 'A webhook, or `mailto:` and an address.' }),
+  ttl: z.int().min(shortestTtl).max(longestTtl).nullish().meta({ description: 'Seconds.' }),
+  options: z.looseObject({}).nullish(),
+});
+
 const schemes = ['http', 'https', 'mailto'];
 const schemeList = `['${schemes.join("', '")}']`;
 
@@ -91,7 +100,13 @@ export function subscriptionRoutes(
     return (await ask('notification', queueSubscriptionList, { project, data })).subscriptions;
   };
 
-  scope.post(all, async (request, reply) => {
+  const creates = described({
+    summary: 'Subscribe to a queue.',
+    body: wantedSchema,
+    status: 201,
+    answer: z.object({ subscription_id: z.string() }),
+  });
+  scope.post(all, creates, async (request, reply) => {
     const { project, queue, href } = accessOf(request);
     const { subscriber, ttl = defaultTtl, options = {} } = readSubscription(objectBody(request));
     if (subscriber === undefined) throw invalid('Missing parameter subscriber in body.');
@@ -102,7 +117,12 @@ export function subscriptionRoutes(
     return reply.code(201).header('location', href).send(made);
   });
 
-  scope.get(all, async (request) => {
+  const lists = described({
+    summary: 'List the subscriptions to a queue.',
+    query: z.object({ limit: limitQueries(limits).limit, marker: z.string().optional() }),
+    answer: z.object({ subscriptions: z.array(queueSubscriptionSchema), links: linksSchema }),
+  });
+  scope.get(all, lists, async (request) => {
     const access = accessOf(request);
     const limit = limitOf(request, limits);
     const marker = queryValue(request, 'marker');
@@ -114,27 +134,30 @@ export function subscriptionRoutes(
     return { subscriptions: page, links: [{ rel: 'next', href: `${access.href}${next}` }] };
   });
 
-  scope.get(one, async (request) => {
+  const shows = described({ summary: 'Show a subscription.', answer: queueSubscriptionSchema });
+  scope.get(one, shows, async (request) => {
     const access = accessOf(request);
     const [found] = await list(access, access.id);
     if (!found) throw zaqarError('NotFound', 'Not found', `Subscription ${access.id} does not exist`);
     return found;
   });
 
-  scope.patch(one, async (request, reply) => {
+  const changes = described({ summary: 'Change a subscription.', body: wantedSchema.partial().optional() });
+  scope.patch(one, changes, async (request, reply) => {
     const { project, queue, id, href } = accessOf(request);
     const data = { project, queue, id, ...readSubscription(objectBody(request)) };
     await ask('notification', queueSubscriptionUpdate, { project, data });
     return reply.code(204).header('location', `${href}/${id}`).send();
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, described({ summary: 'Delete a subscription.' }), async (request, reply) => {
     const { project, queue, id } = accessOf(request);
     await ask('notification', queueSubscriptionDelete, { project, data: { project, queue, id } });
     return reply.code(204).send();
   });
 
-  scope.put(confirmation, async (request, reply) => {
+  const confirms = described({ summary: 'Confirm a subscription.', body: z.object({ confirmed: z.boolean() }) });
+  scope.put(confirmation, confirms, async (request, reply) => {
     const { confirmed } = objectBody(request);
     if (typeof confirmed !== 'boolean') throw invalid("The 'confirmed' should be boolean.");
     if (isSigned(request)) {
