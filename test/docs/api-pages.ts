@@ -43,6 +43,25 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, ApiSchema>> };
 }
 
+/** The pages of the APIs that are compatible with OpenStack. */
+export const compatiblePages = [
+  {
+    file: 'heat-api.md',
+    title: "Heat's API",
+    service: 'Heat',
+    prefix: '/orchestration',
+    text: 'A request needs the header `X-Auth-Token`. The project in the address is its id.',
+  },
+  {
+    file: 'zaqar-api.md',
+    title: "Zaqar's API",
+    service: 'Zaqar',
+    prefix: '/messaging',
+    text: 'This page shows version 2; the document has versions 1.1 and 1, too. A request needs the headers `X-Auth-Token` and `Client-ID`. Each address is also served without `/messaging`.',
+    shows: '/v2/',
+  },
+] as const;
+
 const code = (text: string): string => `\`${text}\``;
 const nameOf = (reference: string): string => reference.split('/').at(-1) ?? '';
 const variantsOf = ({ anyOf, oneOf }: ApiSchema): readonly ApiSchema[] => anyOf ?? oneOf ?? [];
@@ -109,7 +128,7 @@ const schemaSections = (schemas: Readonly<Record<string, ApiSchema>>): string[] 
 function operationSection(title: string, operation: ApiOperation): string {
   const { parameters, requestBody, responses, summary } = operation;
   const [status = '', answer] = Object.entries(responses)[0] ?? [];
-  const schema = answer?.content?.['application/json']?.schema;
+  const schema = Object.values(answer?.content ?? {})[0]?.schema;
   return [
     `### ${title}`,
     summary,
@@ -126,7 +145,7 @@ function operationSection(title: string, operation: ApiOperation): string {
             each.schema.description ?? '',
           ]),
         ),
-    shape('Body', requestBody?.content['application/json']?.schema),
+    shape('Body', Object.values(requestBody?.content ?? {})[0]?.schema),
     schema ? shape(`Answer ${code(status)}`, schema) : `Answer ${code(status)}, without a body.`,
     answer?.content?.['text/event-stream'] ? 'With `Accept: text/event-stream` the answer is a stream of events.' : '',
   ]
@@ -134,15 +153,18 @@ function operationSection(title: string, operation: ApiOperation): string {
     .join('\n\n');
 }
 
-/** @param document the OpenAPI document of Anneal's own API, below `prefix` */
-export function httpApiPage(document: OpenApiDocument, prefix: string): string {
+const mapValues = <T>(record: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+
+/** The operations by the first word of their address that is neither a version nor a parameter, and the schemas. */
+function sectionsOf(document: OpenApiDocument, prefix: string): string[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
-  const groups = Map.groupBy(operations, ({ path }) => path.split('/')[1] ?? '');
-  return page(
-    'HTTP API',
-    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). A long answer is compressed by \`Accept-Encoding\`; a GET with an \`ETag\` may also be a HEAD, and answers 304 to \`If-None-Match\` without a change. The APIs of Heat, Zaqar, Ironic, Mistral and Keystone are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
+  const groupOf = (path: string): string =>
+    path.split('/').find((part) => part !== '' && !/^v\d|^\{/.test(part)) ?? 'versions';
+  const groups = Map.groupBy(operations, ({ path }) => groupOf(path));
+  return [
     ...[...groups].map(([group, same]) =>
       [
         `## ${group}`,
@@ -150,6 +172,33 @@ export function httpApiPage(document: OpenApiDocument, prefix: string): string {
       ].join('\n\n'),
     ),
     ['## Schemas', ...schemaSections(document.components.schemas)].join('\n\n'),
+  ];
+}
+
+/** @param document the OpenAPI document of an API that is compatible with `service` of OpenStack, below `prefix` */
+export function compatibleApiPage(
+  { title, service, text }: { title: string; service: string; text: string },
+  document: OpenApiDocument,
+  prefix: string,
+): string {
+  const isNamed = ({ name }: { name: string }): boolean => text.includes(code(name));
+  const paths = mapValues(document.paths, (methods) =>
+    // The headers of every request are in the text of the page.
+    mapValues(methods, (each) => ({ ...each, parameters: each.parameters.filter((parameter) => !isNamed(parameter)) })),
+  );
+  return page(
+    title,
+    `The API that is compatible with ${service} of OpenStack, as this server answers it: unmodified clients of ${service} use it. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. ${text} How to begin: [use the APIs](../tasks/use-the-apis.md). What ${service} does not have is in [Anneal's own API](http-api.md).`,
+    ...sectionsOf({ ...document, paths }, prefix),
+  );
+}
+
+/** @param document the OpenAPI document of Anneal's own API, below `prefix` */
+export function httpApiPage(document: OpenApiDocument, prefix: string): string {
+  return page(
+    'HTTP API',
+    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). A long answer is compressed by \`Accept-Encoding\`; a GET with an \`ETag\` may also be a HEAD, and answers 304 to \`If-None-Match\` without a change. The APIs of ${compatiblePages.map(({ file, service }) => `[${service}](${file})`).join(', ')} and Mistral are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
+    ...sectionsOf(document, prefix),
   );
 }
 

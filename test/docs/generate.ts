@@ -15,6 +15,7 @@ import { configurationService } from '@anneal/configuration/service.ts';
 import { apiEndpoints, apiPrefix, type ApiOptions } from '@anneal/gateway/api/family.ts';
 import { describe } from '@anneal/gateway/api/endpoint.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startTestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
 import { workflowActions } from '@anneal/hot/workflow/action-catalogue.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
@@ -30,7 +31,7 @@ import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { sharedSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
-import { httpApiPage, messagesPage, type OpenApiDocument } from './api-pages.ts';
+import { compatibleApiPage, compatiblePages, httpApiPage, messagesPage, type OpenApiDocument } from './api-pages.ts';
 import { pythonClient, type ClientDocument } from './python-client.ts';
 import {
   commandsPage,
@@ -64,6 +65,18 @@ const program = await buildProgram({ environment: {}, cwd: '.' } as CliContext, 
 // The endpoints answer no request, so they do not use the options.
 const openApi = describe(apiEndpoints({} as ApiOptions), { version: '' }) as OpenApiDocument;
 const messages = asyncApi({ version: '', byFile: definitionsByFile }) as unknown as OpenApiDocument;
+// These documents list the routes that a server has.
+const gateway = await startTestGateway();
+const compatible = await Promise.all(
+  compatiblePages.map(async ({ file, prefix, ...about }) => {
+    const { json } = await gateway.call('GET', `${prefix}/openapi.json`);
+    const document = json as unknown as OpenApiDocument;
+    const shows = 'shows' in about ? about.shows : '/';
+    const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => path.startsWith(shows)));
+    return [file, compatibleApiPage(about, { ...document, paths }, prefix)] as const;
+  }),
+);
+await gateway.stop();
 const pages: Record<string, string> = {
   'commands.md': commandsPage(describeCommands(program)),
   'errors.md': errorsPage(),
@@ -71,6 +84,7 @@ const pages: Record<string, string> = {
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
   'node-states.md': nodeStatesPage(),
   'http-api.md': httpApiPage(openApi, apiPrefix),
+  ...Object.fromEntries(compatible),
   'messages.md': messagesPage(messages.components.schemas, definitionsByFile),
   'metrics.md': metricsPage([
     ...Object.values(busMetrics),
