@@ -595,7 +595,7 @@ export const configShow = call('config.show', 'Read a config: text, inputs, outp
 
 const ioType = z.enum(['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean']);
 const ioSchema = z.object({ name: z.string().min(1), description: z.string().nullish(), type: ioType.nullish() });
-/** What a client may choose of a config. */
+/** The parts of a config that a client chooses. */
 export const configFieldsSchema = z.object({
   name: z.string().max(255),
   group: z.string().min(1).max(255),

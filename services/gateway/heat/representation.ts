@@ -48,8 +48,8 @@ function parametersOf(stack: StackView): Record<string, string> {
 }
 
 const links = z.array(z.object({ href: z.string(), rel: z.string() }));
-const time = z.string().meta({ description: 'Without fractions of a second.' });
-const status = z.string().meta({ description: 'Action and status: `CREATE_COMPLETE`.' });
+const timeText = z.string().meta({ description: 'Without fractions of a second.' });
+const statusText = z.string().meta({ description: 'Action and status: `CREATE_COMPLETE`.' });
 /** The description and the link of a new stack. */
 export const madeStackSchema = z.object({ id: z.string(), links });
 const rowFields = {
@@ -57,29 +57,29 @@ const rowFields = {
   links,
   stack_name: z.string(),
   description: z.string(),
-  stack_status: status,
+  stack_status: statusText,
   stack_status_reason: z.string(),
-  creation_time: time,
-  updated_time: time.nullable(),
-  deletion_time: time.nullable(),
+  creation_time: timeText,
+  updated_time: timeText.nullable(),
+  deletion_time: timeText.nullable(),
   stack_owner: z.string(),
   parent: z.string().nullable(),
   stack_user_project_id: z.string(),
   tags: z.array(z.string()).nullable(),
 };
-export const stackRowSchema = z
+export const heatStackRowSchema = z
   .object({
     ...rowFields,
     project: z.string().optional().meta({ description: 'In a list over all projects.' }),
   })
   .meta({ id: 'StackRow' });
-export const outputSchema = z.object({
+export const heatOutputSchema = z.object({
   output_key: z.string(),
   description: z.string(),
   output_value: json,
   output_error: z.string().optional(),
 });
-export const stackSchema = z
+export const heatStackSchema = z
   .object({
     ...rowFields,
     notification_topics: z.array(z.string()),
@@ -88,20 +88,20 @@ export const stackSchema = z
     capabilities: z.array(z.string()),
     disable_rollback: z.boolean(),
     timeout_mins: z.number().nullable(),
-    outputs: z.array(outputSchema).optional(),
+    outputs: z.array(heatOutputSchema).optional(),
     on_failure: stackViewSchema.shape.on_failure,
     failures: stackViewSchema.shape.failures,
     conditions: stackViewSchema.shape.conditions,
   })
   .meta({ id: 'HeatStack' });
-export const resourceSchema = z
+export const heatResourceSchema = z
   .object({
-    updated_time: time,
-    creation_time: time,
+    updated_time: timeText,
+    creation_time: timeText,
     logical_resource_id: z.string(),
     resource_name: z.string(),
     physical_resource_id: z.string(),
-    resource_status: status,
+    resource_status: statusText,
     resource_status_reason: z.string(),
     resource_type: z.string(),
     links,
@@ -120,15 +120,15 @@ export const resourceSchema = z
 const eventFields = {
   id: z.string(),
   links,
-  event_time: time,
+  event_time: timeText,
   logical_resource_id: z.string(),
   resource_name: z.string(),
   physical_resource_id: z.string().nullable(),
-  resource_status: status,
+  resource_status: statusText,
   resource_status_reason: z.string(),
   failure: failureSchema.optional(),
 };
-export const eventSchema = z.object(eventFields).meta({ id: 'HeatEvent' });
+export const heatEventSchema = z.object(eventFields).meta({ id: 'HeatEvent' });
 /** One event, with what the list leaves out. */
 export const shownEventSchema = z.object({
   ...eventFields,
@@ -141,7 +141,7 @@ export type OutputView = NonNullable<StackView['outputs']>[number];
 export const sortedOutputs = (stack: StackView): OutputView[] =>
   [...(stack.outputs ?? [])].sort((a, b) => (a.key < b.key ? -1 : 1));
 
-export const outputBody = ({ key, description, value, error }: OutputView): z.output<typeof outputSchema> => ({
+export const outputBody = ({ key, description, value, error }: OutputView): z.output<typeof heatOutputSchema> => ({
   output_key: key,
   description: description === '' ? 'No description given' : description,
   output_value: value,
@@ -150,7 +150,7 @@ export const outputBody = ({ key, description, value, error }: OutputView): z.ou
 
 const statusOf = ({ action, status }: { action: string; status: string }): string => `${action}_${status}`;
 
-export function stackBody(root: Root, stack: StackView): z.output<typeof stackSchema> {
+export function stackBody(root: Root, stack: StackView): z.output<typeof heatStackSchema> {
   const description = stack.description === '' ? 'No description' : stack.description;
   return {
     stack_name: stack.name,
@@ -179,7 +179,7 @@ export function stackBody(root: Root, stack: StackView): z.output<typeof stackSc
   };
 }
 
-export function stackRow(root: Root, stack: StackView): z.output<typeof stackRowSchema> {
+export function stackRow(root: Root, stack: StackView): z.output<typeof heatStackRowSchema> {
   return {
     id: stack.id,
     links: [link(stackHref(root, stack), 'self')],
@@ -201,7 +201,7 @@ export function resourceBody(
   root: Root,
   resource: ResourceView,
   options: { detail: boolean; shown: boolean },
-): z.output<typeof resourceSchema> {
+): z.output<typeof heatResourceSchema> {
   const stack = { id: resource.stack_id, name: resource.stack_name };
   return {
     updated_time: heatTime(resource.updated_at),
@@ -237,7 +237,7 @@ export function eventBody(
   root: Root,
   event: StackEvent,
   options: { rootStack?: Named } = {},
-): z.output<typeof eventSchema> {
+): z.output<typeof heatEventSchema> {
   const stack = { id: event.stack_id, name: event.stack_name };
   const resource = resourceHref(root, stack, event.resource_name);
   return {

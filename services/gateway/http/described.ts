@@ -11,7 +11,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { fieldParameters, pathParameters } from './openapi-parameters.ts';
 
-/** What the document says of a route. */
+/** The entry of a route in the document. */
 export interface Description {
   readonly summary: string;
   /** An object. Its fields are the query parameters. */

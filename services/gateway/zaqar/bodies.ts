@@ -30,7 +30,7 @@ export interface ClaimBody {
 
 /** The readers of bodies. Each throws AnnealError InvalidRequest. */
 export interface SealedBodies {
-  /** What a post and a claim may contain, for the description of the API. */
+  /** The body of a post, and that of a claim, for the description of the API. */
   readonly posted: z.ZodType;
   readonly wantedClaim: z.ZodType;
   readonly messages: (body: unknown) => PostedMessage[];
@@ -41,8 +41,8 @@ export interface SealedBodies {
 
 /** Builds the schemas once, for one version of the API. */
 export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): SealedBodies {
-  const { posted, message } = postSchema(limits);
-  const several = z.array(message).min(1).max(limits.page.most);
+  const { posted, one } = postSchema(limits);
+  const several = z.array(one).min(1).max(limits.page.most);
   const messages = lists ? posted : z.object({ messages: posted }, notFound).transform((body) => body.messages);
   const claim = z.object({
     ttl: seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, fallback: 300, limit: limits.claimTtl }),
@@ -90,7 +90,7 @@ function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits)
     })
     // Reads the messages only if their number is allowed.
     .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaults)));
-  return { posted, message };
+  return { posted, one: message };
 }
 
 const delayRange = `The delay for a message may not exceed ${mostMessageDelay} seconds, and must be at least 0 seconds long.`;

@@ -155,11 +155,10 @@ async function check(document: string, parameters: Readonly<Record<string, strin
   ];
   await writeFile(config, `${settings.join('\n')}\n`);
   const checks = 'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance';
-  const all = [
-    ...['--config-file', config, 'run', `${server?.url}${document}`, '--checks', checks, '--seed', '1'],
-    ...['--header', `X-Auth-Token: ${token}`, '--no-color', '--max-redirects', '0'],
-    ...['--generation-database', 'none', '--no-shrink', ...words],
-  ];
+  const given =
+    `--config-file ${config} run ${server?.url}${document} --checks ${checks} --seed 1 --no-color --no-shrink ` +
+    '--max-redirects 0 --generation-database none --header';
+  const all = [...given.split(' '), `X-Auth-Token: ${token}`, ...words];
   return new Promise<{ status: number | string; printed: string }>((resolve) => {
     const options = { cwd: directory, timeout: 280_000, maxBuffer: 256 * 2 ** 20 };
     execFile(join(python?.bin ?? '', 'schemathesis'), all, options, (error, stdout, stderr) =>

@@ -9,7 +9,7 @@ import { queryNumber, queryValue, queryValues } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
-import { eventBody, eventSchema, shownEventSchema } from '../representation.ts';
+import { eventBody, heatEventSchema, shownEventSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 const pageSize = 1000;
@@ -30,12 +30,12 @@ const pageFields = {
 const lists = described({
   summary: 'List the events of a stack.',
   query: z.object({ nested_depth: z.int().min(0).max(1_000_000).optional(), ...pageFields }),
-  answer: z.object({ events: z.array(eventSchema) }),
+  answer: z.object({ events: z.array(heatEventSchema) }),
 });
 const listsOfResource = described({
   summary: 'List the events of a resource.',
   query: z.object(pageFields),
-  answer: z.object({ events: z.array(eventSchema) }),
+  answer: z.object({ events: z.array(heatEventSchema) }),
 });
 const shows = described({ summary: 'Show an event.', answer: z.object({ event: shownEventSchema }) });
 

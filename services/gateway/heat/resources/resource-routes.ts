@@ -15,7 +15,7 @@ import { mayChange, projectOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
-import { resourceBody, resourceSchema } from '../representation.ts';
+import { resourceBody, heatResourceSchema } from '../representation.ts';
 
 const resourceFilters: Readonly<Record<string, (resource: ResourceView) => string>> = {
   type: ({ type }) => type,
@@ -33,9 +33,9 @@ const lists = described({
     nested_depth: z.int().min(0).max(1_000_000).optional(),
     ...Object.fromEntries(Object.keys(resourceFilters).map((name) => [name, z.string().optional()])),
   }),
-  answer: z.object({ resources: z.array(resourceSchema) }),
+  answer: z.object({ resources: z.array(heatResourceSchema) }),
 });
-const shows = described({ summary: 'Show a resource.', answer: z.object({ resource: resourceSchema }) });
+const shows = described({ summary: 'Show a resource.', answer: z.object({ resource: heatResourceSchema }) });
 const marks = described({
   summary: 'Mark a resource as unhealthy, so that the next update replaces it, or as healthy again.',
   body: z.strictObject({

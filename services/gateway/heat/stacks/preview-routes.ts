@@ -53,7 +53,12 @@ const previewsUpdate = described({
   }),
 });
 
-export function previewRoutes(scope: FastifyInstance, { ask, compiler, types }: PreviewOptions): void {
+export function previewRoutes(scope: FastifyInstance, options: PreviewOptions): void {
+  previewOfNew(scope, options);
+  previewOfUpdate(scope, options);
+}
+
+function previewOfNew(scope: FastifyInstance, { ask, compiler, types }: PreviewOptions): void {
   scope.post('/:project/stacks/preview', previewsNew, async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
@@ -92,7 +97,9 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler, types }: 
       ...said,
     };
   });
+}
 
+function previewOfUpdate(scope: FastifyInstance, { ask, compiler }: PreviewOptions): void {
   for (const method of ['PUT', 'PATCH'] as const) {
     const keeps = method === 'PATCH';
     scope.route({

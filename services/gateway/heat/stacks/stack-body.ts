@@ -71,14 +71,16 @@ const bodySchema = z.object({
   revision: given(z.string()),
 });
 
-const adopted = { adopt_stack_data: document.nullish().meta({ description: 'What `abandon` or `export` answers.' }) };
+const adoptedField = {
+  adopt_stack_data: document.nullish().meta({ description: 'What `abandon` or `export` answers.' }),
+};
 /** The body of an update, of a preview of one, and of a validation. */
-export const stackBodySchema = bodySchema.extend(adopted);
+export const stackBodySchema = bodySchema.extend(adoptedField);
 const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,254}$/;
 /** The body of a create. */
 export const newStackSchema = bodySchema
   .omit({ converge: true, clear_parameters: true, plan_hash: true, revision: true })
-  .extend({ ...adopted, stack_name: z.string().regex(namePattern) });
+  .extend({ ...adoptedField, stack_name: z.string().regex(namePattern) });
 
 const adoptedSchema = z.object({ template: object, resources: object });
 

@@ -8,7 +8,7 @@ import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } 
 import { described } from '../../http/described.ts';
 import { isFromOperator, projectOf } from '../../identity/caller.ts';
 import { rootOfProject, rootStackOf } from './find-stack.ts';
-import { stackRow, stackRowSchema } from '../representation.ts';
+import { stackRow, heatStackRowSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 const mostRows = 1000;
@@ -40,7 +40,7 @@ const lists = described({
   summary: 'List the stacks of the project.',
   query: z.object({ limit: z.int().min(0).optional(), marker: text, with_count: flag, ...filterFields }),
   answer: z.object({
-    stacks: z.array(stackRowSchema),
+    stacks: z.array(heatStackRowSchema),
     links: z.array(z.object({ rel: z.string(), href: z.string() })).optional(),
     count: z.int().optional(),
   }),
@@ -48,7 +48,7 @@ const lists = described({
 const details = described({
   summary: 'List the stacks of the project, all at once.',
   query: z.object(filterFields),
-  answer: z.object({ stacks: z.array(stackRowSchema) }),
+  answer: z.object({ stacks: z.array(heatStackRowSchema) }),
 });
 
 export function stackListRoutes(scope: FastifyInstance, { ask, hiddenTags }: StackListOptions): void {

@@ -11,7 +11,7 @@ import type { Ask } from '../../ask.ts';
 import { queryBoolean } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
-import { outputBody, outputSchema, sortedOutputs, stackBody, stackSchema } from '../representation.ts';
+import { outputBody, heatOutputSchema, sortedOutputs, stackBody, heatStackSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 export interface StackReadOptions {
@@ -23,13 +23,13 @@ export interface StackReadOptions {
 const shows = described({
   summary: 'Show a stack.',
   query: z.object({ resolve_outputs: z.boolean().optional() }),
-  answer: z.object({ stack: stackSchema }),
+  answer: z.object({ stack: heatStackSchema }),
 });
 const listsOutputs = described({
   summary: 'List the outputs of a stack, without their values.',
-  answer: z.object({ outputs: z.array(outputSchema.pick({ output_key: true, description: true })) }),
+  answer: z.object({ outputs: z.array(heatOutputSchema.pick({ output_key: true, description: true })) }),
 });
-const showsOutput = described({ summary: 'Show an output.', answer: z.object({ output: outputSchema }) });
+const showsOutput = described({ summary: 'Show an output.', answer: z.object({ output: heatOutputSchema }) });
 const showsTemplate = described({ summary: 'Show the template of a stack.', answer: z.looseObject({}) });
 const showsFiles = described({
   summary: 'Show the files of a stack by name.',

@@ -7,7 +7,7 @@ import { objectBody } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
-import { bodiesOf } from '../bodies.ts';
+import { bodiesOf, type SealedBodies } from '../bodies.ts';
 import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, messageSchema, messagesSchema, queueHref, type Dialect } from '../dialect.ts';
 import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
@@ -21,12 +21,11 @@ export interface ClaimRouteOptions extends ClaimOptions {
 
 const shellScript = 'text/x-shellscript';
 
-export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions): void {
-  const { ask, dialect, limits } = options;
-  const all = '/queues/:queue/claims';
-  const one = `${all}/:claim`;
-  const bodies = bodiesOf(dialect, limits);
-
+function descriptions({
+  dialect,
+  limits,
+  bodies,
+}: Pick<ClaimRouteOptions, 'dialect' | 'limits'> & { bodies: SealedBodies }) {
   const { limit: limitQuery, wait } = limitQueries(limits);
   const claims = described(
     {
@@ -39,6 +38,25 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     },
     checkedHosts.config,
   );
+  const shows = described(
+    {
+      summary: 'Show a claim with its messages.',
+      answer: z.object({ age: z.int(), ttl: z.number(), messages: z.array(messageSchema), href: z.string() }),
+    },
+    hosts.config,
+  );
+  const renews = described({ summary: 'Renew a claim.', body: bodies.wantedClaim.optional() }, checkedHosts.config);
+  const releases = described({ summary: 'Release a claim: its messages are free again.' }, hosts.config);
+  return { claims, shows, renews, releases };
+}
+
+export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions): void {
+  const { ask, dialect, limits } = options;
+  const all = '/queues/:queue/claims';
+  const one = `${all}/:claim`;
+  const bodies = bodiesOf(dialect, limits);
+  const { claims, shows, renews, releases } = descriptions({ dialect, limits, bodies });
+
   scope.post(all, claims, async (request, reply) => {
     const access = queueFor(request, 'take');
     // A host that claims again has lost its first claim. Without a Client-ID it counts as one program, known by its
@@ -77,13 +95,6 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     return reply.send(dialect.lists ? messages : { messages, ...answered });
   });
 
-  const shows = described(
-    {
-      summary: 'Show a claim with its messages.',
-      answer: z.object({ age: z.int(), ttl: z.number(), messages: z.array(messageSchema), href: z.string() }),
-    },
-    hosts.config,
-  );
   scope.get<{ Params: { claim: string } }>(one, shows, async (request) => {
     const access = queueFor(request, 'take');
     const { claim } = request.params;
@@ -101,7 +112,6 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     };
   });
 
-  const renews = described({ summary: 'Renew a claim.', body: bodies.wantedClaim.optional() }, checkedHosts.config);
   scope.patch<{ Params: { claim: string } }>(one, renews, async (request, reply) => {
     const access = queueFor(request, 'take');
     const body = objectBody(request);
@@ -121,7 +131,6 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     return reply.code(204).send();
   });
 
-  const releases = described({ summary: 'Release a claim: its messages are free again.' }, hosts.config);
   scope.delete<{ Params: { claim: string } }>(one, releases, async (request, reply) => {
     await returnClaim(ask, queueFor(request, 'take'), request.params.claim);
     return reply.code(204).send();

@@ -12,11 +12,11 @@ import { linksSchema, messageBody, messageSchema, queueHref } from '../dialect.t
 import { idsOf, limitOf, limitQueries } from '../limits.ts';
 import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
 
-export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+function lists({ dialect, limits }: Omit<MessageRouteOptions, 'ask'>) {
   const { limit: limitQuery, ids: idsQuery } = limitQueries(limits);
   const flag = z.boolean().optional();
   const page = z.object({ messages: z.array(messageSchema), links: linksSchema.optional() });
-  const several = described(
+  return described(
     {
       summary: 'List messages of a queue, without taking them.',
       query: z.object({
@@ -33,7 +33,11 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     },
     hosts.config,
   );
-  scope.get(allMessages, several, async (request, reply) => {
+}
+const shows = described({ summary: 'Show a message.', answer: messageSchema }, hosts.config);
+
+export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  scope.get(allMessages, lists({ dialect, limits }), async (request, reply) => {
     const access = queueFor(request, 'take');
     const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
     const ids = idsOf(request, limits);
@@ -57,7 +61,7 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
     const delayed = queryBoolean(request, 'include_delayed') ?? false;
     const marker = queryValue(request, 'marker');
-    const found = await read(ask, access, {
+    const page = await read(ask, access, {
       ...asHost(request),
       limit,
       echo,
@@ -66,7 +70,7 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
       client_id: client,
       ...(marker !== undefined && { marker }),
     });
-    if (found.messages.length === 0) {
+    if (page.messages.length === 0) {
       return dialect.lists ? reply.code(204).send() : reply.send({ messages: [], links: [] });
     }
     const query = new URLSearchParams({
@@ -74,16 +78,15 @@ export function readRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
       ...(echo && { echo: 'true' }),
       ...(claimed && { include_claimed: 'true' }),
       ...(delayed && { include_delayed: 'true' }),
-      marker: found.marker ?? found.messages.at(-1)?.id ?? '',
+      marker: page.marker ?? page.messages.at(-1)?.id ?? '',
     });
     return reply.send({
-      messages: found.messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null })),
+      messages: page.messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null })),
       links: [{ rel: 'next', href: `${queueHref(dialect, access.queue)}/messages?${query.toString()}` }],
     });
   });
 
-  const one = described({ summary: 'Show a message.', answer: messageSchema }, hosts.config);
-  scope.get<MessagePath>(oneMessage, one, async (request) => {
+  scope.get<MessagePath>(oneMessage, shows, async (request) => {
     const access = queueFor(request, 'take');
     const id = request.params.message;
     const { messages } = await read(ask, access, {
