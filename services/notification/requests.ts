@@ -23,8 +23,17 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import type { z } from 'zod';
 import { latestAttempts } from './delivery/attempt-log.ts';
-import { deliveryView, eventOfDelivery, newDelivery, viewOfAttempt, type Deliveries } from './delivery/deliveries.ts';
+import {
+  deliveryId,
+  deliveryView,
+  eventOfDelivery,
+  newDelivery,
+  viewOfAttempt,
+  viewOfWaiting,
+  type Deliveries,
+} from './delivery/deliveries.ts';
 import type { Dispatch } from './dispatch.ts';
+import type { EventDocument } from './event-log.ts';
 import { askListener, confirmSubscription, hasForeignDomain } from './confirmation.ts';
 import { checkPatterns } from './event-filter.ts';
 import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
@@ -47,6 +56,8 @@ import {
 
 const latestShown = 100;
 const mostCounted = 1000;
+/** The most events of the log that are listed as waiting, beginning with the next one to send. */
+const nextShown = 20;
 /** A burst of events makes one mail. */
 const mailWindowSeconds = 60;
 const mostReplayed = 10_000;
@@ -285,9 +296,9 @@ export class SubscriptionRequests {
   }
 
   async #deliveries({ project, subscription }: Question<typeof deliveryList>): Promise<AnswerOf<typeof deliveryList>> {
-    await this.#find(project, subscription);
+    const found = await this.#find(project, subscription);
     const { deliveries, dispatch } = this.#options;
-    const [stored, attempts] = await Promise.all([
+    const [stored, attempts, unsent] = await Promise.all([
       deliveries.find({
         where: { subscription_id: subscription },
         orderBy: ['sequence'],
@@ -295,6 +306,7 @@ export class SubscriptionRequests {
         limit: latestShown,
       }),
       latestAttempts(dispatch.attempts, subscription, latestShown),
+      this.#waiting(found, nextShown),
     ]);
     const views = new Map(stored.map((each) => [each.id, { sequence: each.sequence, view: deliveryView(each) }]));
     for (const each of attempts) {
@@ -302,7 +314,9 @@ export class SubscriptionRequests {
       if (view.status === 'delivered' && !views.has(view.id)) views.set(view.id, { sequence: each.sequence, view });
     }
     const latest = [...views.values()].toSorted((a, b) => b.sequence - a.sequence).slice(0, latestShown);
-    return { deliveries: latest.map(({ view }) => view) };
+    const next = unsent.filter(({ event }) => !views.has(deliveryId(subscription, event.id)));
+    const waiting = next.toReversed().map(({ event }) => viewOfWaiting(found, event, attempts));
+    return { deliveries: [...waiting, ...latest.map(({ view }) => view)] };
   }
 
   async #replay({
@@ -363,17 +377,26 @@ export class SubscriptionRequests {
     throw new AnnealError('NotFound', `There is no subscription ${id} in this project.`);
   }
 
-  async #view(subscription: SubscriptionDocument): Promise<ReturnType<typeof viewOf>> {
-    const { deliveries, dispatch } = this.#options;
-    const { id, cursor, ahead = [] } = subscription;
+  /** Events of the log that are neither delivered nor stored as deliveries, the oldest first. */
+  async #waiting(subscription: SubscriptionDocument, limit: number): Promise<EventDocument[]> {
+    const { cursor, ahead = [] } = subscription;
     const project = eventsProjectOf(subscription);
-    const [pending, unread] = await Promise.all([
-      deliveries.count({ subscription_id: id, status: 'pending' }),
-      dispatch.events.read({ project, after: cursor, filter: subscription, limit: mostCounted }),
-    ]);
+    const page = await this.#options.dispatch.events.read({
+      project,
+      after: cursor,
+      filter: subscription,
+      limit: limit + ahead.length,
+    });
     const settled = new Set(ahead);
-    const waiting = unread.events.filter(({ sequence }) => !settled.has(sequence)).length;
-    return viewOf(subscription, pending + waiting);
+    return page.events.filter(({ sequence }) => !settled.has(sequence)).slice(0, limit);
+  }
+
+  async #view(subscription: SubscriptionDocument): Promise<ReturnType<typeof viewOf>> {
+    const [pending, waiting] = await Promise.all([
+      this.#options.deliveries.count({ subscription_id: subscription.id, status: 'pending' }),
+      this.#waiting(subscription, mostCounted),
+    ]);
+    return viewOf(subscription, pending + waiting.length);
   }
 }
 

@@ -3,6 +3,7 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { route } from '@anneal/bus/consume/route.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
+import { serveBacklogs } from './backlog.ts';
 import { openAttempts } from './delivery/attempt-log.ts';
 import { openDeliveries } from './delivery/deliveries.ts';
 import { openDispatch } from './dispatch.ts';
@@ -54,9 +55,11 @@ export const notificationService = defineService({
     );
 
     await measuring.announce();
+    const stopCounting = serveBacklogs(context, { subscriptions, deliveries, events: dispatch.events });
 
     return {
       async stop() {
+        stopCounting();
         // While the store is away, the log would wait for it. What it has not stored is offered again at the next start.
         await listener.stop({ deadlineMs: stopMs });
         await dispatch.events.stop();

@@ -254,6 +254,7 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
     on_refusal: document.on_refusal ?? 'block',
     dead_letter: document.dead_letter ?? null,
     filters: [...(document.filters ?? [])] as JsonObject[],
+    outage: outage ? { since: new Date(outage.since).toISOString(), attempts: outage.tries } : null,
     next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
     backlog,
     dropped: drops?.total ?? null,

@@ -74,6 +74,14 @@ export const subscriptionViewSchema = z.object({
   next_attempt_at: z.iso.datetime().nullable().optional().meta({
     description: 'While the listener is away: the time of the next attempt.',
   }),
+  outage: z
+    .object({
+      since: z.iso.datetime().meta({ description: 'The first failed attempt.' }),
+      attempts: z.number().int().meta({ description: 'Attempts that found it away.' }),
+    })
+    .nullable()
+    .optional()
+    .meta({ description: 'Present while the listener is away.' }),
   backlog: z.number().int().meta({ description: 'Events that wait to be delivered.' }),
   dropped: droppedSchema.nullable().optional().meta({
     description: 'Null when this subscription has lost no event; absent in answers of older versions.',

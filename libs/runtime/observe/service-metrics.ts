@@ -20,6 +20,16 @@ export const serviceMetrics = {
     labelNames: ['scheme', 'outcome'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
   },
+  backlog: {
+    name: 'anneal_event_backlog',
+    help: 'Events that wait for the listeners of active subscriptions, by the scheme of the address; of each subscription at most 1,000 count. Each replica of notification reports all of them: take the maximum.',
+    labelNames: ['scheme'],
+  },
+  backlogAge: {
+    name: 'anneal_event_backlog_age_seconds',
+    help: 'How long the oldest of these events has waited, by the scheme of the address; with `condense`, from the end of its window. Each replica of notification reports it: take the maximum.',
+    labelNames: ['scheme'],
+  },
   store: {
     name: 'anneal_store_call_seconds',
     help: 'Duration of calls of the database, by the service that owns the collection, call and outcome (done, failed).',
@@ -86,13 +96,16 @@ export function httpMetrics(metrics: Registry) {
   };
 }
 
+/** The scheme of an address, for a label. */
+export const schemeOf = (url: string): string => /^[a-z]+/.exec(url)?.[0] ?? 'none';
+
 /** Returns the function that reports one request to the listener of a subscription. `status` is null when it is away. */
 export function deliveryMetrics(metrics: Registry) {
   const deliveries = histogramOf(metrics, serviceMetrics.delivery);
   return (attempt: { url: string; status: number | null; ms: number }): void => {
     const { url, status, ms } = attempt;
     const outcome = status === null ? 'away' : status >= 200 && status < 300 ? 'accepted' : 'refused';
-    deliveries.observe({ scheme: /^[a-z]+/.exec(url)?.[0] ?? 'none', outcome }, ms / 1000);
+    deliveries.observe({ scheme: schemeOf(url), outcome }, ms / 1000);
   };
 }
 

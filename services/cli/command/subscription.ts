@@ -1,12 +1,14 @@
 /** `anneal subscription …` */
+import type { Client } from '@anneal/client/connect.ts';
+import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exitCodes, Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
-import { formatAge } from '@anneal/client/text/time.ts';
 import {
   collect,
   eventScopeOptions,
@@ -137,12 +139,13 @@ function addSubscriptionList(noun: Command, context: CliContext): void {
 function addSubscriptionShow(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
-    .command('show <id>')
+    .command('show <subscription>')
     .description('show a subscription and the state of its deliveries')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('subscription show 0198…'))
-    .action(async (id, { output: format }) => {
-      const shown = await (await context.client()).subscriptions.show({ id });
+    .addHelpText('after', exampleText('subscription show ops', 'subscription show 0198…'))
+    .action(async (given, { output: format }) => {
+      const { subscriptions } = await context.client();
+      const shown = await subscriptions.show({ id: await idOf(subscriptions, given) });
       output.one(format, shown, () => fieldsOf(shown, context));
     });
 }
@@ -150,19 +153,19 @@ function addSubscriptionShow(noun: Command, context: CliContext): void {
 function addSubscriptionDelete(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
-    .command('delete <ids...>')
+    .command('delete <subscriptions...>')
     .description('delete subscriptions')
     .addOption(yesOption())
     .addHelpText('after', exampleText('subscription delete 0198…'))
-    .action(async (ids, { yes }) => {
+    .action(async (given, { yes }) => {
       await confirm(context, {
         yes,
-        what: () => [`Delete subscriptions with the events that wait: ${ids.join(', ')}`],
+        what: () => [`Delete subscriptions with the events that wait: ${given.join(', ')}`],
       });
-      const client = await context.client();
-      await forEachOf(ids, context, async (id) => {
-        await client.subscriptions.delete({ id });
-        output.line(`Deleted ${id}.`);
+      const { subscriptions } = await context.client();
+      await forEachOf(given, context, async (each) => {
+        await subscriptions.delete({ id: await idOf(subscriptions, each) });
+        output.line(`Deleted ${each}.`);
       });
     });
 }
@@ -170,15 +173,17 @@ function addSubscriptionDelete(noun: Command, context: CliContext): void {
 function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
-    .command('deliveries <id>')
-    .description('list the latest deliveries of a subscription, or send one again')
+    .command('deliveries <subscription>')
+    .description('list the latest deliveries of a subscription and what waits, or send one again')
     .option('--replay <delivery>', 'send the delivery with this id again')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('subscription deliveries 0198…', 'subscription deliveries 0198… --replay 0199…'))
-    .action(async (id, { replay, output: format }) => {
-      const client = await context.client();
-      if (replay !== undefined) await client.subscriptions.replay({ id, delivery: replay });
-      const rows = await client.subscriptions.deliveries({ id });
+    .addHelpText('after', exampleText('subscription deliveries ops', 'subscription deliveries 0198… --replay 0199…'))
+    .action(async (given, { replay, output: format }) => {
+      const { subscriptions } = await context.client();
+      const id = await idOf(subscriptions, given);
+      if (replay !== undefined) await subscriptions.replay({ id, delivery: replay });
+      const [rows, shown] = await Promise.all([subscriptions.deliveries({ id }), subscriptions.show({ id })]);
+      if (format === 'table') for (const line of waitingLines(shown, context.now())) output.note(line);
       output.list(format, {
         rows,
         none: 'No deliveries.',
@@ -188,6 +193,7 @@ function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
           answer: (row) => row.attempts.at(-1)?.error ?? row.attempts.at(-1)?.status,
           attempts: (row) => row.attempts.length,
           last: (row) => formatAge(row.attempts.at(-1)?.at, context.now()),
+          next: (row) => untilText(row.next_attempt_at, context.now()),
           id: (row) => row.id,
         },
       });
@@ -203,14 +209,14 @@ const verbs = [
 function addSubscriptionVerbs(noun: Command, context: CliContext): void {
   for (const [verb, description, done] of verbs) {
     noun
-      .command(`${verb} <ids...>`)
+      .command(`${verb} <subscriptions...>`)
       .description(description)
       .addHelpText('after', exampleText(`subscription ${verb} 0198…`))
-      .action(async (ids) => {
-        const client = await context.client();
-        await forEachOf(ids, context, async (id) => {
-          await client.subscriptions[verb]({ id });
-          context.output.line(`${done} ${id}.`);
+      .action(async (given) => {
+        const { subscriptions } = await context.client();
+        await forEachOf(given, context, async (each) => {
+          await subscriptions[verb]({ id: await idOf(subscriptions, each) });
+          context.output.line(`${done} ${each}.`);
         });
       });
   }
@@ -218,14 +224,15 @@ function addSubscriptionVerbs(noun: Command, context: CliContext): void {
 
 function addSubscriptionTest(noun: Command, context: CliContext): void {
   noun
-    .command('test <id>')
+    .command('test <subscription>')
     .description(
       'send a test event to the listener, exit status 1 unless it accepts; ask a webhook first that has not agreed to receive events',
     )
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription test 0198…'))
-    .action(async (id, { output: format }) => {
-      const tested = await (await context.client()).subscriptions.test({ id });
+    .action(async (given, { output: format }) => {
+      const { subscriptions } = await context.client();
+      const tested = await subscriptions.test({ id: await idOf(subscriptions, given) });
       context.output.one(format, tested, () => [
         ['answer', tested.error ?? tested.status],
         ['ms', tested.ms],
@@ -239,14 +246,16 @@ function addSubscriptionTest(noun: Command, context: CliContext): void {
 
 function addSubscriptionRotate(noun: Command, context: CliContext): void {
   noun
-    .command('rotate-secret <id>')
+    .command('rotate-secret <subscription>')
     .description('replace the secret that signs the deliveries; both are valid for a while')
     .option('--secret <whsec_…>', 'the new secret (default: generated)')
     .option('--keep <seconds>', 'so long the previous secret signs too', wholeNumber, 86_400)
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription rotate-secret 0198… --keep 3600'))
-    .action(async (id, { secret, keep, output: format }) => {
-      const made = await (await context.client()).subscriptions.rotateSecret({ id, secret, keepSeconds: keep });
+    .action(async (given, { secret, keep, output: format }) => {
+      const { subscriptions } = await context.client();
+      const id = await idOf(subscriptions, given);
+      const made = await subscriptions.rotateSecret({ id, secret, keepSeconds: keep });
       context.output.one(format, made, () => [
         ...fieldsOf(made.subscription, context),
         ['secret', `${made.secret}  (shown only now)`],
@@ -256,7 +265,7 @@ function addSubscriptionRotate(noun: Command, context: CliContext): void {
 
 function addSubscriptionReplay(noun: Command, context: CliContext): void {
   noun
-    .command('replay <id>')
+    .command('replay <subscription>')
     .description('send stored events again, from an event or time to another')
     .requiredOption('--from <id|time>', 'the first event: its id, or the earliest time')
     .option('--to <id|time>', 'the last event: its id, or the latest time (default: the newest)')
@@ -264,21 +273,23 @@ function addSubscriptionReplay(noun: Command, context: CliContext): void {
       'after',
       exampleText('subscription replay 0198… --from 2030-01-01T00:00:00Z --to 2030-01-01T01:00:00Z'),
     )
-    .action(async (id, { from, to }) => {
-      const count = await (await context.client()).subscriptions.replayRange({ id, from, to });
+    .action(async (given, { from, to }) => {
+      const { subscriptions } = await context.client();
+      const count = await subscriptions.replayRange({ id: await idOf(subscriptions, given), from, to });
       context.output.line(`Sending ${count} event${count === 1 ? '' : 's'} again.`);
     });
 }
 
 function addSubscriptionLog(noun: Command, context: CliContext): void {
   noun
-    .command('log <id>')
+    .command('log <subscription>')
     .description('list the latest requests to the listener, the newest first')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription log 0198… --limit 10'))
-    .action(async (id, { limit, output: format }) => {
-      const rows = await (await context.client()).subscriptions.attempts({ id, limit });
+    .action(async (given, { limit, output: format }) => {
+      const { subscriptions } = await context.client();
+      const rows = await subscriptions.attempts({ id: await idOf(subscriptions, given), limit });
       context.output.list(format, {
         rows,
         none: 'No attempts.',
@@ -306,6 +317,7 @@ const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [s
   ['condense', shown.condense ? `${shown.condense}, windows of ${shown.window_seconds ?? 0} s` : null],
   ['on refusal', shown.on_refusal ?? null],
   ['dead letters', shown.dead_letter ?? null],
+  ['away since', shown.outage ? `${shown.outage.since}, ${attemptsText(shown.outage.attempts)}` : null],
   ['next attempt', shown.next_attempt_at ?? null],
   ['backlog', shown.backlog],
   ['dropped', droppedText(shown)],
@@ -318,4 +330,42 @@ const fieldsOf = (shown: SubscriptionView, { output }: CliContext): (readonly [s
 function droppedText({ dropped }: SubscriptionView): string {
   if (!dropped) return '0';
   return `${dropped.count}, from ${dropped.since} to ${dropped.last}`;
+}
+
+/** The id of a subscription that a user names by its id or its name. @throws AnnealError InvalidRequest for a name of several */
+async function idOf(subscriptions: Client['subscriptions'], given: string): Promise<string> {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(given)) return given;
+  const named = (await subscriptions.list()).filter(({ name }) => name !== '' && name === given);
+  if (named.length > 1) {
+    const ids = named.map(({ id }) => id).join(', ');
+    throw new AnnealError('InvalidRequest', `There are ${named.length} subscriptions named ${given}: ${ids}.`, {
+      details: { remedy: 'Name the subscription by its id.' },
+    });
+  }
+  return named[0]?.id ?? given;
+}
+
+/** Sentences about the listener and the events that wait for it. */
+function waitingLines(shown: SubscriptionView, now: number): string[] {
+  const { id, status, backlog, outage, last_error: error } = shown;
+  const waiting = backlog === 1 ? '1 event waits' : `${backlog} events wait`;
+  if (status !== 'active') {
+    const remedy = status === 'unconfirmed' ? `anneal subscription test ${id}` : `anneal subscription resume ${id}`;
+    return [
+      `The subscription is ${status}${shown.reason ? `: ${shown.reason}` : ''}; ${waiting}. Send them: ${remedy}`,
+    ];
+  }
+  if (!outage) return backlog === 0 ? [] : [`${waiting} for the listener.`];
+  return [
+    `The listener has been away for ${formatAge(outage.since, now)}: ${attemptsText(outage.attempts)}, the last one ${formatAge(shown.last_failure_at, now)} ago${error === null ? '' : ` (${error})`}.`,
+    `${waiting}; the next attempt is ${untilText(shown.next_attempt_at, now)}. Attempt now: anneal subscription retry ${id}`,
+  ];
+}
+
+const attemptsText = (count: number): string => (count === 1 ? '1 attempt failed' : `${count} attempts failed`);
+
+function untilText(at: string | null | undefined, now: number): string {
+  if (!at) return '';
+  const left = Date.parse(at) - now;
+  return left <= 0 ? 'now' : `in ${formatDuration(left)}`;
 }

@@ -32,6 +32,8 @@ const nounsOfArguments: Readonly<Record<string, Noun>> = {
   deployment: 'deployment',
   context: 'context',
   alarm: 'alarm',
+  subscription: 'subscription',
+  subscriptions: 'subscription',
   server: 'server',
   type: 'type',
 };

@@ -71,7 +71,9 @@ async function ask({
       return Object.keys((await readServers(serversFile(context.environment))).servers);
     }
     case 'subscription':
-      return (await (await context.part(['subscriptions'], { signal })).subscriptions.list()).map((row) => row.id);
+      return (await (await context.part(['subscriptions'], { signal })).subscriptions.list()).map(
+        ({ name, id }) => name || id,
+      );
     case 'dead-letter':
       return (await (await context.part(['deadLetters'], { signal })).deadLetters.list()).map((row) => row.id);
   }

@@ -4,6 +4,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeliveryView } from '@anneal/contracts/calls/notification.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventDocument } from '../event-log.ts';
+import type { SubscriptionDocument } from '../subscriptions.ts';
 import type { Attempt } from './attempt-log.ts';
 
 export interface DeliveryDocument extends Document {
@@ -83,6 +84,25 @@ export const viewOfAttempt = (subscription: string, attempt: Attempt): DeliveryV
     failure: null,
   };
 };
+
+/** An event that only the log has, as a delivery with its attempts among the latest. */
+export const viewOfWaiting = (
+  { id: subscription, outage }: Pick<SubscriptionDocument, 'id' | 'outage'>,
+  { id: event, type }: Envelope,
+  latest: readonly Attempt[],
+): DeliveryView => ({
+  id: deliveryId(subscription, event),
+  subscription_id: subscription,
+  event_id: event,
+  event_type: type,
+  status: 'pending',
+  attempts: latest
+    .filter((attempt) => attempt.event_id === event)
+    .toReversed()
+    .map(({ at, status, error, ms }) => ({ at, status, error, ms })),
+  next_attempt_at: outage ? new Date(outage.due_at).toISOString() : null,
+  failure: null,
+});
 
 /** Removes the oldest finished deliveries beyond `keep`. */
 export async function trim(deliveries: Deliveries, subscription: string, keep: number): Promise<void> {

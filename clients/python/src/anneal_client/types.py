@@ -245,6 +245,13 @@ class Occasion(TypedDict):
     operator: NotRequired[str]
 
 
+class SubscriptionOutage(TypedDict):
+    # The first failed attempt.
+    since: str
+    # Attempts that found it away.
+    attempts: int
+
+
 class SubscriptionDropped(TypedDict):
     count: int
     # Time of the first one.
@@ -287,6 +294,8 @@ class Subscription(TypedDict):
     batch_size: NotRequired[int]
     # While the listener is away: the time of the next attempt.
     next_attempt_at: NotRequired[str | None]
+    # Present while the listener is away.
+    outage: NotRequired[SubscriptionOutage | None]
     # Events that wait to be delivered.
     backlog: int
     # Null when this subscription has lost no event; absent in answers of older versions.
