@@ -21,7 +21,10 @@ function placeOf(type: string, data: Data): string {
 }
 
 const nameOf = (data: Data): string =>
-  texts(data, 'stack_name', 'resource_name') || texts(data, 'host_name') || texts(data, 'name');
+  texts(data, 'stack_name', 'resource_name') ||
+  texts(data, 'host_name') ||
+  texts(data, 'workflow', 'task') ||
+  texts(data, 'name');
 
 function detailOf(type: string, data: Data): string {
   const failure = data['failure'] as Data | null | undefined;

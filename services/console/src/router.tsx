@@ -22,10 +22,18 @@ function Missing() {
 }
 const under = () => root;
 
-/** The filter of a list, and the selected tab: in the address, so that a link shows the same. */
-const filtered = (search: Record<string, unknown>): { find?: string | undefined; tab?: string | undefined } => ({
+/** What a page shows: in the address, so that a link shows the same. */
+interface Search {
+  /** The filter of a list. */
+  find?: string | undefined;
+  tab?: string | undefined;
+  /** The object that is shown in detail. */
+  sel?: string | undefined;
+}
+const filtered = (search: Record<string, unknown>): Search => ({
   ...(typeof search['find'] === 'string' && search['find'] !== '' && { find: search['find'] }),
   ...(typeof search['tab'] === 'string' && { tab: search['tab'] }),
+  ...(typeof search['sel'] === 'string' && { sel: search['sel'] }),
 });
 
 const home = createRoute({ getParentRoute: under, path: '/', component: HomePage });
@@ -85,6 +93,7 @@ const hosts = createRoute({
 const host = createRoute({
   getParentRoute: under,
   path: '/hosts/$host',
+  validateSearch: filtered,
   component: lazyRouteComponent(() => import('./pages/host.tsx'), 'HostPage'),
 });
 const nodes = createRoute({

@@ -4,6 +4,10 @@ import { arrange, type Item, type PlacedBox } from './arrange.ts';
 import { colorsOf, drawGraph, type ThemeColors, type Shown, type GraphView } from './draw.ts';
 
 const mostHeight = 460;
+const leastHeight = 68;
+/** A graph with at most so many boxes is not made smaller than this scale, below which its texts cannot be read. */
+const mostReadable = 60;
+const readableScale = 0.8;
 const padding = 12;
 
 export interface GraphProps {
@@ -50,14 +54,25 @@ function useDrawing(props: GraphProps) {
       drawGraph(context, { ...scene, chosen: marked, view: view.current, colors: colors.current, ratio });
     });
   }, []);
-  const fit = useCallback(() => {
-    const { clientWidth = 800, clientHeight = 400 } = frame.current ?? {};
-    const { width, height } = latest.current.arrangement;
-    const scale = Math.min(1, (clientWidth - 2 * padding) / width, (clientHeight - 2 * padding) / height);
-    view.current = { x: Math.max(padding, (clientWidth - width * scale) / 2), y: padding, scale };
-    draw();
-  }, [draw]);
-  useEffect(fit, [structure, fit]);
+  const fit = useCallback(
+    (least = 0) => {
+      const { clientWidth = 800 } = frame.current ?? {};
+      const { width, height } = latest.current.arrangement;
+      const all = Math.min(1, (clientWidth - 2 * padding) / width, (mostHeight - 2 * padding) / height);
+      const scale = Math.max(all, least);
+      if (frame.current) {
+        const shownHeight = Math.min(mostHeight, height * scale + 2 * padding);
+        frame.current.style.height = `${Math.max(leastHeight, shownHeight)}px`;
+      }
+      view.current = { x: Math.max(padding, (clientWidth - width * scale) / 2), y: padding, scale };
+      draw();
+    },
+    [draw],
+  );
+  useEffect(() => {
+    // A few boxes stay readable where the frame is narrow. Many are first shown as a whole.
+    fit(latest.current.arrangement.boxes.length <= mostReadable ? readableScale : 0);
+  }, [structure, fit]);
   useEffect(draw, [shown, critical, chosen, draw]);
   useEffect(() => {
     const paint = (): void => {
@@ -118,7 +133,6 @@ export function GraphCanvas(props: GraphProps) {
       tabIndex={0}
       role="application"
       aria-label={`${label}. Arrow keys choose a box, Enter unfolds it, 0 fits all.`}
-      style={{ height: Math.max(120, Math.min(mostHeight, arrangement.height + 2 * padding)) }}
       onKeyDown={press}
     >
       <canvas ref={canvas} aria-hidden="true" />
@@ -192,6 +206,8 @@ function usePointer(
       },
       { signal },
     );
+    // The browser scrolls the page with this pointer.
+    element.addEventListener('pointercancel', () => (held = undefined), { signal });
     element.addEventListener(
       'pointermove',
       (event) => {

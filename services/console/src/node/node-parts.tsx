@@ -8,6 +8,7 @@ import { Empty } from '../parts/command.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
 import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
+import { Sentence } from '../parts/sentence.tsx';
 import { Mark } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 import { readNodeLines } from './node-lines.ts';
@@ -32,7 +33,9 @@ export function NodeHistory({ node }: { node: string }) {
                     {formatClock(at)}
                   </time>
                   <Mark tone={severity.toLowerCase() === 'error' ? 'failed' : 'idle'} label={severity.toLowerCase()} />
-                  <span className="event">{event}</span>
+                  <span className="event">
+                    <Sentence text={event} />
+                  </span>
                 </li>
               ))}
             </ul>

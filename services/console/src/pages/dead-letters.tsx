@@ -3,7 +3,7 @@ import type { DeadLetterRow } from '@anneal/client/representation.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { Letter, ReplayAll } from '../parts/letters.tsx';
@@ -11,6 +11,7 @@ import { useNotify } from '../parts/notices.tsx';
 import { Mark } from '../parts/state.tsx';
 import { matching } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
+import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -38,9 +39,7 @@ export function DeadLettersPage() {
           );
         }}
       </Answer>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal dead-letter list" />
-      </div>
+      <Same command="anneal dead-letter list" />
     </div>
   );
 }

@@ -3,9 +3,11 @@ import { toneOf } from '@anneal/client/text/tone.ts';
 import { eventWords } from '@anneal/client/text/event.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useLive } from '../live/live.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
+import { Sentence } from '../parts/sentence.tsx';
 import { Mark } from '../parts/state.tsx';
+import { Same } from '../parts/same.tsx';
 import { matching } from '../parts/table.tsx';
 
 const mostShown = 300;
@@ -38,7 +40,10 @@ export function EventsPage() {
                   <Mark tone={toneOf(event.type)} />
                   <span className="cut">{event.type}</span>
                   <span className="cut detail">
-                    <b>{about}</b> <span className="dim">{detail}</span>
+                    <b>{about}</b>{' '}
+                    <span className="dim">
+                      <Sentence text={detail} />
+                    </span>
                   </span>
                 </li>
               );
@@ -46,9 +51,7 @@ export function EventsPage() {
           </ul>
         )}
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal event watch" />
-      </div>
+      <Same command="anneal event watch" />
     </div>
   );
 }

@@ -3,11 +3,12 @@ import type { GroupRow } from '@anneal/contracts/calls/scaling.ts';
 import { Link } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { Mark, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
+import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
 const stackOf = ({ root }: GroupRow): string => root?.stack_name ?? '';
@@ -129,9 +130,7 @@ export function GroupsPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal group list" />
-      </div>
+      <Same command="anneal group list" />
     </div>
   );
 }

@@ -9,7 +9,8 @@ import { useLive } from '../live/live.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Mark, StatePill } from '../parts/state.tsx';
-import { Age } from '../parts/time.tsx';
+import { Sentence } from '../parts/sentence.tsx';
+import { Age, useNow } from '../parts/time.tsx';
 import { Exits } from '../parts/why.tsx';
 
 export function HomePage() {
@@ -26,11 +27,9 @@ export function HomePage() {
           <Tiles overview={shown} />
           <div className="two">
             <Working overview={shown} />
-            <div className="stackwise">
-              <HostCells />
-              <Latest />
-            </div>
+            <HostCells />
           </div>
+          <Latest />
         </div>
       )}
     </Answer>
@@ -87,7 +86,9 @@ function Needs({ needs }: { needs: readonly Need[] }) {
             <b className="cut">
               <NeedLink need={need} />
             </b>
-            <span className="what">{need.summary}</span>
+            <span className="what">
+              <Sentence text={need.summary} />
+            </span>
             <span className="dim">
               <Age since={need.since} />
             </span>
@@ -107,8 +108,13 @@ function Tiles({ overview }: { overview: Overview }) {
     (all, [state, count]) => all + (state.endsWith('FAILED') ? count : 0),
     0,
   );
-  const tile = (to: '/stacks' | '/hosts' | '/nodes', name: string, [value, detail]: [number, string]) => (
-    <Link to={to} className="card tile">
+  const tile = (
+    to: '/stacks' | '/hosts' | '/nodes',
+    name: string,
+    [value, detail]: [number, string],
+    find?: string | undefined,
+  ) => (
+    <Link to={to} search={{ find }} className="card tile">
       <span className="dim">{name}</span>
       <br />
       <b>{value.toLocaleString()}</b>
@@ -118,11 +124,50 @@ function Tiles({ overview }: { overview: Overview }) {
   );
   return (
     <div className="tiles">
-      {tile('/stacks', 'Stacks', [sum(stacks), failed > 0 ? `${failed} failed` : 'none failed'])}
-      {tile('/stacks', 'In progress', [working.length, working[0] ? `longest: ${working[0].name}` : 'nothing runs'])}
-      {tile('/hosts', 'Hosts', [sum(hosts), `${hosts['up'] ?? 0} answer, ${hosts['silent'] ?? 0} silent`])}
+      {tile(
+        '/stacks',
+        'Stacks',
+        [sum(stacks), failed > 0 ? `${failed} failed` : 'none failed'],
+        failed > 0 ? 'failed' : undefined,
+      )}
+      {tile(
+        '/stacks',
+        'In progress',
+        [working.length, working[0] ? `longest: ${working[0].name}` : 'nothing runs'],
+        working.length > 0 ? 'in_progress' : undefined,
+      )}
+      {tile(
+        '/hosts',
+        'Hosts',
+        [sum(hosts), `${hosts['up'] ?? 0} answer, ${hosts['silent'] ?? 0} silent`],
+        (hosts['silent'] ?? 0) > 0 ? 'silent' : undefined,
+      )}
       {tile('/nodes', 'Nodes', [sum(nodes), `${nodes['active'] ?? 0} active, ${nodes['available'] ?? 0} available`])}
+      <Flow />
     </div>
+  );
+}
+
+const minuteMs = 60_000;
+
+/** How much happens: the events of the last minute, and the requests that wait for a service. */
+function Flow() {
+  const { events } = useLive();
+  const now = useNow();
+  const services = useAsk(['services'], (client) => client.services(), 10_000);
+  const recent = events.filter(({ time }) => Date.parse(time) > now - minuteMs).length;
+  const waiting = (services.data ?? []).reduce((all, { depth }) => all + (typeof depth === 'number' ? depth : 0), 0);
+  return (
+    <Link to="/queues" className="card tile">
+      <span className="dim">Events per minute</span>
+      <br />
+      <b>
+        {recent === events.length && recent >= 500 && 'over '}
+        {recent.toLocaleString()}
+      </b>
+      <br />
+      <span className="dim">{waiting === 0 ? 'no request waits' : `${plural(waiting, 'request')} wait`}</span>
+    </Link>
   );
 }
 
@@ -145,7 +190,9 @@ function Working({ overview: { working } }: { overview: Overview }) {
                   {name}
                 </Link>
               </b>
-              <span className="what">{why.summary}</span>
+              <span className="what">
+                <Sentence text={why.summary} />
+              </span>
               <span className="dim">
                 <Age since={since} />
               </span>

@@ -1,14 +1,15 @@
 /** One host: its facts, and what ran on it. */
 import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { Link, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { useChosen } from '../parts/chosen.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { StatePill, StateWord } from '../parts/state.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
 import { Output } from '../host/output.tsx';
+import { Same } from '../parts/same.tsx';
 import { RunPanel } from '../host/run.tsx';
 
 export function HostPage() {
@@ -22,16 +23,20 @@ export function HostPage() {
             <h1>{shown.name}</h1>
             <StatePill state={shown.status} />
             <span className="dim">
-              last seen <Age since={shown.last_seen_at} />
+              {shown.last_seen_at === null ? (
+                'has not connected yet'
+              ) : (
+                <>
+                  last seen <Age since={shown.last_seen_at} /> ago
+                </>
+              )}
             </span>
           </div>
           <div className="two">
             <Deployments host={shown} />
             <Facts host={shown} />
           </div>
-          <div className="row dim">
-            The same in a terminal: <CopyCommand command={`anneal host show ${shown.name}`} />
-          </div>
+          <Same command={`anneal host show ${shown.name}`} />
         </div>
       )}
     </Answer>
@@ -75,12 +80,12 @@ function Facts({ host }: { host: HostView }) {
 
 function Deployments({ host }: { host: HostView }) {
   const deployments = useAsk(['deployments', host.id], (client) => client.deployments.list({ host: host.id }));
-  const [chosen, choose] = useState<string>();
+  const [chosen, choose] = useChosen();
   const columns: readonly Column<DeploymentView>[] = [
     {
       name: 'Config',
       cell: ({ id, name, resource_name: resource }) => (
-        <button type="button" className="link command" onClick={() => choose(id)}>
+        <button type="button" className="link" onClick={() => choose(id)}>
           {resource || name}
         </button>
       ),

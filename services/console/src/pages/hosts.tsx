@@ -4,11 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
+import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Age } from '../parts/time.tsx';
+import { Views, type View } from '../parts/views.tsx';
 
 const serverOf = ({ server }: HostView): string => (server ? `${server.stack_name}/${server.resource_name}` : '');
 
@@ -33,6 +35,11 @@ const columns: readonly PagedColumn<HostView>[] = [
   { name: 'Server', cell: (host) => <span className="dim">{serverOf(host)}</span>, by: 'server', isExtra: true },
 ];
 
+const views: readonly View[] = [
+  { name: 'Silent', find: 'silent' },
+  { name: 'Expected', find: 'expected' },
+];
+
 export function HostsPage() {
   const [panel, setPanel] = useState<'run' | 'join'>();
   const toggle = (name: 'run' | 'join', label: string) => (
@@ -55,6 +62,7 @@ export function HostsPage() {
       </div>
       {panel === 'run' && <RunPanel />}
       {panel === 'join' && <JoinPanel />}
+      <Views list="hosts" known={views} />
       <section className="card">
         <PagedTable
           list="hosts"
@@ -72,9 +80,7 @@ export function HostsPage() {
           )}
         />
       </section>
-      <div className="row dim">
-        Run a command on many: <CopyCommand command={`anneal run uptime --hosts 'facts.os == "debian"'`} />
-      </div>
+      <Same command="anneal host list" request="GET /api/v1/hosts" />
     </div>
   );
 }

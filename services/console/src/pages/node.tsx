@@ -7,11 +7,12 @@ import { Answer } from '../parts/answer.tsx';
 import { BmcHealth } from '../node/bmc.tsx';
 import { Consoles } from '../node/consoles.tsx';
 import { NodeHistory } from '../node/node-parts.tsx';
-import { CopyCommand } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { quoted } from '../parts/quoted.ts';
 import { useNotify } from '../parts/notices.tsx';
+import { Sentence } from '../parts/sentence.tsx';
 import { StatePill } from '../parts/state.tsx';
+import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
 export function NodePage() {
@@ -24,23 +25,23 @@ export function NodePage() {
           <Heading node={shown} />
           {shown.last_error !== null && shown.last_error !== undefined && (
             <section className="why tone-failed">
-              <p>{typeof shown.last_error === 'string' ? shown.last_error : JSON.stringify(shown.last_error)}</p>
+              <p>
+                <Sentence
+                  text={typeof shown.last_error === 'string' ? shown.last_error : JSON.stringify(shown.last_error)}
+                />
+              </p>
             </section>
           )}
           <BmcHealth node={shown} />
           <Consoles node={shown} />
           <NodeHistory node={name} />
-          <section className="card">
-            <header>
-              <h2>Everything about it</h2>
-            </header>
+          <details className="card body">
+            <summary>All fields</summary>
             <pre className="output" tabIndex={0}>
               {JSON.stringify(shown, null, 2)}
             </pre>
-          </section>
-          <div className="row dim">
-            The same in a terminal: <CopyCommand command={`anneal node show ${name}`} />
-          </div>
+          </details>
+          <Same command={`anneal node show ${name}`} />
         </div>
       )}
     </Answer>

@@ -7,11 +7,12 @@ import { RackView } from '../node/rack-view.tsx';
 import { nameOfNode, propertyOf } from '../node/racks.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { matching } from '../parts/table.tsx';
+import { Same } from '../parts/same.tsx';
 import { Age } from '../parts/time.tsx';
 
 const columns: readonly PagedColumn<NodeRepresentation>[] = [
@@ -127,9 +128,7 @@ export function NodesPage() {
           />
         </section>
       )}
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal node list" />
-      </div>
+      <Same command="anneal node list" />
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { Same } from '../parts/same.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
@@ -57,9 +57,7 @@ export function ProjectsPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal project list" />
-      </div>
+      <Same command="anneal project list" />
     </div>
   );
 }

@@ -4,10 +4,11 @@ import { formatDuration } from '@anneal/client/text/time.ts';
 import { useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
 import { DepthChart, Follow, Publish, ratesOf, useSamples } from '../parts/queue-live.tsx';
+import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
 export function QueuePage() {
@@ -64,9 +65,7 @@ export function QueuePage() {
           </section>
           <Follow queue={name} />
           {row.kind !== 'service' && <Publish queue={name} />}
-          <div className="row dim">
-            The same in a terminal: <CopyCommand command={`anneal queue peek ${name}`} />
-          </div>
+          <Same command={`anneal queue peek ${name}`} />
         </div>
       )}
     </Answer>

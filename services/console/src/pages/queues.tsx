@@ -5,9 +5,10 @@ import { formatDuration } from '@anneal/client/text/time.ts';
 import { Link } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
-import { Mark } from '../parts/state.tsx';
+import { Mark, QuietMark } from '../parts/state.tsx';
+import { Same } from '../parts/same.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 
 /** What a queue without consumers and with messages needs: a look. */
@@ -19,7 +20,7 @@ const columns: readonly Column<QueueRow>[] = [
     name: 'Queue',
     cell: (row) => (
       <span className="row">
-        <Mark tone={toneOfQueue(row)} />
+        {toneOfQueue(row) === 'idle' ? <QuietMark /> : <Mark tone={toneOfQueue(row)} />}
         <Link to="/queues/$queue" params={{ queue: row.name }} className="mono cut">
           {row.name}
         </Link>
@@ -67,9 +68,7 @@ export function QueuesPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal queue list" />
-      </div>
+      <Same command="anneal queue list" />
     </div>
   );
 }

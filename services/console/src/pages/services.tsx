@@ -3,8 +3,9 @@ import { formatDuration } from '@anneal/client/text/time.ts';
 import type { ServiceRow } from '@anneal/client/representation.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { StateWord } from '../parts/state.tsx';
+import { Same } from '../parts/same.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 
 const count = (value: unknown): string => (typeof value === 'number' ? value.toLocaleString() : '–');
@@ -39,9 +40,7 @@ export function ServicesPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal service list" />
-      </div>
+      <Same command="anneal service list" />
     </div>
   );
 }

@@ -8,8 +8,9 @@ import { useAsk } from '../live/ask.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { useNotify } from '../parts/notices.tsx';
+import { quoted } from '../parts/quoted.ts';
 import { StatePill } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../parts/why.tsx';
@@ -20,9 +21,23 @@ import { StackHistory } from '../stack/history-tab.tsx';
 import { StackOutputs } from '../stack/outputs.tsx';
 import { Scaling } from '../stack/scaling.tsx';
 import { Resources, type PlacedResource } from '../stack/resources.tsx';
+import { Same } from '../parts/same.tsx';
 import { Timeline } from '../stack/timeline.tsx';
 
+/** The commands that print what a tab shows. */
+const commands: Readonly<Record<string, string>> = {
+  now: 'anneal why',
+  resources: 'anneal resource list --depth 10',
+  events: 'anneal stack events',
+  outputs: 'anneal output list',
+  parameters: 'anneal stack show',
+};
+
 const tabs = ['now', 'resources', 'events', 'outputs', 'parameters', 'scaling', 'history'] as const;
+
+/** Brings the chosen tab into the view of a small screen. */
+const showTab = (tabsOf: HTMLElement | null): void =>
+  tabsOf?.querySelector('[data-status=active]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
 
 export function StackPage() {
   const { stack: name } = useParams({ from: '/stacks/$stack' });
@@ -36,7 +51,7 @@ export function StackPage() {
       {(shown) => (
         <div className="stackwise">
           <Heading stack={shown} />
-          <nav className="tabs" aria-label="Parts of the stack">
+          <nav key={tab} className="tabs" aria-label="Parts of the stack" ref={showTab}>
             {tabs.map((one) => (
               <Link
                 key={one}
@@ -57,11 +72,16 @@ export function StackPage() {
           {tab === 'scaling' && <Answer of={resources}>{(rows) => <Scaling stack={name} resources={rows} />}</Answer>}
           {tab === 'history' && <StackHistory stack={name} />}
           {tab === 'parameters' && <Parameters stack={shown} />}
+          {tab in commands && <Same command={`${commands[tab]} ${quoted(name)}`} />}
         </div>
       )}
     </Answer>
   );
 }
+
+/** Heat describes a stack without a description with these words. */
+const isDescribed = (description: string | null | undefined): boolean =>
+  description !== '' && description !== undefined && description !== null && description !== 'No description';
 
 /** The command of an action that the heading offers. */
 function commandOf({ kind, ...options }: StackAct, name: string): string {
@@ -103,9 +123,9 @@ function Heading({ stack }: { stack: Stack }) {
     <div className="heading">
       <h1>{name}</h1>
       <StatePill state={status} />
-      <span className="dim">
-        <Age since={stack.updated_time ?? stack.creation_time} />
-        {stack.description ? ` · ${stack.description}` : ''}
+      <span className="dim about" title={stack.description ?? ''}>
+        changed <Age since={stack.updated_time ?? stack.creation_time} /> ago
+        {isDescribed(stack.description) && ` · ${stack.description}`}
       </span>
       <div className="actions">
         {status.endsWith('FAILED') && act('Retry', { kind: 'retry' })}
@@ -150,9 +170,6 @@ function Now({ stack, resources }: { stack: Stack; resources: readonly PlacedRes
           <Timeline resources={resources} />
         </>
       )}
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command={`anneal why ${name}`} />
-      </div>
     </div>
   );
 }

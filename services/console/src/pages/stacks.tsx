@@ -3,9 +3,11 @@ import type { StackRow } from '@anneal/client/representation.ts';
 import { Link } from '@tanstack/react-router';
 import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
+import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Age } from '../parts/time.tsx';
+import { Views, type View } from '../parts/views.tsx';
 
 const changed = (row: StackRow): string => row.updated_time ?? row.creation_time ?? '';
 
@@ -30,7 +32,24 @@ const columns: readonly PagedColumn<StackRow>[] = [
     cell: ({ stack_status_reason: reason }) => <span className="dim">{reason}</span>,
     isExtra: true,
   },
-  { name: 'Tags', cell: ({ tags }) => (tags ?? []).join(', '), isExtra: true },
+  {
+    name: 'Tags',
+    cell: ({ tags }) => (
+      <span className="row">
+        {(tags ?? []).map((tag) => (
+          <Link key={tag} className="chip" to="." search={(last) => ({ ...last, find: tag })}>
+            {tag}
+          </Link>
+        ))}
+      </span>
+    ),
+    isExtra: true,
+  },
+];
+
+const views: readonly View[] = [
+  { name: 'In progress', find: 'in_progress' },
+  { name: 'Failed', find: 'failed' },
 ];
 
 export function StacksPage() {
@@ -43,6 +62,7 @@ export function StacksPage() {
           New stack
         </Link>
       </div>
+      <Views list="stacks" known={views} />
       <section className="card">
         <PagedTable
           list="stacks"
@@ -57,6 +77,7 @@ export function StacksPage() {
           )}
         />
       </section>
+      <Same command="anneal stack list" request="GET /api/v1/stacks" />
     </div>
   );
 }

@@ -4,32 +4,34 @@ import { useQueryClient } from '@tanstack/react-query';
 import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { useState } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { useChosen } from '../parts/chosen.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { useNotify, type Undo } from '../parts/notices.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
+import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
 export function SubscriptionsPage() {
   const subscriptions = useAsk(['subscriptions'], (client) => client.subscriptions.list(), 3000);
   const find = useFilter();
-  const [chosen, choose] = useState<string>();
+  const [chosen, choose] = useChosen();
   const columns: readonly Column<SubscriptionView>[] = [
     {
       name: 'Subscription',
       cell: ({ id, name }) => (
-        <button type="button" className="link command" onClick={() => choose(id)}>
+        <button type="button" className="link" onClick={() => choose(id)}>
           {name || id}
         </button>
       ),
       sort: ({ name }) => name,
     },
-    { name: 'Status', cell: ({ status }) => <StateWord state={status} />, sort: ({ status }) => status },
+    { name: 'Status', cell: (row) => <StateWord state={stateOf(row)} />, sort: stateOf },
     {
       name: 'Waiting',
       cell: ({ backlog }) => backlog.toLocaleString(),
@@ -69,20 +71,22 @@ export function SubscriptionsPage() {
           );
         }}
       </Answer>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal subscription list" />
-      </div>
+      <Same command="anneal subscription list" />
     </div>
   );
 }
 
+/** An active subscription whose listener refused the latest request is tried again. */
+const stateOf = ({ status, last_error: error, backlog }: SubscriptionView): string =>
+  status === 'active' && error !== null && backlog > 0 ? 'retrying after an error' : status;
+
 function Detail({ subscription }: { subscription: SubscriptionView }) {
-  const { id, name, status, reason, last_error: error } = subscription;
+  const { id, name, reason, last_error: error } = subscription;
   return (
     <section className="card" aria-label={`Subscription ${name}`}>
       <header>
         <h2>{name || id}</h2>
-        <StatePill state={status} />
+        <StatePill state={stateOf(subscription)} />
         <span className="more row wrap">
           <Actions subscription={subscription} />
         </span>

@@ -6,7 +6,7 @@ import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { useSession } from '../session/session.tsx';
@@ -51,9 +51,7 @@ export function TokensPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal token list" />
-      </div>
+      <Same command="anneal token list" />
     </div>
   );
 }

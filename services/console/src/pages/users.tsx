@@ -7,7 +7,7 @@ import { newPassword, SecretOnce, type ShownSecret } from '../access/secret.tsx'
 import { useChange } from '../parts/use-change.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
@@ -60,9 +60,7 @@ export function UsersPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal user list" />
-      </div>
+      <Same command="anneal user list" />
     </div>
   );
 }

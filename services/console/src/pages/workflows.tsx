@@ -5,9 +5,10 @@ import { toneOf } from '@anneal/client/text/tone.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { useChosen } from '../parts/chosen.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { useNotify } from '../parts/notices.tsx';
@@ -23,12 +24,12 @@ type Action = Parameters<ReturnType<typeof useSession>['client']['executions']['
 export function WorkflowsPage() {
   const executions = useAsk(['executions'], (client) => client.executions.list({ limit: 500 }), 2000);
   const find = useFilter();
-  const [chosen, choose] = useState<string>();
+  const [chosen, choose] = useChosen();
   const columns: readonly Column<ExecutionView>[] = [
     {
       name: 'Workflow',
       cell: ({ id, workflow }) => (
-        <button type="button" className="link command" onClick={() => choose(id)}>
+        <button type="button" className="link" onClick={() => choose(id)}>
           {workflow}
         </button>
       ),
@@ -67,9 +68,7 @@ export function WorkflowsPage() {
           )}
         </Answer>
       </section>
-      <div className="row dim">
-        The same in a terminal: <CopyCommand command="anneal workflow executions" />
-      </div>
+      <Same command="anneal workflow executions" />
     </div>
   );
 }
@@ -217,9 +216,7 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
                 {JSON.stringify({ input: execution.input, output: execution.output }, null, 2)}
               </pre>
             </details>
-            <div className="row wrap dim">
-              The same in a terminal: <CopyCommand command={`anneal workflow execution ${id}`} />
-            </div>
+            <Same command={`anneal workflow execution ${id}`} />
           </div>
         </section>
       )}

@@ -40,9 +40,20 @@ export function Confirm(props: {
             <div>{props.children}</div>
           </Dialog.Description>
           {props.name !== undefined && (
-            <label>
-              Type <code>{props.name}</code> to confirm{' '}
-              <input className="field" value={typed} onChange={(event) => setTyped(event.target.value)} />
+            <label className="stackwise tight">
+              <span>
+                Type <code>{props.name}</code> to confirm
+              </span>
+              <input
+                className="field"
+                autoComplete="off"
+                spellCheck={false}
+                value={typed}
+                onChange={(event) => setTyped(event.target.value)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter' && isReady) void confirm();
+                }}
+              />
             </label>
           )}
           <p className="dim wraps">
@@ -55,7 +66,7 @@ export function Confirm(props: {
             )}
           </p>
           <div className="row">
-            <button className="button danger" type="button" disabled={!isReady} onClick={() => void confirm()}>
+            <button className="button danger first" type="button" disabled={!isReady} onClick={() => void confirm()}>
               {props.label}
             </button>
             <Dialog.Close asChild>

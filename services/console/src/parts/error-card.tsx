@@ -1,5 +1,6 @@
 /** An error: what was attempted, on what, why it failed and what to do, in the words of the server. */
 import { AnnealError, errorTable } from '@anneal/contracts/errors.ts';
+import type { ReactNode } from 'react';
 
 /** The message of an error in one line. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -10,7 +11,7 @@ const remedyOf = (error: unknown): string | undefined => {
   return typeof own === 'string' ? own : errorTable[error.code].remedy;
 };
 
-export function ErrorCard({ error, again }: { error: unknown; again?: () => void }) {
+export function ErrorCard({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
   const remedy = remedyOf(error);
   return (
     <section className="card" role="alert">
@@ -18,7 +19,8 @@ export function ErrorCard({ error, again }: { error: unknown; again?: () => void
         <p className="tone-failed">{reasonOf(error)}</p>
         {remedy !== undefined && <p className="dim">{remedy}</p>}
         {again && (
-          <p>
+          <p className="row">
+            {children}
             <button className="button" type="button" onClick={again}>
               Try again
             </button>

@@ -1,4 +1,4 @@
-/** The ways out that `why` names as commands, as actions of the console. */
+/** The ways out that `why` names as commands: as actions and pages of the console. Pure. */
 import type { Client } from '@anneal/client/connect.ts';
 import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
 
@@ -10,28 +10,66 @@ export interface ExitAction {
   readonly done: string;
   readonly run: (client: Client) => Promise<unknown>;
 }
+/** A page that shows what the command prints, or that has a form for what it does. */
+export interface ExitPage {
+  readonly label: string;
+  readonly href: string;
+}
+
+const encoded = encodeURIComponent;
 
 const onStack: Readonly<Record<string, { label: string; action: StackAct }>> = {
   retry: { label: 'Retry', action: { kind: 'retry' } },
   rollback: { label: 'Roll back', action: { kind: 'rollback' } },
+  resume: { label: 'Resume', action: { kind: 'resume' } },
+  cancel: { label: 'Cancel', action: { kind: 'cancel', rollback: true } },
+  'cancel --no-rollback': { label: 'Cancel', action: { kind: 'cancel', rollback: false } },
 };
 
-/** The action of a command; undefined for a command that only a terminal runs. */
+function actionOnStack(stack: string, verb: string): ExitAction | undefined {
+  const known = onStack[verb];
+  if (!known) return undefined;
+  const { label, action } = known;
+  return {
+    label,
+    request: `POST /api/v1/stacks/${encoded(stack)}/actions`,
+    done: `${label} of ${stack} has started.`,
+    run: (client) => client.actions.act({ stack, action }),
+  };
+}
+
+type Execution = Parameters<Client['executions']['act']>[0]['action'];
+
+const onExecution = (id: string, label: string, action: Execution): ExitAction => ({
+  label,
+  request: `POST /api/v1/executions/${encoded(id)}/action`,
+  done: `${label}: done.`,
+  run: (client) => client.executions.act({ id, action }),
+});
+
+/** The words of a command behind `anneal`; undefined for other instructions. */
+function wordsOf(command: string): readonly string[] | undefined {
+  const [program, ...words] = command.split(' ');
+  return program === 'anneal' ? words : undefined;
+}
+
+/** The action of a command; undefined for a command that the console does not run by one press. */
 export function exitActionOf(command: string): ExitAction | undefined {
-  const [program, noun, verb, ...words] = command.split(' ');
-  if (program !== 'anneal') return undefined;
-  const [first = '', second = '', third = ''] = words;
-  const known = noun === 'stack' && words.length === 1 ? onStack[verb ?? ''] : undefined;
-  if (known) {
-    const run = (client: Client) => client.actions.act({ stack: first, action: known.action });
-    const request = `POST /api/v1/stacks/${first}/actions`;
-    return { label: known.label, request, done: `${known.label} of ${first} has started.`, run };
-  }
-  if (noun === 'hook' && verb === 'clear') {
+  const [noun, verb = '', first = '', second = '', third = '', ...more] = wordsOf(command) ?? [];
+  if (noun === 'stack' && third === '') return actionOnStack(first, second === '' ? verb : `${verb} ${second}`);
+  if (noun === 'hook' && verb === 'clear' && more.length === 0) {
     const action = { kind: 'clear hook', hook: third } as const;
     const run = (client: Client) => client.actions.actOn({ stack: first, resource: second, action });
-    const request = `POST /api/v1/stacks/${first}/resources/${second}/actions`;
+    const request = `POST /api/v1/stacks/${encoded(first)}/resources/${encoded(second)}/actions`;
     return { label: `Clear ${third}`, request, done: `Cleared ${third} on ${second}.`, run };
+  }
+  if (noun === 'resource' && verb === 'skip') {
+    return {
+      label: `Skip ${second}`,
+      request: `POST /api/v1/stacks/${encoded(first)}/resources/${encoded(second)}/actions`,
+      done: `Skipped ${second} of ${first}.`,
+      run: (client) => client.actions.actOn({ stack: first, resource: second, action: { kind: 'skip' } }),
+    };
   }
   if (noun === 'dead-letter' && verb === 'replay') {
     return {
@@ -41,5 +79,38 @@ export function exitActionOf(command: string): ExitAction | undefined {
       run: (client) => client.deadLetters.replay({ id: first }),
     };
   }
+  if (noun === 'workflow' && verb === 'resume') return onExecution(first, 'Resume the workflow', { kind: 'resume' });
   return undefined;
+}
+
+const pages: Readonly<Record<string, (words: readonly string[]) => ExitPage>> = {
+  'stack failures': ([stack = '']) => ({ label: 'Failures', href: `/stacks/${encoded(stack)}` }),
+  'stack update': ([stack = '']) => ({ label: 'Change …', href: `/stacks/${encoded(stack)}/change` }),
+  'stack delete': ([stack = '']) => ({ label: 'Delete …', href: `/stacks/${encoded(stack)}` }),
+  'resource show': ([stack = '', name = '']) => ({
+    label: `Show ${name}`,
+    href: `/stacks/${encoded(stack)}?tab=resources&sel=${encoded(name)}`,
+  }),
+  'group show': ([stack = '', name = '']) => ({
+    label: `Show ${name}`,
+    href: `/stacks/${encoded(stack)}?tab=scaling#group-${encoded(name)}`,
+  }),
+  'group resize': ([stack = '', name = '']) => ({
+    label: `Resize ${name} …`,
+    href: `/stacks/${encoded(stack)}?tab=scaling#group-${encoded(name)}`,
+  }),
+  'node show': ([name = '']) => ({ label: `Show ${name}`, href: `/nodes/${encoded(name)}` }),
+  'host show': ([name = '']) => ({ label: `Show ${name}`, href: `/hosts/${encoded(name)}` }),
+  'queue peek': ([name = '']) => ({ label: 'Look into the queue', href: `/queues/${encoded(name)}` }),
+  'service list': () => ({ label: 'Services', href: '/services' }),
+  'dead-letter show': () => ({ label: 'Dead letters', href: '/dead-letters' }),
+  'workflow tasks': ([id = '']) => ({ label: 'Show the workflow', href: `/workflows?sel=${encoded(id)}` }),
+  'project quota': ([id = '']) => ({ label: 'Quota', href: `/projects/${encoded(id)}` }),
+};
+
+/** The page for a command; undefined when only a terminal has it. */
+export function exitPageOf(command: string): ExitPage | undefined {
+  const [noun = '', verb = '', ...rest] = wordsOf(command) ?? [];
+  if (rest.some((word) => word.startsWith('-'))) return undefined;
+  return pages[`${noun} ${verb}`]?.(rest);
 }

@@ -1,5 +1,7 @@
 /** The frame of every page: where one is, what needs a look, the palette, and whether the page is live. */
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Dialog } from 'radix-ui';
+import { useEffect, useState, type ReactNode } from 'react';
 import { LiveProvider, useLive } from '../live/live.tsx';
 import { useAsk } from '../live/ask.ts';
 import { useSession } from '../session/session.tsx';
@@ -10,7 +12,6 @@ import { toggleTheme } from './theme.ts';
 const places = [
   { to: '/', name: 'Home', icon: 'M2.5 7.5 8 3l5.5 4.5V13h-4V9.5h-3V13h-4z' },
   { to: '/stacks', name: 'Stacks', icon: 'M2 5.5 8 2.5l6 3-6 3zM2 8l6 3 6-3M2 10.5l6 3 6-3' },
-  { to: '/scaling', name: 'Scaling', icon: 'M2.5 13.5v-3h3v3zM6.5 13.5v-6h3v6zM10.5 13.5v-11h3v11z' },
   { to: '/queues', name: 'Queues', icon: 'M2.5 9 4.5 3h7l2 6v4h-11zM2.5 9h3l1 2h3l1-2h3' },
   { to: '/hosts', name: 'Hosts', icon: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.1M5 11h.1' },
   {
@@ -19,6 +20,11 @@ const places = [
     icon: 'M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5',
   },
 ] as const;
+const scaling = {
+  to: '/scaling',
+  name: 'Scaling',
+  icon: 'M2.5 13.5v-3h3v3zM6.5 13.5v-6h3v6zM10.5 13.5v-11h3v11z',
+} as const;
 const images = {
   to: '/images',
   name: 'Images',
@@ -52,6 +58,7 @@ const own = { to: '/tokens', name: 'Tokens', icon: 'M5 6.5a3 3 0 1 0 0 3h4v2h2v-
 
 type Place =
   | (typeof places)[number]
+  | typeof scaling
   | typeof images
   | (typeof observing)[number]
   | (typeof forOperators)[number]
@@ -99,6 +106,12 @@ function Frame() {
       )}
     </Link>
   );
+  const more = [scaling, images, ...observing, ...(session.operator ? forOperators : []), own];
+  const account = (
+    <button className="button" type="button" onClick={() => void logOut()}>
+      Log out {session.user.name}
+    </button>
+  );
   return (
     <div className="shell">
       <nav className="side" aria-label="Main">
@@ -106,18 +119,26 @@ function Frame() {
           <img src={icon} alt="" /> Anneal
         </div>
         {places.map((place) => item(place))}
+        {item(scaling, true)}
         {item(images, true)}
         <div className="section">Observe</div>
         {observing.map((place) => item(place, true))}
         <div className="section">Access</div>
         {session.operator && forOperators.map((place) => item(place, true))}
         {item(own, true)}
+        <More count={more.reduce((all, { name }) => all + (counts[name] ?? 0), 0)}>
+          {more.map((place) => item(place))}
+          <span className="row wrap">
+            <button className="button" type="button" onClick={toggleTheme}>
+              Change the theme
+            </button>
+            {account}
+          </span>
+        </More>
         <div className="foot">
           project <b>{session.project.name}</b>
           <br />
-          <button className="button" type="button" onClick={() => void logOut()}>
-            Log out {session.user.name}
-          </button>
+          {account}
         </div>
       </nav>
       <div>
@@ -141,6 +162,36 @@ function Frame() {
       </div>
       <Palette {...palette} />
     </div>
+  );
+}
+
+/** The places that the bar of a small screen has no room for. */
+function More({ count, children }: { count: number; children: ReactNode }) {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+      <Dialog.Trigger className="place more-places">
+        <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />
+        </svg>
+        More
+        {count > 0 && (
+          <span className="count pill tone-wait">
+            {count}
+            <span className="hidden-label"> need you</span>
+          </span>
+        )}
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Overlay className="veil" />
+        <Dialog.Content className="dialog sheet" aria-describedby={undefined}>
+          <Dialog.Title className="hidden-label">More pages</Dialog.Title>
+          {children}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }
 

@@ -58,7 +58,8 @@ export function StatePill({ state, tone = toneOf(state) }: { state: string; tone
   );
 }
 
-const QuietMark = () => (
+/** What is normal. */
+export const QuietMark = () => (
   <svg className="mark tone-idle" viewBox="0 0 14 14" aria-hidden="true">
     <circle cx="7" cy="7" r="3" fill="currentColor" opacity="0.55" />
   </svg>

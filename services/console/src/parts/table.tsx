@@ -144,7 +144,12 @@ function sorted<T>(
   const sign = isUp ? 1 : -1;
   return rows.toSorted((left, right) => {
     const [a, b] = [by(left), by(right)];
-    return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)));
+    return (
+      sign *
+      (typeof a === 'number' && typeof b === 'number'
+        ? a - b
+        : String(a).localeCompare(String(b), undefined, { numeric: true }))
+    );
   });
 }
 

@@ -1,11 +1,14 @@
 /** Why something does not go on: one sentence, the chain to the cause, and the ways out as buttons. */
 import { type Tone } from '@anneal/client/text/tone.ts';
 import type { Why } from '@anneal/client/actions.ts';
+import { useLocation } from '@tanstack/react-router';
 import { Act } from './act.tsx';
 import { useNotify } from './notices.tsx';
 import { useSession } from '../session/session.tsx';
-import { exitActionOf } from './exits.ts';
+import { exitActionOf, exitPageOf } from './exits.ts';
+import { Go } from './go.tsx';
 import { CopyCommand } from './command.tsx';
+import { Sentence } from './sentence.tsx';
 import { Mark } from './state.tsx';
 import { Age } from './time.tsx';
 
@@ -13,17 +16,26 @@ export function WhyCard({ why, tone }: { why: Why; tone: Tone }) {
   return (
     <section className={`why tone-${tone}`} aria-label="Why">
       <p className="row">
-        <Mark tone={tone} /> <b>{why.summary}</b>
+        <Mark tone={tone} />{' '}
+        <b>
+          <Sentence text={why.summary} />
+        </b>
       </p>
       {why.chain.length > 1 && (
         <ol>
           {why.chain.map(({ object, state, reason, since }) => (
             <li key={`${object} ${state}`}>
               <b>{object}</b> {state}
-              {reason !== '' && !why.summary.includes(reason) && `: ${reason}`}{' '}
-              <span className="dim">
-                <Age since={since} />
-              </span>
+              {reason !== '' && !why.summary.includes(reason) && (
+                <>
+                  : <Sentence text={reason} />
+                </>
+              )}{' '}
+              {since !== null && (
+                <span className="dim">
+                  for <Age since={since} />
+                </span>
+              )}
             </li>
           ))}
         </ol>
@@ -33,21 +45,27 @@ export function WhyCard({ why, tone }: { why: Why; tone: Tone }) {
   );
 }
 
-/** What the console can do itself comes first. */
-const doable = (exits: readonly string[]): readonly string[] =>
-  exits.toSorted((a, b) => Number(exitActionOf(b) !== undefined) - Number(exitActionOf(a) !== undefined));
+/** What the console can do itself comes first, then what it shows. */
+const ranked = (exits: readonly string[]): readonly string[] => {
+  const rankOf = (exit: string): number => (exitActionOf(exit) ? 0 : exitPageOf(exit) ? 1 : 2);
+  return exits.toSorted((a, b) => rankOf(a) - rankOf(b));
+};
 
-/** Each way out: a button when the console can do it, otherwise the command. */
+/** Each way out: a button when the console can do it, a link to its page, otherwise the command. */
 export function Exits({ exits, most = 6 }: { exits: readonly string[]; most?: number }) {
   const { client } = useSession();
   const { attempt } = useNotify();
-  if (exits.length === 0) return null;
+  const here = useLocation().pathname;
+  // The page that a reader looks at needs no link to itself.
+  const others = exits.filter((exit) => exitPageOf(exit)?.href !== here);
+  if (others.length === 0) return null;
   return (
     <div className="exits">
-      {doable(exits)
+      {ranked(others)
         .slice(0, most)
         .map((exit) => {
           const action = exitActionOf(exit);
+          const page = exitPageOf(exit);
           return action ? (
             <Act
               key={exit}
@@ -56,6 +74,10 @@ export function Exits({ exits, most = 6 }: { exits: readonly string[]; most?: nu
               request={action.request}
               onAct={() => attempt(() => action.run(client), action.done)}
             />
+          ) : page ? (
+            <Go key={exit} href={page.href}>
+              {page.label}
+            </Go>
           ) : (
             <CopyCommand key={exit} command={exit} />
           );

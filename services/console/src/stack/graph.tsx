@@ -90,7 +90,8 @@ export function Graph({ resources }: { resources: readonly PlacedResource[] }) {
       <header>
         <h2>Graph</h2>
         <span className="dim wide-only">
-          {resources.length} resources · drag to move, scroll to zoom, <kbd>0</kbd> to fit
+          {resources.length} {resources.length === 1 ? 'resource' : 'resources'} · drag to move, scroll to zoom,{' '}
+          <kbd>0</kbd> to fit
         </span>
         <span className="more row">
           <button type="button" className="button" aria-pressed={isMarked} onClick={() => mark(!isMarked)}>
@@ -165,7 +166,7 @@ function Chosen(props: {
     rows.length === 0
       ? 'nothing'
       : rows.slice(0, 20).map(({ path, resource_name: name, resource_status: status }) => (
-          <button key={path} type="button" className="link command" onClick={() => onChoose(path)}>
+          <button key={path} type="button" className="link" onClick={() => onChoose(path)}>
             {name} <span className={`tone-${toneOf(status)}`}>{wordsOf(status)}</span>
           </button>
         ));

@@ -1,8 +1,9 @@
 /** The resources of a stack and of its nested stacks. */
 import { toneOf } from '@anneal/client/text/tone.ts';
 import type { Resource } from '@anneal/client/representation.ts';
-import { useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { useAsk } from '../live/ask.ts';
+import { useChosen } from '../parts/chosen.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
@@ -15,12 +16,12 @@ export type PlacedResource = Resource & { readonly path: string };
 
 export function Resources({ stack, resources }: { stack: string; resources: readonly PlacedResource[] }) {
   const find = useFilter();
-  const [chosen, choose] = useState<string>();
+  const [chosen, choose] = useChosen();
   const columns: readonly Column<PlacedResource>[] = [
     {
       name: 'Resource',
       cell: ({ path }) => (
-        <button type="button" className="link command" onClick={() => choose(path)}>
+        <button type="button" className="link" onClick={() => choose(path)}>
           {path}
         </button>
       ),
@@ -63,8 +64,10 @@ function Detail({ stack, resource }: { stack: string; resource: PlacedResource }
   );
   const why = useAsk(['stack', stack, 'why', path], (client) => client.actions.why({ stack, resource: path }));
   const stderr = failure?.details?.['stderr'];
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [path]);
   return (
-    <section className="card" aria-label={`Resource ${path}`}>
+    <section className="card" ref={card} aria-label={`Resource ${path}`}>
       <header>
         <h2>{path}</h2>
         <StatePill state={resource.resource_status} />

@@ -7,12 +7,13 @@ import { useEffect, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
-import { CopyCommand, Empty } from '../parts/command.tsx';
+import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
-import { Mark, StatePill, StateWord } from '../parts/state.tsx';
+import { Mark, QuietMark, StatePill, StateWord, wordsOf } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
+import { Same } from '../parts/same.tsx';
 import type { PlacedResource } from './resources.tsx';
 
 const isGroup = ({ resource_type: type }: PlacedResource): boolean =>
@@ -72,9 +73,7 @@ function Group({ stack, path }: { stack: string; path: string }) {
             <Members members={shown.members} label="Members" />
             {shown.warm_pool && <Members members={shown.warm_pool.members} label="Warm pool" />}
             <Outcomes group={shown} />
-            <div className="row wrap dim">
-              The same in a terminal: <CopyCommand command={`anneal group show ${stack} ${path}`} />
-            </div>
+            <Same command={`anneal group show ${stack} ${path}`} />
           </div>
         </section>
       )}
@@ -160,10 +159,14 @@ function Members({ members, label }: { members: GroupView['members']; label: 'Me
           .slice(0, 200)
           .map(({ name, status, lost_since: lost, lost_reason: reason, protected: isProtected }) => (
             <li key={name} className="row">
-              <Mark tone={lost === null ? toneOf(status) : 'failed'} />
+              {lost === null && toneOf(status) === 'done' ? (
+                <QuietMark />
+              ) : (
+                <Mark tone={lost === null ? toneOf(status) : 'failed'} />
+              )}
               <b className="cut">{name}</b>
               <span className="dim cut">
-                {status}
+                {wordsOf(status)}
                 {isProtected && ', protected'}
                 {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
               </span>

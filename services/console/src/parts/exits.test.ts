@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { exitActionOf, exitPageOf } from './exits.ts';
+
+it('runs the commands that need nothing but a press', () => {
+  const labels = [
+    'anneal stack retry web',
+    'anneal stack rollback web',
+    'anneal stack cancel web',
+    'anneal stack cancel web --no-rollback',
+    'anneal hook clear web database pre-create',
+    'anneal resource skip web database',
+    'anneal dead-letter replay 7',
+    'anneal workflow resume run-1',
+  ].map((command) => exitActionOf(command)?.label);
+  expect(labels).toEqual([
+    'Retry',
+    'Roll back',
+    'Cancel',
+    'Cancel',
+    'Clear pre-create',
+    'Skip database',
+    'Replay',
+    'Resume the workflow',
+  ]);
+});
+
+it('never runs a command that destroys, has an unknown option, or is none of anneal', () => {
+  const commands = [
+    'anneal stack delete web',
+    'anneal stack retry web --force',
+    'anneal stack cancel web --no-rollback --yes',
+    'start the agent on the machine: anneal host token web1',
+    'anneal hook complete web database approve continue --token …',
+  ];
+  expect(commands.map((command) => exitActionOf(command))).toEqual(commands.map(() => undefined));
+});
+
+it('names the page that shows what a command prints, with names as parts of an address', () => {
+  expect(exitPageOf('anneal resource show web tier/db')).toEqual({
+    label: 'Show tier/db',
+    href: '/stacks/web?tab=resources&sel=tier%2Fdb',
+  });
+  expect(exitPageOf('anneal node show rack1-u01')?.href).toBe('/nodes/rack1-u01');
+  expect(exitPageOf('anneal stack delete web')?.href).toBe('/stacks/web');
+  expect(exitPageOf('anneal deployment logs 1 --follow')).toBeUndefined();
+  expect(exitPageOf('anneal host token web1')).toBeUndefined();
+});
