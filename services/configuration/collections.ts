@@ -260,6 +260,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['join_hash'], only: { field: 'join_hash' } },
         { fields: ['taken_by'], only: { field: 'taken_by' } },
         { fields: ['project', 'name', 'created_at'] },
+        { fields: ['project', 'status'] },
         { fields: ['status', 'last_seen_at'] },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],

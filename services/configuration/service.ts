@@ -15,10 +15,12 @@ import {
   hostJoinExchange,
   hostKeys,
   hostList,
+  hostOverview,
   hostMessageRefused,
   hostsPresent,
   hostRemove,
   hostShow,
+  hostStatuses,
   hostTokenRenew,
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -358,6 +360,16 @@ function hostRoutes(context: Context) {
         if (data.where !== undefined && index % 100 === 99) await setImmediate();
       }
       return { hosts: await Promise.all(wanted.map((host) => viewHost(context, host))) };
+    }),
+    answer(service, hostOverview, async ({ data: { project, most } }) => {
+      const counted = await Promise.all(
+        hostStatuses.map(async (status) => [status, await collections.hosts.count({ project, status })] as const),
+      );
+      const silent = await collections.hosts.find({ where: { project, status: 'silent' }, limit: most });
+      return {
+        counts: Object.fromEntries(counted.filter(([, count]) => count > 0)),
+        silent: await Promise.all(silent.map((host) => viewHost(context, host))),
+      };
     }),
     answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
     answer(service, hostsPresent, async ({ data, time }) => {

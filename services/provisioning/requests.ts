@@ -30,6 +30,7 @@ import {
   nodeHistory,
   nodeSensors,
   nodeList,
+  nodeOverview,
   nodeMaintenance,
   nodeLightsSet,
   nodeLights,
@@ -78,6 +79,7 @@ export function provisioningHandler(
     }),
     answer(context, nodeEnrol, ({ data }) => nodes.enrol(data)),
     answer(context, nodeList, ({ data }) => nodes.list(data)),
+    answer(context, nodeOverview, ({ data }) => nodes.overview(data)),
     answer(context, nodeShow, ({ data }) => nodes.show(data.node)),
     answer(context, nodeRemove, async ({ data }) => {
       await nodes.remove(data.node);

@@ -69,6 +69,8 @@ const stackIndexes: readonly IndexDefinition[] = [
   { fields: ['project', 'status'] },
   { fields: ['project', 'deleted_at', 'depth', 'id'] },
   { fields: ['project', 'deleted_at', 'depth', 'created_at'], only: { field: 'depth', is: 0 } },
+  // For the overview: the roots of a project by their state.
+  { fields: ['project', 'depth', 'status', 'action'], only: { field: 'depth', is: 0 } },
   // For metrics: nested stacks are not counted, and cost nothing here.
   { fields: ['depth', 'deleted_at', 'status', 'action'], only: { field: 'depth', is: 0 } },
   // One for each type of group that scales, so that other stacks are in none of them.

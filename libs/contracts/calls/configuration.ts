@@ -143,6 +143,13 @@ export const hostList = call('host.list', 'List the hosts of a project.', {
   }),
   answer: z.object({ hosts: z.array(hostViewSchema), ...pageCounts }),
 });
+export const hostOverview = call('host.overview', 'Count the hosts of a project by status, and show the silent ones.', {
+  question: z.object({ project: z.string(), most: z.number().int().positive().max(100) }),
+  answer: z.object({
+    counts: z.record(z.string(), z.number().int()),
+    silent: z.array(hostViewSchema).meta({ description: 'At most `most` of them.' }),
+  }),
+});
 export const hostShow = call('host.show', 'Read a host by id or name.', {
   question: z.object({ project: z.string().optional(), host: z.string() }),
   answer: hostViewSchema,

@@ -19,8 +19,10 @@ export const overviewSchema = z.object({
   stacks: counts.meta({ description: 'By state.' }),
   nodes: counts.meta({ description: 'By provision state.' }),
   hosts: counts.meta({ description: 'By status.' }),
-  needs: z.array(needSchema).meta({ description: 'Everything that needs a person: failures first.' }),
-  working: z.array(attentionSchema),
+  needs: z.array(needSchema).meta({ description: 'What needs a person: failures first, at most 20 of each kind.' }),
+  need_counts: counts.optional().meta({ description: 'How many of each kind need a person.' }),
+  working: z.array(attentionSchema).meta({ description: 'Stacks in progress, the longest first, at most 20.' }),
+  working_count: z.number().int().optional(),
   unavailable: z.array(z.string()).meta({ description: 'Services that did not answer; their part is missing.' }),
 });
 /** Counts, what works, and what needs a person. */

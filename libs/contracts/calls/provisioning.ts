@@ -260,6 +260,20 @@ export const nodeList = call('node.list', 'List all nodes.', {
   }),
   answer: z.object({ nodes: z.array(nodeViewSchema), ...pageCounts }),
 });
+export const nodeOverview = call(
+  'node.overview',
+  'Count all nodes by provision state, and show those with a fault or a failed state.',
+  {
+    question: z.object({ most: z.number().int().positive().max(100) }),
+    answer: z.object({
+      counts: z.record(z.string(), z.number().int()),
+      failed: z
+        .array(nodeViewSchema)
+        .meta({ description: 'At most `most` with a fault, and `most` in failed states.' }),
+      failed_count: z.number().int(),
+    }),
+  },
+);
 export const nodeShow = call('node.show', 'Read a node by id or name.', { question: node, answer });
 export const nodeRemove = call('node.remove', 'Remove a node.', { question: node, answer: z.object({}) });
 /** RFC 6902, limited to the operations that make sense for fields. */

@@ -446,6 +446,8 @@ export const stackOverview = call(
       counts: z.record(z.string(), z.number().int()).meta({ description: 'E.g. `{"CREATE_COMPLETE": 12}`.' }),
       working: z.array(attentionSchema).meta({ description: 'Stacks in progress, the longest first.' }),
       failed: z.array(attentionSchema).meta({ description: 'Failed and paused stacks, the latest first.' }),
+      working_count: z.number().int().optional(),
+      failed_count: z.number().int().optional(),
     }),
   },
 );

@@ -3,9 +3,9 @@
  * operators only.
  */
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
-import { hostList, type HostView } from '@anneal/contracts/calls/configuration.ts';
+import { hostOverview, type HostView } from '@anneal/contracts/calls/configuration.ts';
 import { overviewSchema, type Need, type Overview } from '@anneal/contracts/calls/overview.ts';
-import { nodeList, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeOverview, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { stackOverview, type StackAttention } from '@anneal/contracts/calls/scheduling.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -13,10 +13,9 @@ import { isFromOperator, projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { explainRequest } from './host-wait.ts';
 
-/** The most stacks, and the most causes of dead letters, that are explained one by one. */
+/** The most objects of each kind that are explained one by one. */
 const most = 20;
 const mostLetters = 1000;
-const pageSize = 1000;
 
 export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoint[] {
   return [
@@ -35,29 +34,39 @@ export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoin
             unavailable.push(service);
             return undefined;
           });
-        const [stacks, nodes = [], hosts = [], letters = []] = await Promise.all([
+        const [stacks, nodes, hosts, letters = []] = await Promise.all([
           part('scheduling', () => stacksOf(ask, project)),
-          part('provisioning', async () => (operator ? allNodes(ask) : [])),
-          part(
-            'configuration',
-            async () => (await ask('configuration', hostList, { project, data: { project } })).hosts,
+          part('provisioning', async () =>
+            operator ? ask('provisioning', nodeOverview, { data: { most } }) : undefined,
           ),
+          part('configuration', () => ask('configuration', hostOverview, { project, data: { project, most } })),
           part('broker', async () => (operator ? bus.deadLetters.list({ limit: mostLetters }) : [])),
         ]);
         const working = stacks?.working ?? [];
+        const waiting = working.filter(waitsForPerson);
+        const ofLetters = needsOfLetters(letters);
+        const failed = stacks?.failed ?? [];
         return {
           stacks: stacks?.counts ?? {},
-          nodes: countBy(nodes, ({ provision_state: state }) => state),
-          hosts: countBy(hosts, ({ status }) => status),
+          nodes: nodes?.counts ?? {},
+          hosts: hosts?.counts ?? {},
           needs: [
             ...unavailable.map(needOfService),
-            ...(stacks?.failed ?? []).map(needOfStack),
-            ...working.filter(waitsForPerson).map(needOfStack),
-            ...needsOfLetters(letters),
-            ...nodes.flatMap(needOfNode),
-            ...hosts.flatMap(needOfHost),
+            ...failed.map(needOfStack),
+            ...waiting.map(needOfStack),
+            ...ofLetters,
+            ...(nodes?.failed ?? []).map(needOfNode),
+            ...(hosts?.silent ?? []).map(needOfHost),
           ],
+          need_counts: {
+            service: unavailable.length,
+            stack: (stacks?.failed_count ?? failed.length) + waiting.length,
+            'dead letters': ofLetters.length,
+            node: nodes?.failed_count ?? 0,
+            host: hosts?.counts['silent'] ?? 0,
+          },
           working: working.filter((stack) => !waitsForPerson(stack)),
+          working_count: (stacks?.working_count ?? working.length) - waiting.length,
           unavailable,
         };
       },
@@ -73,23 +82,6 @@ async function stacksOf(ask: Ask, project: string): Promise<z.infer<(typeof stac
     why: await explainRequest(ask, { project, why: stack.why }),
   }));
   return { ...rest, working: await Promise.all(explained) };
-}
-
-async function allNodes(ask: Ask): Promise<NodeView[]> {
-  const all: NodeView[] = [];
-  for (;;) {
-    const marker = all.at(-1)?.id;
-    const data = { limit: pageSize, ...(marker !== undefined && { marker }) };
-    const { nodes } = await ask('provisioning', nodeList, { data });
-    all.push(...nodes);
-    if (nodes.length < pageSize) return all;
-  }
-}
-
-function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const one of all) counts[keyOf(one)] = (counts[keyOf(one)] ?? 0) + 1;
-  return counts;
 }
 
 /** Whether the stack stands at a hook until an operator or a listener lets it go on. */
@@ -140,18 +132,16 @@ function needOfNode({
   provision_state: state,
   updated_at: updated,
   conditions,
-}: NodeView): Need[] {
-  if (fault === null && !state.endsWith('failed')) return [];
+}: NodeView): Need {
   const what = fault ?? state;
   const reachable = conditions.find(({ type }) => type === 'Reachable');
   const since = reachable?.status === 'False' ? reachable.since : updated;
   const summary = error ? `Node ${name}: ${what}. ${error.message}` : `Node ${name}: ${what}.`;
-  return [{ kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`] }];
+  return { kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`] };
 }
 
-function needOfHost({ id, name, status, pending, last_seen_at: seen }: HostView): Need[] {
-  if (status !== 'silent') return [];
+function needOfHost({ id, name, pending, last_seen_at: seen }: HostView): Need {
   const waiting = pending === 0 ? '' : `; ${pending} configs wait for it`;
   const summary = `Host ${name} has fallen silent${waiting}.`;
-  return [{ kind: 'host', id, name, summary, since: seen, exits: [`anneal host show ${name}`] }];
+  return { kind: 'host', id, name, summary, since: seen, exits: [`anneal host show ${name}`] };
 }

@@ -6,6 +6,7 @@ import type {
   nodeBootDeviceSet,
   nodeEnrol,
   nodeList,
+  nodeOverview,
   nodeMaintenance,
   nodePower,
   nodeProvision,
@@ -24,7 +25,7 @@ import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from './bmc/identity.ts';
 import type { z } from 'zod';
-import { convertDriverInfo } from '@anneal/contracts/calls/provisioning.ts';
+import { convertDriverInfo, nodeStates, type NodeState } from '@anneal/contracts/calls/provisioning.ts';
 import { driverInfoOf, hiddenPassword, storedInfo } from './bmc/driver-info.ts';
 import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
 import { nodeView, type NodeDocument, type NodeChange } from './document.ts';
@@ -211,6 +212,25 @@ export class Nodes {
     return { nodes: await this.#views(nodes) };
   }
 
+  async overview({ most }: Question<typeof nodeOverview>): Promise<z.output<(typeof nodeOverview)['answer']>> {
+    const nodes = this.#records.collection;
+    const counted = await Promise.all(nodeStates.map(async (state) => [state, await nodes.count({ state })] as const));
+    const faulty = { fault: { gt: '' } };
+    const [withFault, faults, broken] = await Promise.all([
+      nodes.find({ where: faulty, limit: most }),
+      nodes.count(faulty),
+      nodes.find({ where: { state: { in: failedStates } }, limit: most }),
+    ]);
+    const failed = [...new Map([...withFault, ...broken].map((node) => [node.id, node])).values()];
+    const inFailedState = counted.reduce((all, [state, count]) => all + (failedStates.includes(state) ? count : 0), 0);
+    const twice = withFault.filter(({ state }) => failedStates.includes(state)).length;
+    return {
+      counts: Object.fromEntries(counted.filter(([, count]) => count > 0)),
+      failed: await this.#views(failed),
+      failed_count: Math.max(failed.length, faults + inFailedState - twice),
+    };
+  }
+
   async #views(nodes: NodeDocument[]): Promise<NodeView[]> {
     const turns = await this.#slots.turns(nodes);
     return nodes.map((node) => this.#view(node, turns.get(node.id)));
@@ -227,6 +247,7 @@ export class Nodes {
         power: ({ power }) => power ?? '',
         class: ({ resource_class: resourceClass }) => resourceClass ?? '',
         maintenance: ({ maintenance }) => Number(maintenance),
+        place: placeOf,
       },
       textsOf: (node) => textsOf(node, { isSilent: bmcHealth(node, bmcs.contactOf(node.id)).failures > 0 }),
     };
@@ -596,6 +617,18 @@ function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange
   return { instance_id: wanted, reserved: wanted !== null };
 }
 
+/** The states that only an operator ends. */
+const failedStates: readonly NodeState[] = nodeStates.filter((state) => state.endsWith('failed') || state === 'error');
+
+/** The power domain, the rack and the name; nodes without a place come last. Numbers sort by their value. */
+function placeOf({ name, properties: { rack, power_domain: domain } }: NodeDocument): string {
+  const part = (value: unknown): string =>
+    typeof value === 'string' || typeof value === 'number'
+      ? String(value).replaceAll(/\d+/g, (digits) => digits.padStart(12, '0'))
+      : '\uffff';
+  return [part(domain), part(rack), part(name)].join('\0');
+}
+
 /** The texts of a node in a row of a list, for the search. */
 function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): string[] {
   const { rack, power_domain: domain } = node.properties;
@@ -610,5 +643,9 @@ function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): strin
   ]
     .filter((text) => typeof text === 'string' || typeof text === 'number')
     .map(String)
-    .concat(isSilent ? ['BMC does not answer'] : [], node.maintenance ? ['maintenance'] : []);
+    .concat(
+      isSilent ? ['BMC does not answer'] : [],
+      node.maintenance ? ['maintenance'] : [],
+      node.fault !== null || failedStates.includes(node.state) ? ['fault'] : [],
+    );
 }

@@ -7,7 +7,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { countedStatuses, type SchedulingCollections } from '../collections.ts';
 
 /** A deleted stack is no stack any more, so `DELETE_COMPLETE` is left out. */
-const stackStates = new Map<string, { readonly action: StackAction; readonly status: Status }>(
+export const stackStates: ReadonlyMap<string, { readonly action: StackAction; readonly status: Status }> = new Map(
   stackActions
     .flatMap((action) => statuses.map((status) => [`${action}_${status}`, { action, status }] as const))
     .filter(([state]) => state !== 'DELETE_COMPLETE'),

@@ -3,32 +3,23 @@ import type { StackAttention, stackOverview, stackWhy } from '@anneal/contracts/
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
+import { stackStates } from './counts.ts';
 
 type Question = z.infer<(typeof stackOverview)['data']>;
 type Overview = z.infer<(typeof stackOverview)['answer']>;
 type Why = (question: z.infer<(typeof stackWhy)['data']>) => Promise<z.infer<(typeof stackWhy)['answer']>>;
 
-const pageSize = 1000;
-
 /**
- * Reads every root stack of a project, and explains `most` of those in progress and `most` of those that failed, in
- * themselves or in a nested stack.
+ * Counts the root stacks of a project, and explains `most` of those in progress and `most` of those that failed, in
+ * themselves or in a nested stack. Stacks at rest, which are most of them, are counted by an index and not read.
  */
 export const createOverview =
   ({ collections, why }: { collections: Pick<SchedulingCollections, 'stacks'>; why: Why }) =>
   async ({ project, most }: Question): Promise<Overview> => {
-    const counts: Record<string, number> = {};
-    const working: StackDocument[] = [];
-    const failed: StackDocument[] = [];
-    const inside = await rootsOfBusy(collections.stacks, project);
-    for await (const stack of rootStacks(collections.stacks, project)) {
-      const state = `${stack.action}_${stack.status}`;
-      counts[state] = (counts[state] ?? 0) + 1;
-      if (stack.status === 'FAILED' || stack.phase === 'paused') failed.push(stack);
-      else if (stack.status === 'IN_PROGRESS') working.push(stack);
-      else if (inside.failed.has(stack.id)) failed.push(stack);
-      else if (inside.working.has(stack.id)) working.push(stack);
-    }
+    const [counts, { working, failed }] = await Promise.all([
+      countRoots(collections.stacks, project),
+      unfinishedRoots(collections.stacks, project),
+    ]);
     const explained = (stacks: readonly StackDocument[]): Promise<StackAttention[]> =>
       Promise.all(
         stacks.slice(0, most).map(async (stack) => ({
@@ -45,33 +36,48 @@ export const createOverview =
       counts,
       working: await explained(working.toSorted((a, b) => sinceOf(a).localeCompare(sinceOf(b)))),
       failed: await explained(failed.toSorted((a, b) => sinceOf(b).localeCompare(sinceOf(a)))),
+      working_count: working.length,
+      failed_count: failed.length,
     };
   };
 
-/** The roots with a nested stack that works or has failed by itself, as a group does that scales. */
-async function rootsOfBusy(
-  stacks: SchedulingCollections['stacks'],
-  project: string,
-): Promise<{ working: ReadonlySet<string>; failed: ReadonlySet<string> }> {
-  const rootsWith = async (status: StackDocument['status']): Promise<ReadonlySet<string>> => {
-    const found = await stacks.find({ where: { project, status } });
-    return new Set(found.flatMap(({ root, depth, deleted_at: gone }) => (depth > 0 && gone === null ? [root] : [])));
-  };
-  const [working, failed] = await Promise.all([rootsWith('IN_PROGRESS'), rootsWith('FAILED')]);
-  return { working, failed };
+type Stacks = Pick<SchedulingCollections['stacks'], 'find' | 'getMany' | 'count'>;
+
+async function countRoots(stacks: Stacks, project: string): Promise<Record<string, number>> {
+  const counted = await Promise.all(
+    [...stackStates].map(async ([name, state]) => [name, await stacks.count({ project, depth: 0, ...state })] as const),
+  );
+  return Object.fromEntries(counted.filter(([, count]) => count > 0));
 }
 
-async function* rootStacks(stacks: SchedulingCollections['stacks'], project: string): AsyncGenerator<StackDocument> {
-  for (let after: string | undefined; ;) {
-    const page = await stacks.find({
-      where: { project, deleted_at: null, depth: 0, ...(after !== undefined && { id: { gt: after } }) },
-      orderBy: ['id'],
-      limit: pageSize,
-    });
-    yield* page;
-    after = page.at(-1)?.id;
-    if (page.length < pageSize) return;
+/** The roots that work or have failed: by themselves, or by a nested stack, as a group does that scales. */
+async function unfinishedRoots(
+  stacks: Stacks,
+  project: string,
+): Promise<{ working: readonly StackDocument[]; failed: readonly StackDocument[] }> {
+  const [busy, broken] = await Promise.all(
+    (['IN_PROGRESS', 'FAILED'] as const).map(async (status) => {
+      const found = await stacks.find({ where: { project, status } });
+      return found.filter(({ deleted_at: gone }) => gone === null);
+    }),
+  );
+  const isRoot = ({ depth }: StackDocument): boolean => depth === 0;
+  const failed = new Map<string, StackDocument>();
+  const working = new Map<string, StackDocument>();
+  for (const stack of [...(broken ?? []), ...(busy ?? [])].filter(isRoot)) {
+    const hasFailed = stack.status === 'FAILED' || stack.phase === 'paused';
+    (hasFailed ? failed : working).set(stack.id, stack);
   }
+  /** The complete roots of nested stacks. */
+  const around = async (nested: readonly StackDocument[] = []): Promise<readonly StackDocument[]> => {
+    const ids = new Set(nested.filter((stack) => !isRoot(stack)).map(({ root }) => root));
+    const unknown = [...ids].filter((id) => !failed.has(id) && !working.has(id));
+    const roots = unknown.length === 0 ? [] : await stacks.getMany(unknown);
+    return roots.filter(({ deleted_at: gone }) => gone === null);
+  };
+  for (const root of await around(broken)) failed.set(root.id, root);
+  for (const root of await around(busy)) working.set(root.id, root);
+  return { working: [...working.values()], failed: [...failed.values()] };
 }
 
 const sinceOf = ({ updated_at, created_at }: StackDocument): string => updated_at ?? created_at;

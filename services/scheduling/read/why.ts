@@ -201,7 +201,12 @@ class Explanation {
   async #ofHook(stack: StackDocument, resource: ResourceDocument, hook: ExternalWait): Promise<End> {
     const name = nameOf(stack);
     const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
-    this.chain.push({ object: `hook ${hook.name}`, state: 'waiting', reason: until === '' ? '' : `waits${until}`, since: hook.since });
+    this.chain.push({
+      object: `hook ${hook.name}`,
+      state: 'waiting',
+      reason: until === '' ? '' : `waits${until}`,
+      since: hook.since,
+    });
     const exit =
       hook.kind === 'hook'
         ? `anneal hook clear ${name} ${resource.name} ${hook.name}`
@@ -369,7 +374,12 @@ class Explanation {
       const { depth, inFlight, consumers, oldestAgeMs } = await bus.queues.measure(queue);
       const since = oldestAgeMs === null ? null : new Date(now().getTime() - oldestAgeMs).toISOString();
       const state = `${depth} waiting, ${inFlight} in flight`;
-      this.chain.push({ object: `queue ${queue}`, state, reason: `${consumers} ${consumers === 1 ? 'consumer' : 'consumers'}`, since });
+      this.chain.push({
+        object: `queue ${queue}`,
+        state,
+        reason: `${consumers} ${consumers === 1 ? 'consumer' : 'consumers'}`,
+        since,
+      });
       return { depth, consumers };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -112,8 +112,8 @@ describe.skipIf(typeof found === 'string')('images in the web console', () => {
     await page.getByRole('heading', { name: 'Hosts', level: 1 }).waitFor();
     await server.client.hosts.join({ host: 'late' });
     await page.getByRole('link', { name: 'late' }).waitFor();
-    await page.getByRole('button', { name: 'anneal run' }).click();
-    await page.getByText(/^Copied: anneal run/).waitFor();
+    await page.getByRole('button', { name: 'anneal host list' }).click();
+    await page.getByText(/^Copied: anneal host list/).waitFor();
     await eventually(async () => (await page.getByText('Live').count()) > 0 || undefined);
   });
 });

@@ -403,9 +403,13 @@ class Overview(TypedDict):
     nodes: dict[str, int]
     # By status.
     hosts: dict[str, int]
-    # Everything that needs a person: failures first.
+    # What needs a person: failures first, at most 20 of each kind.
     needs: list[OverviewNeed]
+    # How many of each kind need a person.
+    need_counts: NotRequired[dict[str, int]]
+    # Stacks in progress, the longest first, at most 20.
     working: list[OverviewWorking]
+    working_count: NotRequired[int]
     # Services that did not answer; their part is missing.
     unavailable: list[str]
 

@@ -8,6 +8,8 @@ import { useAsk } from '../live/ask.ts';
 import { useLive } from '../live/live.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
+import { Go } from '../parts/go.tsx';
+import { needCount } from '../parts/needs.ts';
 import { Mark, StatePill } from '../parts/state.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { Age, useNow } from '../parts/time.tsx';
@@ -23,7 +25,7 @@ export function HomePage() {
             <h1>{titleOf(shown)}</h1>
             <span className="dim wide-only">{subtitleOf(shown)}</span>
           </div>
-          {shown.needs.length > 0 && <Needs needs={shown.needs} />}
+          {shown.needs.length > 0 && <Needs overview={shown} />}
           <Tiles overview={shown} />
           <div className="two">
             <Working overview={shown} />
@@ -38,17 +40,23 @@ export function HomePage() {
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((all, one) => all + one, 0);
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const plural = (count: number, noun: string): string => `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
 
-function titleOf({ needs, stacks }: Overview): string {
-  if (needs.length > 0) return `${plural(needs.length, 'thing')} ${needs.length === 1 ? 'needs' : 'need'} you`;
+function titleOf(overview: Overview): string {
+  const { stacks } = overview;
+  const count = needCount(overview);
+  if (count > 0) return `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} you`;
   return sum(stacks) === 0 ? 'No stack yet' : 'Everything is in order';
 }
 
-function subtitleOf({ working, hosts }: Overview): string {
+/** Also those that the answer does not list. */
+const workingCount = ({ working, working_count: count = working.length }: Overview): number => count;
+
+function subtitleOf(overview: Overview): string {
+  const { hosts } = overview;
   const all = sum(hosts);
   const answering = hosts['up'] ?? 0;
-  return `${plural(working.length, 'stack')} in progress, ${answering} of ${plural(all, 'host')} answer`;
+  return `${plural(workingCount(overview), 'stack')} in progress, ${answering} of ${plural(all, 'host')} answer`;
 }
 
 const toneOfNeed = ({ kind, summary }: Need): Tone => (kind === 'host' || /hook/.test(summary) ? 'wait' : 'failed');
@@ -76,11 +84,24 @@ function NeedLink({ need }: { need: Need }) {
   return <Link to="/dead-letters">Dead letters</Link>;
 }
 
-function Needs({ needs }: { needs: readonly Need[] }) {
+/** Where the rest of a kind is listed. */
+const lists = {
+  stack: { href: '/stacks?find=failed', noun: 'stack' },
+  node: { href: '/nodes?find=fault', noun: 'node' },
+  host: { href: '/hosts?find=silent', noun: 'host' },
+  'dead letters': { href: '/dead-letters', noun: 'cause of dead letters' },
+  service: { href: '/services', noun: 'service' },
+} as const;
+
+function Needs({ overview: { needs, need_counts: counts = {} } }: { overview: Overview }) {
+  const others = Object.entries(lists).flatMap(([kind, { href, noun }]) => {
+    const hidden = (counts[kind] ?? 0) - needs.filter((need) => need.kind === kind).length;
+    return hidden > 0 ? [{ href, text: `${hidden.toLocaleString()} more ${hidden === 1 ? noun : `${noun}s`}` }] : [];
+  });
   return (
     <section className="card" aria-label="Needs you">
       <ul className="needs">
-        {needs.slice(0, 50).map((need) => (
+        {needs.map((need) => (
           <li key={`${need.kind} ${need.id}`}>
             <Mark tone={toneOfNeed(need)} label={toneOfNeed(need) === 'failed' ? 'failed' : 'waits'} />
             <b className="cut">
@@ -98,12 +119,22 @@ function Needs({ needs }: { needs: readonly Need[] }) {
           </li>
         ))}
       </ul>
+      {others.length > 0 && (
+        <p className="body row wrap">
+          {others.map(({ href, text }) => (
+            <Go key={href} href={href}>
+              {text}
+            </Go>
+          ))}
+        </p>
+      )}
     </section>
   );
 }
 
 function Tiles({ overview }: { overview: Overview }) {
   const { stacks, hosts, nodes, working } = overview;
+  const busy = workingCount(overview);
   const failed = Object.entries(stacks).reduce(
     (all, [state, count]) => all + (state.endsWith('FAILED') ? count : 0),
     0,
@@ -133,8 +164,8 @@ function Tiles({ overview }: { overview: Overview }) {
       {tile(
         '/stacks',
         'In progress',
-        [working.length, working[0] ? `longest: ${working[0].name}` : 'nothing runs'],
-        working.length > 0 ? 'in_progress' : undefined,
+        [busy, working[0] ? `longest: ${working[0].name}` : 'nothing runs'],
+        busy > 0 ? 'in_progress' : undefined,
       )}
       {tile(
         '/hosts',
@@ -171,12 +202,14 @@ function Flow() {
   );
 }
 
-function Working({ overview: { working } }: { overview: Overview }) {
+function Working({ overview }: { overview: Overview }) {
+  const { working } = overview;
+  const hidden = workingCount(overview) - working.length;
   return (
     <section className="card">
       <header>
         <h2>In progress</h2>
-        <span className="more">{plural(working.length, 'stack')}</span>
+        <span className="more">{plural(workingCount(overview), 'stack')}</span>
       </header>
       {working.length === 0 ? (
         <Empty command="anneal stack create web -t web.yaml">No stack is in progress. Start one:</Empty>
@@ -201,13 +234,18 @@ function Working({ overview: { working } }: { overview: Overview }) {
               </span>
             </li>
           ))}
+          {hidden > 0 && (
+            <li className="rest">
+              <Go href="/stacks?find=in_progress">{hidden.toLocaleString()} more</Go>
+            </li>
+          )}
         </ul>
       )}
     </section>
   );
 }
 
-const mostCells = 600;
+const mostCells = 300;
 
 function HostCells() {
   const hosts = useAsk(['hosts', 'cells'], (client) => client.hosts.page({ limit: mostCells }));

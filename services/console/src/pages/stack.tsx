@@ -36,8 +36,9 @@ const commands: Readonly<Record<string, string>> = {
 const tabs = ['now', 'resources', 'events', 'outputs', 'parameters', 'scaling', 'history'] as const;
 
 /** Brings the chosen tab into the view of a small screen. */
-const showTab = (tabsOf: HTMLElement | null): void =>
+function showTab(tabsOf: HTMLElement | null): void {
   tabsOf?.querySelector('[data-status=active]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
+}
 
 export function StackPage() {
   const { stack: name } = useParams({ from: '/stacks/$stack' });

@@ -6,6 +6,7 @@ import { LiveProvider, useLive } from '../live/live.tsx';
 import { useAsk } from '../live/ask.ts';
 import { useSession } from '../session/session.tsx';
 import icon from '../icon.svg';
+import { needCount, needCountOf } from './needs.ts';
 import { Palette, usePalette } from './palette.tsx';
 import { toggleTheme } from './theme.ts';
 
@@ -77,8 +78,8 @@ function Frame() {
   const palette = usePalette();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const overview = useAsk(['overview'], (client) => client.overview(), 15_000);
-  const needs = overview.data?.needs ?? [];
-  const count = (kind: string): number => needs.filter((need) => need.kind === kind).length;
+  const total = overview.data ? needCount(overview.data) : 0;
+  const count = (kind: string): number => (overview.data ? needCountOf(overview.data, kind) : 0);
   const counts: Readonly<Record<string, number>> = {
     Stacks: count('stack'),
     Hosts: count('host'),
@@ -86,7 +87,7 @@ function Frame() {
     'Dead letters': count('dead letters'),
     Services: count('service'),
   };
-  document.title = `${needs.length > 0 ? `(${needs.length}) ` : ''}${titleOf(path)}Anneal`;
+  document.title = `${total > 0 ? `(${total}) ` : ''}${titleOf(path)}Anneal`;
   const item = (place: Place, isExtra = false) => (
     <Link
       key={place.to}
@@ -100,7 +101,7 @@ function Frame() {
       {place.name}
       {(counts[place.name] ?? 0) > 0 && (
         <span className="count pill tone-wait">
-          {counts[place.name]}
+          {(counts[place.name] ?? 0) > 999 ? '999+' : counts[place.name]}
           <span className="hidden-label"> need you</span>
         </span>
       )}
@@ -179,7 +180,7 @@ function More({ count, children }: { count: number; children: ReactNode }) {
         More
         {count > 0 && (
           <span className="count pill tone-wait">
-            {count}
+            {count > 999 ? '999+' : count}
             <span className="hidden-label"> need you</span>
           </span>
         )}

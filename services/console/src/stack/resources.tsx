@@ -65,7 +65,10 @@ function Detail({ stack, resource }: { stack: string; resource: PlacedResource }
   const why = useAsk(['stack', stack, 'why', path], (client) => client.actions.why({ stack, resource: path }));
   const stderr = failure?.details?.['stderr'];
   const card = useRef<HTMLElement>(null);
-  useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [path]);
+  useEffect(() => {
+    // It answers with a promise, which is no way to end an effect.
+    void card.current?.scrollIntoView({ block: 'nearest' });
+  }, [path]);
   return (
     <section className="card" ref={card} aria-label={`Resource ${path}`}>
       <header>
