@@ -135,17 +135,16 @@ function Needs({ overview: { needs, need_counts: counts = {} } }: { overview: Ov
 function Tiles({ overview }: { overview: Overview }) {
   const { stacks, hosts, nodes, working } = overview;
   const busy = workingCount(overview);
+  const silent = hosts['silent'] ?? 0;
   const failed = Object.entries(stacks).reduce(
     (all, [state, count]) => all + (state.endsWith('FAILED') ? count : 0),
     0,
   );
   const tile = (
-    to: '/stacks' | '/hosts' | '/nodes',
-    name: string,
+    { to, name, find }: { to: '/stacks' | '/hosts' | '/nodes'; name: string; find?: string | false },
     [value, detail]: [number, string],
-    find?: string | undefined,
   ) => (
-    <Link to={to} search={{ find }} className="card tile">
+    <Link to={to} search={find ? { find } : {}} className="card tile">
       <span className="dim">{name}</span>
       <br />
       <b>{value.toLocaleString()}</b>
@@ -155,25 +154,22 @@ function Tiles({ overview }: { overview: Overview }) {
   );
   return (
     <div className="tiles">
-      {tile(
-        '/stacks',
-        'Stacks',
-        [sum(stacks), failed > 0 ? `${failed} failed` : 'none failed'],
-        failed > 0 ? 'failed' : undefined,
-      )}
-      {tile(
-        '/stacks',
-        'In progress',
-        [busy, working[0] ? `longest: ${working[0].name}` : 'nothing runs'],
-        busy > 0 ? 'in_progress' : undefined,
-      )}
-      {tile(
-        '/hosts',
-        'Hosts',
-        [sum(hosts), `${hosts['up'] ?? 0} answer, ${hosts['silent'] ?? 0} silent`],
-        (hosts['silent'] ?? 0) > 0 ? 'silent' : undefined,
-      )}
-      {tile('/nodes', 'Nodes', [sum(nodes), `${nodes['active'] ?? 0} active, ${nodes['available'] ?? 0} available`])}
+      {tile({ to: '/stacks', name: 'Stacks', find: failed > 0 && 'failed' }, [
+        sum(stacks),
+        failed > 0 ? `${failed.toLocaleString()} failed` : 'none failed',
+      ])}
+      {tile({ to: '/stacks', name: 'In progress', find: busy > 0 && 'in_progress' }, [
+        busy,
+        working[0] ? `longest: ${working[0].name}` : 'nothing runs',
+      ])}
+      {tile({ to: '/hosts', name: 'Hosts', find: silent > 0 && 'silent' }, [
+        sum(hosts),
+        `${(hosts['up'] ?? 0).toLocaleString()} answer, ${silent.toLocaleString()} silent`,
+      ])}
+      {tile({ to: '/nodes', name: 'Nodes' }, [
+        sum(nodes),
+        `${(nodes['active'] ?? 0).toLocaleString()} active, ${(nodes['available'] ?? 0).toLocaleString()} available`,
+      ])}
       <Flow />
     </div>
   );

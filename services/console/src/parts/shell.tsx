@@ -143,26 +143,32 @@ function Frame() {
         </div>
       </nav>
       <div>
-        <header className="top">
-          <span className="trail cut">{titleOf(path).replace(' · ', '') || 'Home'}</span>
-          <button className="find" type="button" onClick={palette.open}>
-            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
-              <path d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3 3" />
-            </svg>
-            <span>Find or run anything</span>
-            <kbd>Ctrl K</kbd>
-          </button>
-          <button className="button wide-only" type="button" onClick={toggleTheme} aria-label="Change the theme">
-            ◐
-          </button>
-          <LiveBadge />
-        </header>
+        <TopBar path={path} onFind={palette.open} />
         <main className="page">
           <Outlet />
         </main>
       </div>
       <Palette {...palette} />
     </div>
+  );
+}
+
+function TopBar({ path, onFind }: { path: string; onFind: () => void }) {
+  return (
+    <header className="top">
+      <span className="trail cut">{titleOf(path).replace(' · ', '') || 'Home'}</span>
+      <button className="find" type="button" onClick={onFind}>
+        <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3 3" />
+        </svg>
+        <span>Find or run anything</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <button className="button wide-only" type="button" onClick={toggleTheme} aria-label="Change the theme">
+        ◐
+      </button>
+      <LiveBadge />
+    </header>
   );
 }
 

@@ -67,7 +67,7 @@ function Detail({ stack, resource }: { stack: string; resource: PlacedResource }
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
     // It answers with a promise, which is no way to end an effect.
-    void card.current?.scrollIntoView({ block: 'nearest' });
+    card.current?.scrollIntoView({ block: 'nearest' });
   }, [path]);
   return (
     <section className="card" ref={card} aria-label={`Resource ${path}`}>
