@@ -4,9 +4,11 @@ import {
   hostBrokerGrant,
   hostBrokerRevoke,
   hostViewSchema,
+  startedDeploymentSchema,
   type DeploymentView,
   type HostBrokerAccess,
   type HostView,
+  type StartedDeployment,
 } from '@anneal/contracts/calls/configuration.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -43,7 +45,7 @@ export interface Deployments {
   /** Stores a config under an id of the caller. A repeat changes nothing. */
   storeConfig(parameters: { id: string; name: string; config: string; options: JsonObject }): Promise<void>;
   /** Runs a stored config on hosts, at most 100 at a time. A repeat runs nothing twice. `seconds` limits each. */
-  run(parameters: { config: string; hosts: readonly string[]; seconds: number }): Promise<DeploymentView[]>;
+  run(parameters: { config: string; hosts: readonly string[]; seconds: number }): Promise<StartedDeployment[]>;
   /** Deletes a deployment without a stack. */
   delete(parameters: { deployment: string }): Promise<void>;
   list(parameters?: {
@@ -168,7 +170,7 @@ export function deploymentsOf(connection: GatewayConnection): Deployments {
     async run(body) {
       const what = `run the config on ${body.hosts.length} hosts`;
       const answer = await connection.json({ service, path: '/deployments', method: 'POST', body, what });
-      return readList({ deployments: deploymentViewSchema }, answer, what);
+      return readList({ deployments: startedDeploymentSchema }, answer, what);
     },
     async delete({ deployment }) {
       const path = `/deployments/${encodeURIComponent(deployment)}`;

@@ -117,9 +117,9 @@ export const configurationService = defineService({
       puts: createPuts(),
       hostQueues: new Recent(hostQueuesKept),
       now: () => service.now().getTime(),
-      wake: async (queue) => {
-        bridge.offer(queue);
-        await wake(service, queue);
+      wake: async (...woken) => {
+        for (const queue of woken) bridge.offer(queue);
+        await wake(service, woken);
       },
       onFirst: (queue, message) => limitFirst(context, queue, message),
       limits: {
@@ -268,11 +268,14 @@ export const configurationService = defineService({
   },
 });
 
-/** Wakes the HTTP clients that wait at a queue, under each name that the queue of a host has. */
-async function wake(service: ServiceContext, { project, name: queue, host, role }: ResolvedQueue): Promise<void> {
-  const aliases = host && role ? [`${host.name}.${role}`, ...(role === 'requests' ? [host.name, host.id] : [])] : [];
-  const data = { project, queue, ...(aliases.length > 0 && { aliases }) };
-  await service.bus.publish([service.mint(queueFilled, { subject: queue, project, data })]);
+/** Wakes the HTTP clients that wait at queues, under each name that the queue of a host has. */
+function wake(service: ServiceContext, queues: readonly ResolvedQueue[]): Promise<void> {
+  const filled = queues.map(({ project, name: queue, host, role }) => {
+    const aliases = host && role ? [`${host.name}.${role}`, ...(role === 'requests' ? [host.name, host.id] : [])] : [];
+    const data = { project, queue, ...(aliases.length > 0 && { aliases }) };
+    return service.mint(queueFilled, { subject: queue, project, data });
+  });
+  return service.bus.publish(filled);
 }
 
 function hostRoutes(context: Context) {

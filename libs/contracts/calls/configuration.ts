@@ -715,6 +715,14 @@ export type HostMetadata = z.infer<typeof hostMetadata.answer>;
 
 export const hostActionSchema = hostRequestSchema.shape.action;
 const endedStatus = z.enum(['COMPLETE', 'FAILED']);
+const endOfDeployment = {
+  seconds: z.number().int().positive().max(2_592_000).optional().meta({
+    description: 'Time limit of the whole deployment, waiting included. Absent: one day.',
+  }),
+  forget: z.boolean().optional().meta({
+    description: 'Delete it by itself some time after its end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
+  }),
+};
 export const deploymentCreate = call('deployment.create', 'Run a stored config on a host. Idempotent by id.', {
   question: z.object({
     id: z.uuid(),
@@ -723,12 +731,7 @@ export const deploymentCreate = call('deployment.create', 'Run a stored config o
     config: z.string(),
     input_values: jsonObject,
     action: hostActionSchema,
-    seconds: z.number().int().positive().max(2_592_000).optional().meta({
-      description: 'Time limit of the whole deployment, waiting included. Absent: one day.',
-    }),
-    forget: z.boolean().optional().meta({
-      description: 'Delete it by itself some time after its end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
-    }),
+    ...endOfDeployment,
     elsewhere: z.boolean().optional().meta({
       description:
         'Accept a host that does not exist, as Heat does: it receives nothing, and a client reports the result.',
@@ -740,6 +743,31 @@ export const deploymentCreate = call('deployment.create', 'Run a stored config o
   answer: deploymentViewSchema,
 });
 export type DeploymentCreate = z.infer<typeof deploymentCreate.data>;
+/** Without what all deployments of one config share, and what the client gave. */
+export const startedDeploymentSchema = deploymentViewSchema.omit({
+  config: true,
+  input_values: true,
+  given_values: true,
+});
+export type StartedDeployment = z.infer<typeof startedDeploymentSchema>;
+export const deploymentRun = call('deployment.run', 'Run a stored config on many hosts. Idempotent by the ids.', {
+  question: z.object({
+    project: z.string(),
+    config: z.string(),
+    deployments: z
+      .array(
+        z.object({
+          id: z.uuid(),
+          host: z.string().min(1).max(255).meta({ description: 'Its id or name.' }),
+        }),
+      )
+      .min(1)
+      .max(100),
+    ...endOfDeployment,
+  }),
+  answer: z.object({ deployments: z.array(startedDeploymentSchema) }),
+});
+export type DeploymentRun = z.infer<typeof deploymentRun.data>;
 export const deploymentUpdate = call(
   'deployment.update',
   'Run a deployment again with another config or other values, or record its result.',

@@ -8,13 +8,18 @@ export class Serial {
   readonly #tails = new Map<string, Promise<unknown>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#tails.get(key) ?? Promise.resolve();
-    const turn = before.then(work, work);
+    return this.runAll([key], work);
+  }
+
+  /** Runs one task when it is its turn for all keys. Its places are taken at once, so tasks never wait in a circle. */
+  runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const before = keys.flatMap((key) => this.#tails.get(key) ?? []);
+    const turn = (before.length > 1 ? Promise.all(before) : (before[0] ?? Promise.resolve())).then(work, work);
     const settled = (): void => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      for (const key of keys) if (this.#tails.get(key) === tail) this.#tails.delete(key);
     };
     const tail = turn.then(settled, settled);
-    this.#tails.set(key, tail);
+    for (const key of keys) this.#tails.set(key, tail);
     return turn;
   }
 

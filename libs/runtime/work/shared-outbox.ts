@@ -46,13 +46,24 @@ export class SharedOutbox<T extends WithOutbox> {
    * Sends the messages of a document in their order, without those that this process has sent before.
    * @throws AnnealError Unavailable when the broker does not accept them; they stay in the document
    */
-  async flush(document: T): Promise<void> {
-    if (!document.unsent) return;
-    await sendAll(this.#options.service.bus, this.rest(document));
-    const sent = this.#sent.get(document.id) ?? { document, ids: new Set() };
-    for (const { message } of document.outbox) sent.ids.add(message.id);
-    if (document.version > sent.document.version) sent.document = document;
-    this.#sent.set(document.id, sent);
+  flush(document: T): Promise<void> {
+    return this.flushEach([document]);
+  }
+
+  /** Sends the messages of several documents together, those of each document in their order. @throws as `flush` does */
+  async flushEach(documents: readonly T[]): Promise<void> {
+    const unsent = documents.filter((document) => document.unsent);
+    if (unsent.length === 0) return;
+    await sendAll(
+      this.#options.service.bus,
+      unsent.flatMap((document) => this.rest(document)),
+    );
+    for (const document of unsent) {
+      const sent = this.#sent.get(document.id) ?? { document, ids: new Set() };
+      for (const { message } of document.outbox) sent.ids.add(message.id);
+      if (document.version > sent.document.version) sent.document = document;
+      this.#sent.set(document.id, sent);
+    }
     this.#emptyLater();
     await faultPoint('outbox.sent');
   }

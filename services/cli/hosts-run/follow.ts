@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
-import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView, StartedDeployment } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 /** The most hosts in one request. */
@@ -33,7 +33,7 @@ export interface CommandRun {
 export async function runOnHosts(run: CommandRun): Promise<DeploymentView[]> {
   const { client, config, hosts, seconds, batch, signal } = run;
   const waiting = [...hosts];
-  const open = new Map<string, DeploymentView>();
+  const open = new Map<string, StartedDeployment>();
   const ended: DeploymentView[] = [];
   try {
     for (;;) {
@@ -75,7 +75,7 @@ async function repeated<T>({ signal, onOutage }: CommandRun, request: () => Prom
 }
 
 /** A host that has started goes on to its end. */
-async function withdrawUntaken(client: CommandRun['client'], open: readonly DeploymentView[]): Promise<void> {
+async function withdrawUntaken(client: CommandRun['client'], open: readonly StartedDeployment[]): Promise<void> {
   const untaken = open.filter(({ answer_state }) => answer_state !== 'started');
   await Promise.allSettled(untaken.map(({ id }) => client.deployments.delete({ deployment: id })));
 }

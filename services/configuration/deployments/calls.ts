@@ -8,6 +8,7 @@ import { takeReport } from '../output/report.ts';
 import type { StoredOutputContext } from '../output/stored-output.ts';
 import type { NewRunContext } from './runs/new-run.ts';
 import { createDeployment, deleteDeployment, updateDeployment } from './answers/stored.ts';
+import { startRuns } from './answers/run-on-hosts.ts';
 import { listDeployments, metadataOf, showDeployment } from './view.ts';
 
 export function deploymentRoutes(context: NewRunContext & StoredOutputContext): Route[] {
@@ -27,6 +28,7 @@ export function deploymentRoutes(context: NewRunContext & StoredOutputContext): 
     answer(service, contract.outputRead, ({ data }) => readOutput(context, data)),
     answer(service, contract.hostMetadata, async ({ data }) => ({ deployments: await metadataOf(kept, data) })),
     answer(service, contract.deploymentCreate, (message) => createDeployment(context, message)),
+    answer(service, contract.deploymentRun, (message) => startRuns(context, message)),
     answer(service, contract.deploymentUpdate, (message) => updateDeployment(context, message)),
     answer(service, contract.deploymentDelete, async (message) => {
       await deleteDeployment(context, message);

@@ -6,7 +6,7 @@
  * P2 When the limits of a queue refuse a group, each call of the group is decided alone, in order.
  */
 import type { MessageDocument } from '../collections.ts';
-import { reserve, unclaimed, type QueueContext } from './queue.ts';
+import { reserveEach, unclaimed, type QueueContext, type Reserved } from './queue.ts';
 import type { NewMessage, Put, PutOutcome } from './waiting-puts.ts';
 
 /** Returns the messages as stored in the queue, including those that already existed. */
@@ -17,6 +17,16 @@ export async function putMessages(context: QueueContext, put: Put): Promise<Mess
   );
   if ('error' in outcome) throw outcome.error;
   return outcome.stored;
+}
+
+/** Stores the messages of calls for different queues of hosts together. Returns those of each call, as `putMessages` does. */
+export function putInEach(context: QueueContext, puts: readonly Put[]): Promise<MessageDocument[][]> {
+  const [only, ...others] = puts;
+  if (only && others.length === 0) return putMessages(context, only).then((stored) => [stored]);
+  return context.serial.runAll(
+    puts.map(({ queue }) => `put ${queue.id}`),
+    () => store(context, puts),
+  );
 }
 
 /** P2 */
@@ -32,14 +42,13 @@ async function storeAll(context: QueueContext, puts: readonly Put[]): Promise<Pu
   }
 }
 
-/** Stores the messages of calls for one queue. */
+/** Stores the messages of calls. */
 async function store(context: QueueContext, puts: readonly Put[]): Promise<MessageDocument[][]> {
-  const [{ queue, limits }] = puts as readonly [Put];
   const { messages } = context.collections;
   const toFind = puts.flatMap((put) => (put.isNew ? [] : put.messages.map(({ id }) => id)));
   const found = toFind.length === 0 ? [] : await messages.getMany(toFind);
   const known = new Map(found.map((message) => [message.id, message]));
-  const missing = new Map<string, { put: Put; message: NewMessage; size: number }>();
+  const missing = new Map<string, Part>();
   for (const put of puts) {
     for (const message of put.messages) {
       if (known.has(message.id) || missing.has(message.id)) continue;
@@ -47,9 +56,10 @@ async function store(context: QueueContext, puts: readonly Put[]): Promise<Messa
     }
   }
   if (missing.size > 0) {
-    const parts = [...missing.values()];
-    const added = { messages: parts.length, bytes: parts.reduce((sum, { size }) => sum + size, 0) };
-    const documents = documentsOf(parts, await reserve(context, queue, { added, limits }), context.now());
+    const byQueue = [...Map.groupBy(missing.values(), ({ put }) => put.queue.id).values()];
+    const reserved = await reserveEach(context, byQueue.map(roomFor));
+    const now = context.now();
+    const documents = byQueue.flatMap((parts, index) => documentsOf(parts, reserved[index] as Reserved, now));
     const outcomes = await messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
     const inserted = outcomes.every((outcome) => outcome === 'done')
       ? documents.map((document) => ({ ...document, version: 1 }))
@@ -61,10 +71,23 @@ async function store(context: QueueContext, puts: readonly Put[]): Promise<Messa
   );
 }
 
-/** The documents of new messages, in order behind what the queue has received. */
+interface Part {
+  readonly put: Put;
+  readonly message: NewMessage;
+  /** Bytes of its body. */
+  readonly size: number;
+}
+
+function roomFor(parts: readonly Part[]) {
+  const [{ put }] = parts as readonly [Part];
+  const added = { messages: parts.length, bytes: parts.reduce((sum, { size }) => sum + size, 0) };
+  return { queue: put.queue, limits: put.limits, added };
+}
+
+/** The documents of new messages, in order behind what their queue has received. */
 function documentsOf(
-  parts: readonly { put: Put; message: NewMessage; size: number }[],
-  reserved: Awaited<ReturnType<typeof reserve>>,
+  parts: readonly Part[],
+  reserved: Reserved,
   created_at: number,
 ): Omit<MessageDocument, 'version'>[] {
   let { bytes } = reserved;

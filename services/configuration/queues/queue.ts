@@ -31,8 +31,8 @@ export interface QueueContext {
   readonly hostQueues: Recent<QueueDocument>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Wakes the clients that wait at the queue, because there may be a message to claim. */
-  readonly wake: (queue: ResolvedQueue) => Promise<void>;
+  /** Wakes the clients that wait at these queues, because there may be messages to claim. */
+  readonly wake: (...queues: readonly ResolvedQueue[]) => Promise<void>;
   /** Reports that the removal of another message made this one the first in the queue of a host. */
   readonly onFirst: (queue: ResolvedQueue, message: MessageDocument) => Promise<void>;
   /** Limits of users' queues. */
@@ -65,12 +65,66 @@ export function moveToEnd(context: QueueContext, queue: ResolvedQueue, message: 
   });
 }
 
-/** Reserves sequence numbers. Returns the first of them, the bytes that the queue had before, and its defaults. */
-export async function reserve(
+interface Room {
+  readonly added: { readonly messages: number; readonly bytes: number };
+  /** Limits of users' queues. */
+  readonly limits: QueueLimits | undefined;
+}
+
+/** The first reserved number, the bytes that the queue had before, and its defaults. */
+export interface Reserved {
+  readonly next: number;
+  readonly bytes: number;
+  readonly delay: number;
+  readonly ttl: number;
+}
+
+/** Reserves sequence numbers in several queues: in those of hosts with one write. */
+export async function reserveEach(
   context: QueueContext,
-  queue: ResolvedQueue,
-  { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
-): Promise<{ next: number; bytes: number; delay: number; ttl: number }> {
+  wanted: readonly (Room & { readonly queue: ResolvedQueue })[],
+): Promise<Reserved[]> {
+  const [only, ...others] = wanted;
+  if (only && others.length === 0) return [await reserve(context, only.queue, only)];
+  const { queues } = context.collections;
+  const together = wanted.filter(({ queue }) => queue.host !== null);
+  const unknown = together.flatMap(({ queue }) => (context.hostQueues.get(queue.id) ? [] : [queue.id]));
+  const read = unknown.length > 0 ? await queues.getMany(unknown) : [];
+  for (const document of read) context.hostQueues.set(document.id, document);
+  const changes = together.flatMap(({ queue, added }) => {
+    const before = context.hostQueues.get(queue.id);
+    return before ? [{ before, after: withRoomFor(before, added) }] : [];
+  });
+  const outcomes = await queues.bulk(
+    changes.map(({ before, after }) => ({ kind: 'replace', document: after, version: before.version })),
+  );
+  const reserved = new Map<string, Reserved>();
+  for (const [index, { before, after }] of changes.entries()) {
+    if (outcomes[index] !== 'done') continue;
+    context.hostQueues.set(after.id, { ...after, version: before.version + 1 });
+    reserved.set(after.id, reservedIn(before, true));
+  }
+  // A queue that does not exist yet, and one that another replica wrote meanwhile.
+  return Promise.all(
+    wanted.map(async ({ queue, ...room }) => reserved.get(queue.id) ?? (await reserve(context, queue, room))),
+  );
+}
+
+const withRoomFor = (queue: QueueDocument, { messages, bytes }: Room['added']): QueueDocument => ({
+  ...queue,
+  next: queue.next + messages,
+  bytes: (queue.bytes ?? 0) + bytes,
+});
+
+const reservedIn = ({ next, bytes = 0, metadata }: QueueDocument, isOfHost: boolean): Reserved => ({
+  next,
+  bytes,
+  delay: isOfHost ? 0 : defaultDelay(metadata),
+  ttl: defaultTtl(isOfHost ? {} : metadata),
+});
+
+/** Reserves sequence numbers. */
+export async function reserve(context: QueueContext, queue: ResolvedQueue, { added, limits }: Room): Promise<Reserved> {
   const { queues } = context.collections;
   let inHand = queue.host ? context.hostQueues.get(queue.id) : undefined;
   const read = async (): Promise<QueueDocument> => {
@@ -82,16 +136,14 @@ export async function reserve(
     const known = await queues.get(queue.id);
     return known ?? (await (limits ? makeOwnQueue(context, limits, queue) : makeQueue(context, queue, {}))).queue;
   };
-  let before = { next: 0, bytes: 0, delay: 0, ttl: 0 };
+  let before: Reserved = { next: 0, bytes: 0, delay: 0, ttl: 0 };
   const { document } = await change(queues, read, async (known) => {
-    const { next, bytes = 0, metadata } = known;
-    const delay = queue.host ? 0 : defaultDelay(metadata);
-    before = { next, bytes, delay, ttl: defaultTtl(queue.host ? {} : metadata) };
+    before = reservedIn(known, queue.host !== null);
     if (limits) {
       const oldest = await firstMessage(context, queue);
       await refuseMessages(context.collections, limits, { queue: known, oldest, added });
     }
-    return { ...known, next: known.next + added.messages, bytes: before.bytes + added.bytes };
+    return withRoomFor(known, added);
   });
   if (document && queue.host) context.hostQueues.set(queue.id, document);
   return before;

@@ -2,9 +2,9 @@
 import {
   configCreate,
   configViewSchema,
-  deploymentCreate,
   deploymentDelete,
   deploymentList,
+  deploymentRun,
   deploymentShow,
   deploymentViewSchema,
 } from '@anneal/contracts/calls/configuration.ts';
@@ -59,30 +59,21 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): End
       method: 'POST',
       path: '/deployments',
       summary:
-        'Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. They are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
+        'Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. Nothing runs when a host does not exist. In the answer `config` is null and `input_values` is empty. The deployments are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS).',
       status: 201,
       body: newDeployments,
       answer: z.object({ deployments: z.array(deploymentViewSchema) }),
       handle: async ({ request, body: { config, hosts, seconds } }) => {
         const project = projectOf(request);
-        const deployments = await Promise.all(
-          hosts.map((host) => {
-            const id = derivedId(`deployment:${project}:${config}:${host}`);
-            const limit = seconds === undefined ? {} : { seconds };
-            const data = {
-              id,
-              project,
-              host,
-              config,
-              input_values: {},
-              action: 'CREATE' as const,
-              forget: true,
-              ...limit,
-            };
-            return ask('configuration', deploymentCreate, { project, data });
-          }),
-        );
-        return { deployments };
+        const deployments = [...new Set(hosts)].map((host) => ({
+          id: derivedId(`deployment:${project}:${config}:${host}`),
+          host,
+        }));
+        const limit = seconds === undefined ? {} : { seconds };
+        const data = { project, config, deployments, forget: true, ...limit };
+        const started = await ask('configuration', deploymentRun, { project, data });
+        // Clients of older versions expect both fields. The client knows their values, which may be long.
+        return { deployments: started.deployments.map((each) => ({ ...each, config: null, input_values: {} })) };
       },
     }),
     endpoint({

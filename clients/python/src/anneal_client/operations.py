@@ -175,7 +175,7 @@ class Operations:
         return self.connection.json("GET", "/deployments", query={"host": host, "stack": stack, "config": config})
 
     def create_deployment(self, body: types.CreateDeploymentBody) -> types.ListDeploymentsAnswer:
-        """Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. They are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS)."""
+        """Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. Nothing runs when a host does not exist. In the answer `config` is null and `input_values` is empty. The deployments are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS)."""
         return self.connection.json("POST", "/deployments", body=body)
 
     def get_deployment(self, deployment: str) -> types.Deployment:

@@ -56,7 +56,12 @@ async function newOrKnown(
 ): Promise<ConfigurationResource> {
   let draft: Draft<ConfigurationResource>;
   try {
-    draft = await newDeployment(context, message, host);
+    draft = newDeployment(context, {
+      message,
+      data: message.data,
+      host,
+      found: await storedConfig(context, message.data),
+    });
   } catch (error) {
     const known = await context.collections.resources.get(message.data.id);
     if (known) return known;
@@ -75,13 +80,21 @@ async function insert({ collections }: Context, draft: Draft<ConfigurationResour
   }
 }
 
-async function newDeployment(
+/** @throws AnnealError NotFound for an unknown host */
+export function newDeployment(
   context: Context,
-  message: Envelope<DeploymentCreate>,
-  host: HostDocument | undefined,
-): Promise<Draft<ConfigurationResource>> {
-  const { data } = message;
-  const found = await storedConfig(context, data);
+  {
+    message,
+    data,
+    host,
+    found,
+  }: {
+    message: Envelope;
+    data: DeploymentCreate;
+    host: HostDocument | undefined;
+    found: Awaited<ReturnType<typeof storedConfig>>;
+  },
+): Draft<ConfigurationResource> {
   const base: Draft<ConfigurationResource> = {
     id: data.id,
     project: data.project,
@@ -121,7 +134,7 @@ async function newDeployment(
 /** The time limit of a deployment without a stack. */
 const limitMs = ({ seconds }: DeploymentCreate): number => (seconds === undefined ? usualLimitMs : seconds * 1000);
 
-const noHost = (host: string): AnnealError =>
+export const noHost = (host: string): AnnealError =>
   new AnnealError(
     'NotFound',
     `There is no host ${host}: a deployment needs a host that a stack made or that joined (anneal host list).`,

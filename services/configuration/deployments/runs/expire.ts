@@ -8,7 +8,7 @@ import { firstMessage } from '../../queues/queue.ts';
 import { hostQueue } from '../../queues/names.ts';
 import { answerStateOf } from '../answers/answer-state.ts';
 import { limitWait } from './limit-wait.ts';
-import { byRun, finishRun, offer } from './run.ts';
+import { byRun, finishRun, offerEach } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { lookBy, waitDueAt } from './run-timer.ts';
 import { answerDueAt, queueMs } from './time-limit.ts';
@@ -48,7 +48,7 @@ export async function lookAtRuns(context: RunContext, of: { host: string; proces
     }
     next = Math.min(next, dueAt);
     // Recreate a lost message while its run is in progress.
-    if (!message && deployment.waiting_for.length === 0) await offer(context, deployment);
+    if (!message && deployment.waiting_for.length === 0) await offerEach(context, [{ deployment, isNew: false }]);
     else if (message && isFirst && host) await limitOfFirst(context, host, message);
   }
   if (next < Infinity) await lookBy(context, of.host, next);

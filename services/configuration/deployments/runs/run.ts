@@ -27,10 +27,11 @@ import {
 import { attributesOf, outcomeOf } from '../answers/outcome.ts';
 import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, messagesInOrder } from '../../queues/queue.ts';
-import { putMessages } from '../../queues/put.ts';
+import { putInEach } from '../../queues/put.ts';
+import type { Put } from '../../queues/waiting-puts.ts';
 import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
 import { limitWait } from './limit-wait.ts';
-import { lookBy, takenDueAt, waitDueAt } from './run-timer.ts';
+import { lookBy, runsTimer, takenDueAt, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../../respond.ts';
 import { judge, noteUnexpected } from '../../hosts/unexpected.ts';
 import { outputAddress } from '../../output/stored-output.ts';
@@ -41,67 +42,80 @@ import type { RunContext } from './run-context.ts';
 /** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
 const messageGraceSeconds = 120;
 
-/**
- * Brings queue, timer and messages in line with the document. Harmless to repeat.
- * @param host the host of the run, if the caller has read it
- */
-export async function carryOut(
+interface OfHost {
+  /** The host, if the caller has read it. */
+  readonly host?: HostDocument | undefined;
+}
+
+/** Brings queue, timer and messages in line with the document. Harmless to repeat. */
+export const carryOut = (context: RunContext, document: ConfigurationResource, host?: HostDocument): Promise<void> =>
+  carryOutEach(context, [{ document, host }]);
+
+/** The same for documents of different hosts, with one write of each kind. */
+export async function carryOutEach(
   context: RunContext,
-  document: ConfigurationResource,
-  host?: HostDocument,
+  runs: readonly (OfHost & { readonly document: ConfigurationResource })[],
 ): Promise<void> {
-  const { deployment, run_id } = document;
-  if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
+  const offers: (OfHost & Offer)[] = [];
+  for (const { document, host } of runs) {
+    const { deployment, run_id, version } = document;
+    if (deployment?.status !== 'IN_PROGRESS' || run_id === null) continue;
     await faultPoint('configuration.run.recorded');
-    const isNew = document.version === 1;
-    if (deployment.waiting_for.length === 0) await offer(context, deployment, { isNew, known: host });
+    if (deployment.waiting_for.length === 0) offers.push({ deployment, isNew: version === 1, host });
     else await lookBy(context, deployment.host_id, Date.parse(deployment.deadline ?? ''));
   }
-  await context.outbox.flush(document);
+  await offerEach(context, offers);
+  await context.outbox.flushEach(runs.map(({ document }) => document));
+}
+
+interface Offer {
+  readonly deployment: DeploymentState;
+  /** True when no earlier call can have put its request. */
+  readonly isNew: boolean;
 }
 
 /**
- * Puts the request of a run into the queue of its host, unless the queue already holds it, and sets the timer of the run.
- * @param options.isNew true when no earlier call can have put it
- * @param options.known the host, if the caller has read it
+ * Puts the requests of runs into the queues of their different hosts, unless the queues already hold them, and sets the
+ * timers of the runs.
  */
-export async function offer(
-  context: RunContext,
-  deployment: DeploymentState,
-  { isNew = false, known }: { isNew?: boolean; known?: HostDocument | undefined } = {},
-): Promise<void> {
+export async function offerEach(context: RunContext, offers: readonly (OfHost & Offer)[]): Promise<void> {
+  const found = await Promise.all(offers.map((each) => requestFor(context, each)));
+  const requests = found.filter((each) => each !== undefined);
+  if (requests.length === 0) return;
+  // The timers are durable before the messages, so that no host takes a request without a limit.
+  const [stored] = await Promise.all([
+    putInEach(
+      context.queues,
+      requests.map(({ put }) => put),
+    ),
+    context.timers().setAtLatest(requests.map(({ put, dueAt }) => runsTimer(context, put.queue.host?.id ?? '', dueAt))),
+  ]);
+  await Promise.all(
+    requests.map(async ({ put: { queue }, isFirst, isStarted }, index) => {
+      const message = stored[index]?.[0];
+      if (message && !isStarted) await limitOffered(context, { queue, message, isFirst });
+    }),
+  );
+  await context.queues.wake(...requests.map(({ put }) => put.queue));
+}
+
+/** The request of a run, and the time by which its run has to be looked at. Undefined for a host that is gone. */
+async function requestFor(context: RunContext, { deployment, isNew, host: known }: OfHost & Offer) {
   const { request, started_at } = deployment;
   const isKnown = known?.id === deployment.host_id && known.status !== 'deleting';
   const host = isKnown ? known : await context.collections.hosts.get(deployment.host_id);
-  if (!host || !request) return;
+  if (!host || !request) return undefined;
   const queue = hostQueue(host, 'requests');
   const now = context.queues.now();
   const first = await firstMessage(context.queues, queue);
   const isFirst = first === undefined || first.id === request.id;
   const waits = started_at === null && isFirst;
   const dueAt = waits ? waitDueAt(context, request, now) : Date.parse(deployment.deadline ?? request.deadline);
-  const seconds = Math.max(1, Math.ceil((Date.parse(request.deadline) - now) / 1000));
-  const ttl = seconds + messageGraceSeconds;
-  // The timer is durable before the message, so that no host takes a request without a limit.
-  const [[message]] = await Promise.all([
-    putMessages(context.queues, {
-      queue,
-      client_id: 'anneal',
-      messages: [
-        {
-          id: request.id,
-          body: request as unknown as Json,
-          ttl,
-          ...(waits && { first_at: now }),
-          ...afterOf(deployment),
-        },
-      ],
-      isNew,
-    }),
-    lookBy(context, host.id, dueAt),
-  ]);
-  if (message && started_at === null) await limitOffered(context, { queue, message, isFirst });
-  await context.queues.wake(queue);
+  const ttl = Math.max(1, Math.ceil((Date.parse(request.deadline) - now) / 1000)) + messageGraceSeconds;
+  const body = request as unknown as Json;
+  const message = { id: request.id, body, ttl, ...(waits && { first_at: now }), ...afterOf(deployment) };
+  const put: Put = { queue, client_id: 'anneal', messages: [message], isNew };
+  return { put, dueAt, isFirst, isStarted: started_at !== null };
 }
 
 const afterOf = ({ after = [] }: DeploymentState) => (after.length > 0 ? { after } : {});
