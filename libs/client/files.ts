@@ -29,7 +29,10 @@ interface Reference {
   column: number;
 }
 
-/** @throws AnnealError InvalidRequest that names every file that cannot be read, and the place of its name. */
+/**
+ * @throws AnnealError InvalidRequest that names every file that cannot be read, and the place of its name; TooLarge of
+ *   the reader
+ */
 export async function collectFiles(parameters: {
   /** The place of the template. */
   template: URL;
@@ -46,6 +49,8 @@ export async function collectFiles(parameters: {
     try {
       return await read(url);
     } catch (error) {
+      // The next file would be too much as well.
+      if (error instanceof AnnealError && error.code === 'TooLarge') throw error;
       const reason = error instanceof Error ? error.message : String(error);
       mistakes.push({ ...place, code: 'FileNotReadable', message: `cannot be read: ${reason}` });
       return undefined;

@@ -22,7 +22,13 @@ export interface RequestOptions {
 /** Sends a request. `fetch` has this form. It rejects when no server answers, and with the reason of an abort. */
 export type SendOver<A extends WholeAnswer> = (url: URL, asked: RequestOptions) => Promise<A>;
 
-/** @throws AnnealError Unavailable with the address and the reason when no server answers */
+/** A server that refuses a larger body may end the connection before the client has read the refusal. */
+const mostUnread = 512 * 1024;
+
+/**
+ * @throws AnnealError Unavailable with the address and the reason when no server answers; TooLarge when it ends the
+ *   connection within a large request
+ */
 export async function reach<A extends WholeAnswer>(
   send: SendOver<A>,
   { what, root, url }: { what: string; root: string; url: URL },
@@ -34,6 +40,14 @@ export async function reach<A extends WholeAnswer>(
     if (asked.signal?.aborted) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
+    const size = typeof asked.body === 'string' ? new Blob([asked.body]).size : 0;
+    if (size > mostUnread && (reason === 'EPIPE' || reason === 'ECONNRESET')) {
+      throw new AnnealError(
+        'TooLarge',
+        `Could not ${what}: the server at ${root} ended the connection while it received a request of ${size} bytes (${reason}). It probably allows less.`,
+        { cause: error },
+      );
+    }
     throw new AnnealError('Unavailable', `Could not ${what}: no server answers at ${root} (${reason}).`, {
       cause: error,
       details: {

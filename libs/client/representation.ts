@@ -184,8 +184,13 @@ export const peekedSchema = z.looseObject({ id: z.string() });
 export type Peeked = z.infer<typeof peekedSchema>;
 
 /** The name and version of the gateway. */
-export const infoSchema = z.looseObject({ name: z.string().optional(), version: z.string().optional() });
-/** The name and the version of the gateway. */
+export const infoSchema = z.looseObject({
+  name: z.string().optional(),
+  version: z.string().optional(),
+  /** Absent in answers of older servers. */
+  limits: z.looseObject({ body_bytes: z.number() }).optional(),
+});
+/** The name, the version and the limits of the gateway. */
 export type Info = z.infer<typeof infoSchema>;
 
 /** A service in a list. */

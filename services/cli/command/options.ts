@@ -1,12 +1,13 @@
 /** Helpers that commands share: the output format, examples in the help, and parsing of arguments. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
 
 export { exampleText } from './example.ts';
 export { formatOption } from './format.ts';
@@ -105,19 +106,69 @@ export async function readParameterOptions(input: {
   return parameters;
 }
 
-/** @throws AnnealError that names each file that cannot be read */
+/** Asks the server for the largest body that it accepts, in bytes. Undefined from an older server. */
+export const bodyLimitOf =
+  (context: CliContext): (() => Promise<number | undefined>) =>
+  async () => {
+    const { info } = await import('@anneal/client/connect.ts');
+    const { findLogin } = await import('../login.ts');
+    return (await info({ url: (await findLogin(context)).authUrl, signal: context.interrupt })).limits?.body_bytes;
+  };
+
+/** @throws AnnealError that names each file that cannot be read; TooLarge with the file that the server would refuse */
 export async function readBundle(input: {
   template: string;
   environments: readonly string[];
   cwd: string;
+  /** Absent: nothing is sent. */
+  bodyLimit?: () => Promise<number | undefined>;
 }): Promise<TemplateBundle> {
   // Only commands with a template need the parser of templates.
   const { collectFiles } = await import('@anneal/client/files.ts');
   return collectFiles({
     template: toUrl(input.template, input.cwd),
     environments: input.environments.map((file) => toUrl(file, input.cwd)),
-    read: readText,
+    read: input.bodyLimit ? readWithin(input.bodyLimit) : readText,
   });
+}
+
+/** The smallest limit that is usual: smaller files are sent without a question for the limit. */
+const usualBytes = 512 * 1024;
+
+/**
+ * Reads files while all of them together fit into a request, and looks at the size of a file before it reads it: to read
+ * and encode 100 MB for a refusal takes long. JSON needs at least the bytes of the text.
+ */
+function readWithin(bodyLimit: () => Promise<number | undefined>): (url: URL) => Promise<string> {
+  let sum = 0;
+  let limit: Promise<number | undefined> | undefined;
+  return async (url) => {
+    if (url.protocol !== 'file:') return readText(url);
+    const { size } = await stat(url).catch(() => ({ size: 0 }));
+    sum += size;
+    if (sum > usualBytes) {
+      limit ??= bodyLimit();
+      const most = (await limit) ?? Infinity;
+      if (sum > most) throw tooLarge({ file: fileURLToPath(url), size, sum, most });
+    }
+    return readText(url);
+  };
+}
+
+function tooLarge(found: { file: string; size: number; sum: number; most: number }): AnnealError {
+  const { file, size, sum, most } = found;
+  const bytes = (count: number): string => `${count.toLocaleString('en-US')} bytes`;
+  const subject =
+    size > most ? `${file} has ${bytes(size)}` : `With ${file} (${bytes(size)}), the files have ${bytes(sum)}`;
+  return new AnnealError(
+    'TooLarge',
+    `${subject}; the server accepts ${bytes(most)} in a request (ANNEAL_GATEWAY_BODY_LIMIT).`,
+    {
+      details: {
+        remedy: 'Send less, or let the hosts fetch large files from a server; an operator can raise the limit.',
+      },
+    },
+  );
 }
 
 const toUrl = (file: string, cwd: string): URL =>

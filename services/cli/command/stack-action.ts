@@ -22,6 +22,7 @@ import {
   otherTemplateOption,
   parameterFileOption,
   parameterOption,
+  bodyLimitOf,
   readBundle,
   readParameterOptions,
   waitOption,
@@ -78,7 +79,10 @@ interface PlanOptions {
 async function showPlan(context: CliContext, name: string, options: PlanOptions): Promise<number> {
   const { output } = context;
   const { template, environment: environments, existing } = options;
-  const bundle = template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
+  const bundle =
+    template === undefined
+      ? undefined
+      : await readBundle({ template, environments, cwd: context.cwd, bodyLimit: bodyLimitOf(context) });
   if (!bundle && !existing) {
     throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
   }

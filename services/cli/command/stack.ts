@@ -23,6 +23,7 @@ import {
   parameterFileOption,
   parameterOption,
   positiveInteger,
+  bodyLimitOf,
   readBundle,
   readParameterOptions,
   waitOption,
@@ -71,6 +72,7 @@ function addCreate(stack: Command, context: CliContext): void {
         template: options.template,
         environments: options.environment,
         cwd: context.cwd,
+        bodyLimit: bodyLimitOf(context),
       });
       const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
       const client = await context.client();
@@ -123,7 +125,9 @@ function addUpdate(stack: Command, context: CliContext): void {
         );
       }
       const bundle =
-        template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
+        template === undefined
+          ? undefined
+          : await readBundle({ template, environments, cwd: context.cwd, bodyLimit: bodyLimitOf(context) });
       const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
       const client = await context.client();
       const after = await lastEvent(client, name);

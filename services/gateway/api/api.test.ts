@@ -316,7 +316,11 @@ describe('queues', () => {
 
 it('the server reports its version and the health of its services', async () => {
   const info = await gateway.call('GET', '/api/v1/info', undefined, { 'x-auth-token': '' });
-  expect(info.json).toMatchObject({ name: 'anneal', links: { identity: `${gateway.url}/identity/v3` } });
+  expect(info.json).toMatchObject({
+    name: 'anneal',
+    links: { identity: `${gateway.url}/identity/v3` },
+    limits: { body_bytes: 1_048_576 },
+  });
   const { json } = await gateway.call('GET', '/api/v1/services');
   expect(json['services']).toMatchObject(
     expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'up' })]),

@@ -9,6 +9,12 @@ const infoSchema = z.object({
   name: z.string(),
   version: z.string(),
   links: z.record(z.string(), z.string()),
+  limits: z.object({
+    body_bytes: z.number().int().meta({
+      description:
+        'The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.',
+    }),
+  }),
 });
 const serviceSchema = z.object({
   name: z.string(),
@@ -41,6 +47,7 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
             openapi: `${base}/api/v1/openapi.json`,
             asyncapi: `${base}/api/v1/asyncapi.json`,
           },
+          limits: { body_bytes: request.routeOptions.bodyLimit },
         };
       },
     }),

@@ -328,10 +328,16 @@ class Error(TypedDict):
     error: ErrorError
 
 
+class InfoLimits(TypedDict):
+    # The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.
+    body_bytes: int
+
+
 class Info(TypedDict):
     name: str
     version: str
     links: dict[str, str]
+    limits: InfoLimits
 
 
 class Service(TypedDict):
