@@ -18,5 +18,17 @@ export const deadQueue = (service: ServiceName): string => `anneal.${service}.de
 export const shardQueue = (shard: number): string => `anneal.scheduling.shard.${shard}`;
 export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
 export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;
+
+const serviceQueue = new RegExp(
+  String.raw`^anneal\.(${serviceNames.join('|')})\.(requests|responses|dead|shard\.\d+)$`,
+);
+const hostQueueName = /^host\..+\.(requests|responses)$/;
+
+/** The queue of a service or the full name of a host's queue that a name of this host would mean, too. */
+export const queueNamedLike = (hostName: string): string | undefined =>
+  [hostName, `${hostName}.requests`, `${hostName}.responses`].find(
+    (name, index) => serviceQueue.test(name) || (index === 0 && hostQueueName.test(name)),
+  );
+
 /** The queue for the answer to one request, for a client that cannot name the request in it (heat-config-notify). */
 export const answerQueue = (requestId: string): string => `answer-${requestId}`;

@@ -15,7 +15,7 @@ import type { HostCollector, HostView } from '@anneal/contracts/calls/configurat
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
+import { hostRequestsQueue, hostResponsesQueue, queueNamedLike } from '@anneal/contracts/queues.ts';
 import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
@@ -107,13 +107,20 @@ export async function createHost(
   return { host, token: openHostToken(context, host) };
 }
 
-/** @throws AnnealError QuotaExceeded, for a host that does not exist yet. */
+/** @throws AnnealError QuotaExceeded or InvalidRequest, for a host that does not exist yet. */
 async function refuseHost(
   { collections: { hosts }, quotas }: HostContext,
   { id, name, project }: { id: string; name: string; project: string },
 ): Promise<void> {
   const [there, limit] = await Promise.all([hosts.count({ project }), quotas.limitOf('hosts', project)]);
-  if (there < limit.most || (await hosts.get(id))) return;
+  const like = queueNamedLike(name);
+  if ((like === undefined && there < limit.most) || (await hosts.get(id))) return;
+  if (like !== undefined) {
+    const message = `it would give the queue of the host the name ${like}, which is that of another queue`;
+    throw new AnnealError('InvalidRequest', `Cannot create host ${name}: ${message}. Choose another name.`, {
+      mistakes: [{ code: 'NameInUse', path: 'name', message }],
+    });
+  }
   throw new AnnealError(
     'QuotaExceeded',
     `Cannot create host ${name}: the project has ${there} hosts and the limit is ${limit.most} (${limit.setting}). Delete some hosts first.`,

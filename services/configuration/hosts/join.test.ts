@@ -17,6 +17,23 @@ describe('a host that joins', () => {
     await expect(join(name)).rejects.toThrow('is not valid: data.host');
   });
 
+  it.each([
+    ['anneal.scheduling', 'anneal.scheduling.requests'],
+    ['anneal.scheduling.shard.3', 'anneal.scheduling.shard.3'],
+    ['anneal.configuration.dead', 'anneal.configuration.dead'],
+    ['host.x.requests', 'host.x.requests'],
+  ])('refuses the name %s, which is that of the queue %s', async (name, queue) => {
+    rig = await createRig();
+    const refused = { code: 'InvalidRequest', message: expect.stringContaining(`the name ${queue}, which is that of`) };
+    await expect(join(name)).rejects.toMatchObject(refused);
+    await expect(rig.ask(contract.hostCreate, { id: randomUUID(), name, project })).rejects.toMatchObject(refused);
+  });
+
+  it.each(['anneal', 'anneal.example.org', 'host.example.org'])('accepts the name %s', async (name) => {
+    rig = await createRig();
+    expect((await join(name)).host.name).toBe(name);
+  });
+
   it('J1, J2: gets its token once; only the same key repeats the exchange; a newer line replaces an older one', async () => {
     rig = await createRig();
     const { host, join_token, expires_at } = await join();

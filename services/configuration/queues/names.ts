@@ -1,6 +1,7 @@
 /**
  * Resolves the name of a queue. A host's queues have their full name, `<hostname>.requests` or `.responses`, and the
- * bare hostname, which means the requests queue for reading and the responses queue for writing.
+ * bare hostname, which means the requests queue for reading and the responses queue for writing. A user's queue that
+ * exists keeps its name: then the bare hostname means that queue.
  */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
@@ -27,7 +28,7 @@ const fullName = /^host\.(.+)\.(requests|responses)$/;
 const shortName = /^(.+)\.(requests|responses)$/;
 
 export async function resolveQueue(
-  { hosts }: Pick<ConfigurationCollections, 'hosts'>,
+  { hosts, queues }: Pick<ConfigurationCollections, 'hosts' | 'queues'>,
   { project, queue, use }: { project: string; queue: string; use: QueueUse },
 ): Promise<ResolvedQueue> {
   const full = fullName.exec(queue);
@@ -40,9 +41,11 @@ export async function resolveQueue(
     const host = await findHost({ hosts }, { project, host: short[1] });
     if (host) return hostQueue(host, short[2] as 'requests' | 'responses');
   }
+  const own: ResolvedQueue = { id: queueId(project, queue), project, name: queue, host: null, role: null };
+  if ((await queues.get(own.id))?.host_id === null) return own;
   const host = await findHost({ hosts }, { project, host: queue });
   if (host) return hostQueue(host, use === 'read' ? 'requests' : 'responses');
-  return { id: queueId(project, queue), project, name: queue, host: null, role: null };
+  return own;
 }
 
 /** Finds a host by id, or the newest host with that name. */

@@ -255,4 +255,18 @@ describe('the queue of a host', () => {
     await expect(rig.ask(contract.queueDelete, { project, queue: 'web' })).rejects.toMatchObject({ code: 'Forbidden' });
     await expect(post([{ anything: 1 }], { queue: 'web.requests' })).rejects.toMatchObject({ code: 'InvalidRequest' });
   });
+
+  it('leaves its name to a queue of a user that has it, and both are read and written', async () => {
+    await post([1, 2], { queue: 'web' });
+    const host = await rig.host('web');
+    await offer(host.id, 'a');
+    await expect.poll(async () => bodies(await list({ queue: 'web.requests' }))).toMatchObject([{ name: 'a' }]);
+    expect(bodies(await list({ queue: 'web' }))).toEqual([1, 2]);
+    await post([3], { queue: 'web' });
+    expect(bodies(await claim({ queue: 'web' }))).toEqual([1, 2, 3]);
+    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({ name: 'web', host_id: null });
+    expect(bodies(await claim({ queue: `host.${host.id}.requests` }))).toMatchObject([{ name: 'a' }]);
+    await rig.ask(contract.queueDelete, { project, queue: 'web' });
+    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({ host_id: host.id });
+  });
 });
