@@ -12,7 +12,11 @@ const paths = (directory: string) => ({
   root: join(directory, 'disk', 'root'),
   bin: join(directory, 'bin'),
   log: join(directory, 'log', 'messages'),
+  console: join(directory, 'log', 'console'),
 });
+
+/** The output of the machine at its serial port. */
+export const consoleOf = (directory: string): string => paths(directory).console;
 
 /** The folder of the agent and its scripts. Erasing the disk removes it. */
 export const installationRoot = (directory: string): string => paths(directory).root;
@@ -52,13 +56,13 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Writes `logger` and `hostname` programs that act on this machine, not on the computer that simulates it. */
 export function writePrograms(directory: string, name: string): void {
-  const { bin, log, hostname } = paths(directory);
+  const { bin, log, hostname, console } = paths(directory);
   mkdirSync(bin, { recursive: true });
   mkdirSync(dirname(log), { recursive: true });
   const host = `host=$(cat ${quote(hostname)} 2>/dev/null || echo ${quote(name)})`;
   const logger = `#!/bin/sh
-# Writes to this machine's system log, as logger(1) does.
-log=${quote(log)}
+# Writes to this machine's system log and console, as logger(1) and syslog do.
+log=${quote(log)} console=${quote(console)}
 ${host}
 tag=\${USER:-root}
 while [ $# -gt 0 ]; do
@@ -73,7 +77,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-line() { printf '%s %s %s: %s\\n' "$(date +%Y-%m-%dT%H:%M:%S%z)" "$host" "$tag" "$1" >> "$log"; }
+line() {
+  text=$(date +%Y-%m-%dT%H:%M:%S%z)" $host $tag: $1"
+  printf '%s\\n' "$text" >> "$log"
+  printf '%s\\n' "$text" >> "$console"
+}
 if [ $# -gt 0 ]; then
   line "$*"
 else

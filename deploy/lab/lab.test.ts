@@ -153,6 +153,29 @@ describe('the lab', () => {
     expect(log).toMatch(/^\S+ front app: hello front\n$/);
   });
 
+  it('keeps what its serial console showed, and serves any part of it', async () => {
+    const { url } = await serve({ '/seed': seed });
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await running();
+    const entries = `${system}/LogServices/HostLogger/Entries`;
+    const read = async (query: string): Promise<{ texts: string[]; count: unknown }> => {
+      const { Members: members, 'Members@odata.count': count } = (await redfish(`${entries}${query}`)).body;
+      return { texts: (members as { Message: string }[]).map(({ Message: text }) => text), count };
+    };
+    const all = await eventually(
+      async () => {
+        const found = await read('');
+        return found.texts.some((text) => text.endsWith('app: hello front')) ? found : undefined;
+      },
+      { what: 'the line of the system' },
+    );
+    expect(all.texts[0]).toBe('[None] Power-on self-test');
+    expect((await read('?$skip=1&$top=2')).texts).toEqual(all.texts.slice(1, 3));
+    expect((await redfish(`${entries}?$top=many`)).status).toBe(400);
+    expect((await redfish(`${system}?$top=1`)).status).toBe(501);
+  });
+
   it('M2: ends every process of a machine at power off, also daemons in separate sessions', async () => {
     const { url } = await serve({ '/seed': seed });
     await bootFrom(`${url}/seed`);

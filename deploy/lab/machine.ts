@@ -13,7 +13,16 @@ import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
 import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
-import { erase, install, installedSeed, machineEnvironment, installationRoot, writePrograms } from './installation.ts';
+import { readConsoleLines, writeConsoleLine, type LabConsoleLine } from './console-log.ts';
+import {
+  consoleOf,
+  erase,
+  install,
+  installedSeed,
+  machineEnvironment,
+  installationRoot,
+  writePrograms,
+} from './installation.ts';
 import {
   noOverride,
   saveMachine,
@@ -23,6 +32,7 @@ import {
   type LabVolume,
   type MachineState,
 } from './machine-state.ts';
+import { serialLogOf } from './qemu/qemu.ts';
 import { runInQemu } from './qemu/run.ts';
 import { killProcesses, terminateProcesses } from './processes.ts';
 
@@ -114,6 +124,14 @@ export class LabMachine {
   }
   get progress(): { state: LabBootProgress; detail: string } {
     return { state: this.#progress, detail: this.#detail };
+  }
+
+  /** The output at its serial port, as its BMC keeps it. */
+  consoleLines(): LabConsoleLine[] {
+    return readConsoleLines(this.#consoleFile);
+  }
+  get #consoleFile(): string {
+    return this.#options.isolation === 'qemu' ? serialLogOf(this.directory) : consoleOf(this.directory);
   }
 
   /** Calls `notify` after each change of power that the controller of the machine notices. */
@@ -277,7 +295,10 @@ export class LabMachine {
   #show(progress: LabBootProgress, detail: string): void {
     this.#progress = progress;
     this.#detail = detail;
-    if (detail !== '') this.#options.log.debug({ machine: this.#state.name, progress }, detail);
+    if (detail === '') return;
+    this.#options.log.debug({ machine: this.#state.name, progress }, detail);
+    // The firmware and the kernel of a machine in QEMU write for themselves.
+    if (this.#options.isolation !== 'qemu') writeConsoleLine(this.#consoleFile, `[${progress}] ${detail}`);
   }
 
   async #boot(run: Run): Promise<void> {

@@ -7,10 +7,12 @@ import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 import {
   bootDeviceStateSchema,
+  consoleLogRowsSchema,
   nodeHistoryRowSchema,
   nodeSchema,
   sensorRowSchema,
   type BootDeviceState,
+  type ConsoleLogRows,
   type NodeHistoryRow,
   type NodeRepresentation,
   type SensorRow,
@@ -65,6 +67,12 @@ export interface NodeCalls {
   setBootDevice(parameters: { node: string; device: string; persistent: boolean }): Promise<void>;
   /** Read from its BMC. */
   sensors(parameters: { node: string }): Promise<SensorRow[]>;
+  /** The last lines of its serial console, read from its BMC, oldest first. `limit`: 200 by default, at most 1,000. */
+  consoleLog(parameters: {
+    node: string;
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<ConsoleLogRows>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
   remove(parameters: { node: string }): Promise<void>;
 }
@@ -153,7 +161,7 @@ interface NodeWays {
 function hardwareCalls(
   connection: GatewayConnection,
   { service, headers, pathOf, put }: NodeWays,
-): Pick<NodeCalls, 'bootDevice' | 'setBootDevice' | 'sensors'> {
+): Pick<NodeCalls, 'bootDevice' | 'setBootDevice' | 'sensors' | 'consoleLog'> {
   return {
     async bootDevice({ node }) {
       const what = `read the boot device of the node ${node}`;
@@ -170,6 +178,15 @@ function hardwareCalls(
       const what = `read the sensors of the node ${node}`;
       const body = await connection.json({ service, path: `${pathOf(node)}/sensors`, headers, what });
       return readList({ sensors: sensorRowSchema }, body, what);
+    },
+    async consoleLog({ node, limit, signal }) {
+      const what = `read the console of the node ${node}`;
+      const path = `/nodes/${encodeURIComponent(node)}/console-log`;
+      return read(
+        consoleLogRowsSchema,
+        await connection.json({ service: 'api', path, query: { limit }, what, signal }),
+        what,
+      );
     },
   };
 }

@@ -156,6 +156,13 @@ export const sensorRowSchema = z.looseObject({
   unit: z.string().nullable(),
   state: z.string(),
 });
+/** The serial console of a machine, as its BMC keeps it. */
+export const consoleLogRowsSchema = z.looseObject({
+  lines: z.array(z.looseObject({ id: z.string(), at: z.string().nullable(), text: z.string() })),
+  total: z.number(),
+});
+/** The last lines of the serial console of a machine, oldest first, and how many its BMC keeps. */
+export type ConsoleLogRows = z.infer<typeof consoleLogRowsSchema>;
 /** A sensor of a machine. */
 export type SensorRow = z.infer<typeof sensorRowSchema>;
 

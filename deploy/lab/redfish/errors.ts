@@ -7,6 +7,7 @@ const statuses = {
   PropertyMissing: 400,
   PropertyNotWritable: 400,
   PropertyValueNotInList: 400,
+  QueryParameterValueTypeError: 400,
   NoValidSession: 401,
   ResourceMissingAtURI: 404,
   OperationNotAllowed: 405,

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Faults } from '../faults.ts';
 import type { LabMachine } from '../machine.ts';
 import { bodyOf, imageOf, resetTypeOf, systemChangeOf } from './changes.ts';
+import { consoleLogRoutes } from './console-log-routes.ts';
 import { machineAt, bmcPath, root, type ById, type BmcEndpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 import { requireMatch, tagged } from './etag.ts';
@@ -39,6 +40,7 @@ export function machineRoutes(endpoint: BmcEndpoint): void {
   systemRoutes(endpoint);
   resetRoute(endpoint);
   componentRoutes(endpoint);
+  consoleLogRoutes(endpoint);
   app.get<ById>(`${root}/Managers/:id`, (request) => manager(machineAt(endpoint, request)));
   app.get<ById>(`${root}/Managers/:id/NetworkProtocol`, (request) =>
     networkProtocol(machineAt(endpoint, request).state.name),

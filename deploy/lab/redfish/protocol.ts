@@ -3,6 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { bmcPath } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 
+/** Clients may ask for a part of these collections. */
+const inParts = /\/LogServices\/[^/]+\/Entries$/;
+
 /** The raw answer to an unknown method, sent on the socket because such a request reaches no route. */
 export const unknownMethod =
   'HTTP/1.1 501 Not Implemented\r\nOData-Version: 4.0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
@@ -27,7 +30,10 @@ export function followProtocol(app: FastifyInstance): void {
       done(new RedfishError('PreconditionFailed', `OData-Version ${String(version)} is not supported; 4.0 is.`));
       return;
     }
-    const strange = Object.keys(request.query as object).filter((name) => name.startsWith('$'));
+    const pages = inParts.test(request.routeOptions.url ?? '');
+    const strange = Object.keys(request.query as object).filter(
+      (name) => name.startsWith('$') && !(pages && (name === '$skip' || name === '$top')),
+    );
     if (strange.length > 0) {
       const message = `The query parameters ${strange.join(', ')} are not supported.`;
       done(new RedfishError('QueryNotSupportedOnResource', message));

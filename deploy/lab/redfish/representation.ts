@@ -118,7 +118,11 @@ export function system(machine: LabMachine): object {
     Storage: link(`${path}/Storage`),
     Bios: link(`${path}/Bios`),
     SecureBoot: link(`${path}/SecureBoot`),
-    ...(state.httpBoot && { VirtualMedia: link(`${path}/VirtualMedia`), ...systemConsoles }),
+    ...(state.httpBoot && {
+      VirtualMedia: link(`${path}/VirtualMedia`),
+      LogServices: link(`${path}/LogServices`),
+      ...systemConsoles,
+    }),
     Links: { Chassis: [link(chassisPath(state.name))], ManagedBy: [link(managerPath(state.name))] },
     Actions: {
       '#ComputerSystem.Reset': {

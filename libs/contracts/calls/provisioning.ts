@@ -406,6 +406,25 @@ export const nodeSensors = call('node.sensors', 'Read the sensors of a machine n
   answer: z.object({ sensors: z.array(sensorSchema) }),
 });
 
+export const consoleLineSchema = z.object({
+  id: z.string().meta({ description: 'The name of the line at its BMC. A reader that follows the log compares it.' }),
+  at: z.iso.datetime().nullable().meta({ description: 'Null where the BMC records no time.' }),
+  text: z.string().meta({ description: 'At most 4,096 characters, without control sequences.' }),
+});
+export type ConsoleLine = z.infer<typeof consoleLineSchema>;
+export const consoleLogSchema = z.object({
+  lines: z.array(consoleLineSchema).meta({ description: 'Oldest first.' }),
+  total: z.number().int().meta({ description: 'The number of lines that the BMC keeps.' }),
+});
+export type ConsoleLog = z.infer<typeof consoleLogSchema>;
+/** Most lines of one answer. */
+export const mostConsoleLines = 1000;
+export const nodeConsoleLog = call(
+  'node.console_log',
+  'Read the last lines of the serial console of a machine, from its BMC.',
+  { question: node.extend({ limit: z.number().int().min(1).max(mostConsoleLines) }), answer: consoleLogSchema },
+);
+
 /** A trait of a node, as runbooks and templates name it. */
 const traitSchema = z
   .string()

@@ -2,9 +2,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NodeConsole } from '@anneal/client/representation.ts';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliContext } from '../context.ts';
 import { createOutput } from '../output.ts';
+import { linesAfter } from './node-console.ts';
 import { runCommand } from '../run.ts';
 
 let folder: string;
@@ -75,4 +76,15 @@ it.each([
   const { status, text } = await run(consoles, ...words);
   expect(text).toContain(reason);
   expect(status).toBe(1);
+});
+
+describe('the log of a console', () => {
+  const line = (id: string) => ({ id, at: null, text: `line ${id}` });
+  it('continues behind the last known line, and begins again with a new log', () => {
+    const lines = [line('3'), line('4'), line('5')];
+    expect(linesAfter(lines, '4')).toEqual([line('5')]);
+    expect(linesAfter(lines, '5')).toEqual([]);
+    expect(linesAfter(lines, '9')).toEqual(lines);
+    expect(linesAfter(lines, undefined)).toEqual(lines);
+  });
 });

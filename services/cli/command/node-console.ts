@@ -1,11 +1,14 @@
 /** `anneal node console` */
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeConsole, NodeRepresentation } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { Option, type Command } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { Reported } from '../exit.ts';
-import { exampleText, formatOption } from './options.ts';
+import type { Format } from '../output.ts';
+import { withoutControls } from '../print/program-output.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 const protocols = ['ssh', 'ipmi', 'telnet'] as const;
 
@@ -13,17 +16,74 @@ export function addNodeConsole(node: Command, context: CliContext): void {
   const { output } = context;
   node
     .command('console <node>')
-    .description('show how to reach the consoles that the BMC of a node offers, or connect to one')
+    .description(
+      'show how to reach the consoles that the BMC of a node offers, connect to one, or print what the serial console showed',
+    )
     .option('--run', 'connect, in this terminal; the program asks for the password of the BMC')
     .addOption(new Option('--protocol <protocol>', 'with --run: the protocol (default: the first)').choices(protocols))
+    .option('--log', 'print the last lines of the serial console, which the BMC keeps')
+    .option('-f, --follow', 'print the last lines, and more as it arrives, until Ctrl-C')
+    .addOption(new Option('-n, --lines <number>', 'with --log: how many lines').argParser(countOf).default(200))
     .addOption(formatOption())
-    .addHelpText('after', exampleText('node console machine-1', 'node console machine-1 --run --protocol ipmi'))
-    .action(async (name, { run, protocol, output: format }) => {
+    .addHelpText(
+      'after',
+      exampleText(
+        'node console machine-1',
+        'node console machine-1 --run --protocol ipmi',
+        'node console machine-1 --log -f',
+      ),
+    )
+    .action(async (name, { run, protocol, log, follow, lines, output: format }) => {
+      if (log || follow) return printLog(context, { node: name, limit: lines, follow: follow === true, format });
       const consoles = consolesOf(await (await context.client()).nodes.show({ node: name }), name);
       if (run) await connect(chosen(consoles, protocol, name), context);
       else if (format !== 'table') output.value(format, consoles);
       else for (const line of consoles.flatMap(linesOf)) output.line(line);
     });
+}
+
+const mostLines = 1000;
+
+function countOf(text: string): number {
+  const count = positiveInteger(text);
+  if (count <= mostLines) return count;
+  throw new InvalidArgumentError(`must be 1 to ${mostLines}`);
+}
+
+/** A BMC answers slowly, and serves others too. */
+const followMs = 2_000;
+
+/** Prints the lines, and with `follow` those that arrive, until the command is interrupted. */
+async function printLog(
+  context: CliContext,
+  { node, limit, follow, format }: { node: string; limit: number; follow: boolean; format: Format },
+): Promise<void> {
+  const { output, interrupt: signal } = context;
+  const { nodes } = await context.client();
+  let shown = await nodes.consoleLog({ node, limit, signal });
+  if (format !== 'table') return output.value(format, shown);
+  if (shown.lines.length === 0) output.note('The console has shown nothing yet.');
+  for (const { text } of shown.lines) output.line(withoutControls(text));
+  if (!follow) return;
+  while (!signal.aborted) {
+    await sleep(followMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const next = await nodes.consoleLog({ node, limit: mostLines, signal }).catch((error: unknown) => {
+      if (signal.aborted) return shown;
+      throw error;
+    });
+    for (const { text } of linesAfter(next.lines, shown.lines.at(-1)?.id)) output.line(withoutControls(text));
+    if (next.lines.length > 0) shown = next;
+  }
+}
+
+/** The lines behind the last known one; all of them when the BMC began a new log. */
+export function linesAfter<L extends { readonly id: string }>(
+  lines: readonly L[],
+  known: string | undefined,
+): readonly L[] {
+  const at = lines.findLastIndex(({ id }) => id === known);
+  return lines.slice(at + 1);
 }
 
 /** @throws AnnealError for a node without a console, which says why it has none */

@@ -20,6 +20,7 @@ import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts'
 import { hostEndpoints } from './host-endpoints.ts';
 import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
+import { nodeEndpoints } from './node-endpoints.ts';
 import { pageEndpoints } from './page-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
 import { quotaEndpoints } from './quota-endpoints.ts';
@@ -62,6 +63,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...overviewEndpoints(options),
   ...stackEndpoints(options),
   ...pageEndpoints(options),
+  ...nodeEndpoints(options),
   ...revisionEndpoints(options),
   ...importEndpoints(options),
   ...templateEndpoints(options),

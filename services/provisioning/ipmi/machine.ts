@@ -7,10 +7,10 @@
  * I3 IPMI has no virtual media and no HTTP boot, so the machine boots from the network (PXE).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { anotherMachine } from '../nodes/bmc/faults.ts';
+import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
 import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
@@ -149,6 +149,12 @@ export class IpmiMachine implements BmcMachine {
   async sensors(): Promise<Sensor[]> {
     await this.#identity();
     return sensorsIn((await this.#unlessRefused(readSensors)) ?? '');
+  }
+
+  consoleLog(): Promise<ConsoleLog> {
+    const { node } = this.#options.access;
+    const why = `Node ${node} has no log of its console: a BMC that speaks IPMI shows the console, and keeps nothing of it.`;
+    return Promise.reject(noConsoleLog(why, node));
   }
 
   bootFromDisk = (): Promise<void> => this.#setBoot('disk', ['persistent']);

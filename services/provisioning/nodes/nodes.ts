@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type {
   BootDeviceView,
+  ConsoleLog,
   nodeBootDeviceSet,
+  nodeConsoleLog,
   nodeEnrol,
   nodeList,
   nodeOverview,
@@ -385,6 +387,11 @@ export class Nodes {
     const { bmcs } = this.#readings;
     const node = await this.#find(idOrName);
     return { sensors: await bmcs.with(node, (machine) => machine.sensors(), { withinMs: readingMs }) };
+  }
+
+  async consoleLog({ node: named, limit }: Question<typeof nodeConsoleLog>): Promise<ConsoleLog> {
+    const { bmcs } = this.#readings;
+    return bmcs.with(await this.#find(named), (machine) => machine.consoleLog(limit), { withinMs: readingMs });
   }
 
   async history(idOrName: string): Promise<{ history: NodeHistoryEntry[] }> {

@@ -1,9 +1,9 @@
 /** Drives one machine through Redfish. Follows links instead of building paths, and reads back every change. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { anotherMachine } from '../nodes/bmc/faults.ts';
+import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
 import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
@@ -25,6 +25,7 @@ import {
 import { quirksOf } from './quirks.ts';
 import { readSensors } from './sensors.ts';
 import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
+import { readConsoleLog } from './console-log.ts';
 import { findSystem } from './system-path.ts';
 import { taskEnded, taskOf } from './task.ts';
 import type { Access, Method, RedfishAnswer } from './transport.ts';
@@ -200,6 +201,13 @@ export class RedfishMachine implements BmcMachine {
 
   async sensors(): Promise<Sensor[]> {
     return readSensors(this, (await this.system()).body);
+  }
+
+  async consoleLog(limit: number): Promise<ConsoleLog> {
+    const log = await readConsoleLog(this, (await this.system()).body, limit);
+    if (log) return log;
+    const { node, address } = this.#options.access;
+    throw noConsoleLog(`The BMC of node ${node} at ${address} keeps no log of the serial console.`, node);
   }
 
   async #setBootMode(mode: 'UEFI' | 'Legacy'): Promise<void> {

@@ -77,6 +77,10 @@ class Operations:
         """Show one page of the nodes, by name, in the form of Ironic."""
         return self.connection.json("GET", "/nodes", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
 
+    def get_node_console_log(self, node: str, *, limit: int | None = None) -> types.NodeConsoleLog:
+        """Read the last lines of the serial console of a machine, from its BMC, oldest first. To follow it, ask again and continue behind the last known id."""
+        return self.connection.json("GET", f"/nodes/{self.connection.segment(node)}/console-log", query={"limit": limit})
+
     def list_stack_revisions(self, stack: str) -> types.ListStackRevisionsAnswer:
         """List the stored revisions of a stack, the newest first: the states that updates sent it towards."""
         return self.connection.json("GET", f"/stacks/{self.connection.segment(stack)}/revisions")

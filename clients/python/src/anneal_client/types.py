@@ -446,6 +446,22 @@ class ListNodesAnswer(TypedDict):
     found: NotRequired[int]
 
 
+class NodeConsoleLogLine(TypedDict):
+    # The name of the line at its BMC. A reader that follows the log compares it.
+    id: str
+    # Null where the BMC records no time.
+    at: str | None
+    # At most 4,096 characters, without control sequences.
+    text: str
+
+
+class NodeConsoleLog(TypedDict):
+    # Oldest first.
+    lines: list[NodeConsoleLogLine]
+    # The number of lines that the BMC keeps.
+    total: int
+
+
 class Revision(TypedDict):
     id: str
     # When the stack was last sent towards it.

@@ -53,3 +53,9 @@ export function sameMachine(
     { details: { node: name, ...(holder && { other: holder.id }) } },
   );
 }
+
+/** The error of a machine whose console is not kept by its BMC. */
+export const noConsoleLog = (why: string, node: string): AnnealError =>
+  new AnnealError('NotSupported', why, {
+    details: { remedy: `Connect to the console instead: anneal node console ${node} --run` },
+  });

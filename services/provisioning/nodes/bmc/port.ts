@@ -1,5 +1,5 @@
 /** The port between nodes and their management controllers. Each driver (`redfish/`, `ipmi/`) implements it. */
-import type { BootDeviceView, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { BootMethod, NodeDocument, Power } from '../document.ts';
 import type { StepProgress } from '../plan/progress.ts';
@@ -48,6 +48,8 @@ export interface BmcMachine {
   setBootDevice(wanted: WantedDevice): Promise<void>;
   /** Leaves out what the BMC does not show. */
   sensors(): Promise<Sensor[]>;
+  /** The last lines of the serial console. @throws AnnealError NotSupported where the BMC keeps no log of it. */
+  consoleLog(limit: number): Promise<ConsoleLog>;
   /** Lets the next start end in the firmware's setup, so that no system on a disk starts. */
   stopInSetup(): Promise<void>;
   /** @throws AnnealError ResourceFailed when the protocol of the driver has none of it. */
