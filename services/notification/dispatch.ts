@@ -107,7 +107,7 @@ export async function openDispatch(
       active.forget();
       await announceStatus(context, subscriptions, id);
     },
-    onIdle: (id) => removeEnded({ subscriptions, deliveries, dispatch: { attempts, forget } }, id),
+    onEnded: (id) => removeEnded({ subscriptions, deliveries, dispatch: { attempts, forget } }, id),
   });
   const timers = await createTimers({
     store,
@@ -155,7 +155,7 @@ function openCouriers(
   settings: SettingsOf<typeof notificationSettings>,
   own: Pick<
     CouriersOptions,
-    'log' | 'subscriptions' | 'deliveries' | 'attempts' | 'stopping' | 'resume' | 'announceDisabled' | 'onIdle'
+    'log' | 'subscriptions' | 'deliveries' | 'attempts' | 'stopping' | 'resume' | 'announceDisabled' | 'onEnded'
   >,
 ): Couriers {
   const observe = deliveryMetrics(context.metrics);

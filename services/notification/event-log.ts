@@ -19,6 +19,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { parseFilters, type EventPredicate } from './event-filter.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { RecentEvents } from './recent-events.ts';
 
 export interface EventDocument extends Document {
   readonly sequence: number;
@@ -83,6 +84,7 @@ export class EventLog {
   readonly #onAppendFailed: EventLogOptions['onAppendFailed'];
   readonly #onTrimFailed: EventLogOptions['onTrimFailed'];
   readonly #stopping = new AbortController();
+  readonly #newest = new RecentEvents<EventDocument>();
   #waiting: Appended[] = [];
   /** So many of those that wait are stored one by one, to find the one that cannot be stored. */
   #alone = 0;
@@ -131,6 +133,7 @@ export class EventLog {
       this.#alone = Math.max(0, this.#alone - batch.length);
       try {
         const kept = await this.#keepAll(batch.map(({ event }) => event));
+        this.#newest.add(kept);
         await this.#onKept(kept);
         for (const { resolve } of batch) resolve();
         failures = 0;
@@ -257,18 +260,23 @@ export class EventLog {
     let upTo: EventDocument | undefined;
     // Read it first: an event with a smaller number is already stored (L1).
     const last = await this.last();
+    const inMemory = this.#newest.between(parameters.after, last)?.filter((each) => each.project === project);
     for (;;) {
-      const page = await this.#events.find({
-        where: { project, sequence: { gt: upTo?.sequence ?? parameters.after } },
-        orderBy: ['sequence'],
-        limit: readAtOnce,
-      });
+      const page =
+        inMemory ??
+        (await this.#events.find({
+          where: { project, sequence: { gt: upTo?.sequence ?? parameters.after } },
+          orderBy: ['sequence'],
+          limit: readAtOnce,
+        }));
       for (const document of page) {
         upTo = document;
         if (fits(document.event)) events.push(document);
         if (events.length === limit) return { events, upTo, position: document.sequence };
       }
-      if (page.length < readAtOnce) return { events, upTo, position: Math.max(last, upTo?.sequence ?? 0) };
+      if (inMemory || page.length < readAtOnce) {
+        return { events, upTo, position: Math.max(last, upTo?.sequence ?? 0) };
+      }
     }
   }
 
@@ -343,6 +351,7 @@ export class EventLog {
       await this.#onTrim(old); // L4
       await faultPoint('notification.counted');
       await this.#events.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
+      this.#newest.remove(old.at(-1)?.sequence ?? 0);
     }
   }
 

@@ -101,9 +101,20 @@ export class Courier {
     const before = progress.lanes.window;
     if (!reader.push(kept)) this.#stir();
     // Events that it does not want keep no run alive, or every run would last as long as events come.
-    if (reader.isBehind || progress.lanes.window > before) this.#activeAt = this.#options.now();
-    this.#send(this.#open);
+    const hasNew = progress.lanes.window > before;
+    if (reader.isBehind || hasNew) this.#activeAt = this.#options.now();
+    if (hasNew) this.#send(this.#open);
     return true;
+  }
+
+  /** True when the run has given an event up. */
+  get hasBuried(): boolean {
+    return this.#open?.saver.hasBuried === true;
+  }
+
+  /** True when the subscription ends after an event of the log, as its last save or its start read it. */
+  get mayEnd(): boolean {
+    return this.#open?.subscription.ends_after !== undefined;
   }
 
   /** Ends the run, because the subscription changed, so that the next run begins with it. False when it has ended. */

@@ -12,8 +12,8 @@ export interface CouriersOptions extends Omit<CourierOptions, 'textOf'> {
   readonly resume: (subscription: string, at: number) => Promise<void>;
   /** Publishes that a run has disabled the subscription. */
   readonly announceDisabled: (subscription: string) => Promise<void>;
-  /** Called after each run that leaves nothing to do. */
-  readonly onIdle: (subscription: string) => Promise<void>;
+  /** Called after each run that leaves nothing to do for a subscription that ends. */
+  readonly onEnded: (subscription: string) => Promise<void>;
 }
 
 export class Couriers {
@@ -59,7 +59,7 @@ export class Couriers {
 
   /** Delivers until the subscription is idle. The handler of its timer. */
   async run(id: string, renew: () => Promise<unknown>): Promise<void> {
-    const { resume, announceDisabled, onIdle, deliveries, keepDeliveries } = this.#options;
+    const { resume, announceDisabled, onEnded, deliveries, keepDeliveries } = this.#options;
     for (;;) {
       const courier = new Courier(id, { ...this.#options, textOf: this.#textOf });
       this.#running.set(id, courier);
@@ -67,8 +67,8 @@ export class Couriers {
       if (end.disabled) await announceDisabled(id);
       if (end.again) continue;
       if (end.resumeAt !== undefined) await resume(id, end.resumeAt);
-      await trim(deliveries, id, keepDeliveries);
-      if (end.resumeAt === undefined) await onIdle(id);
+      if (courier.hasBuried) await trim(deliveries, id, keepDeliveries);
+      if (end.resumeAt === undefined && courier.mayEnd) await onEnded(id);
       return;
     }
   }

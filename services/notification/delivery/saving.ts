@@ -48,6 +48,7 @@ export class ProgressSaver {
   #stored = 0;
   /** True when the store has more deliveries than the memory. */
   #hasMore = false;
+  #hasBuried = false;
 
   private constructor(
     options: SaverOptions,
@@ -95,6 +96,11 @@ export class ProgressSaver {
     return this.#stored === 0 ? 'done' : 'left';
   }
 
+  /** True when this run has given an event up, so that the store may have more dead deliveries than it keeps. */
+  get hasBuried(): boolean {
+    return this.#hasBuried;
+  }
+
   log(attempt: Attempt): void {
     this.#ring.add(attempt);
   }
@@ -112,7 +118,7 @@ export class ProgressSaver {
     const ring = this.#ring.write();
     if (ring) await this.#options.attempts.bulk([ring.operation]);
     const position = this.#progress.lanes.position();
-    const { document } = await change(this.#options.subscriptions, this.#subscription.id, (current) => {
+    const { document } = await change(this.#options.subscriptions, this.#subscription, (current) => {
       if (current.run !== this.#run) return undefined;
       const cursor = Math.max(current.cursor, position.cursor);
       return {
@@ -181,6 +187,7 @@ export class ProgressSaver {
       }
     }
     for (const item of dead) item.isSettled = true;
+    if (dead.length > 0) this.#hasBuried = true;
     this.#stored -= delivered.length + dead.filter(({ document }) => document).length;
   }
 
