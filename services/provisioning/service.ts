@@ -24,6 +24,7 @@ import { Instances } from './servers/instances.ts';
 import { Fencing } from './nodes/bmc/fencing.ts';
 import { ironicPort } from './servers/ironic-port.ts';
 import { NodeDriver } from './nodes/bmc/driver.ts';
+import { HardwareRecords } from './nodes/hardware-settings.ts';
 import { NodeRecords } from './nodes/records.ts';
 import { createSteps } from './nodes/states/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
@@ -56,6 +57,7 @@ export const provisioningService = defineService({
     const [timers, setTimers] = setLater<Timers>();
     const [slots, setSlots] = setLater<Slots>();
     const fencing = new Fencing({ bmcs, program: values.fenceProgram });
+    const hardware = await HardwareRecords.open({ context, bmcs });
     const steps = createSteps({
       context,
       records,
@@ -63,6 +65,7 @@ export const provisioningService = defineService({
       hosts,
       slots,
       fencing,
+      hardware,
       bootRetryMs: values.bootRetrySeconds * 1000,
       bootLoadMs: values.bootLoadSeconds * 1000,
     });
@@ -82,7 +85,7 @@ export const provisioningService = defineService({
     const allocations = await Allocations.open(context, records);
     const lights = new Lights(records);
     const hasTestDriver = values.testDriver;
-    const nodeParts = { context, records, driver, runbooks, slots: slots(), assets, hasTestDriver };
+    const nodeParts = { context, records, driver, runbooks, slots: slots(), assets, hardware, hasTestDriver };
     const nodes = new Nodes({ ...nodeParts, limit, readings });
     const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
@@ -93,17 +96,9 @@ export const provisioningService = defineService({
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
     const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
-    const handler = provisioningHandler(context, {
-      servers,
-      nodes,
-      boots,
-      runbooks,
-      images,
-      instances: new Instances({ records, now: () => performance.now() }),
-      assets,
-      allocations,
-      lights,
-    });
+    const instances = new Instances({ records, now: () => performance.now() });
+    const parts = { servers, nodes, boots, runbooks, images, instances, assets, allocations, lights };
+    const handler = provisioningHandler(context, parts);
     const requests = await bus.consume(queue, handler, { concurrency: 64, onDeath });
     await images.announce();
     const publishing = await Promise.all([records, assets, allocations].map((each) => each.keepPublishing()));

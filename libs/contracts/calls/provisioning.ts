@@ -425,6 +425,28 @@ export const nodeConsoleLog = call(
   { question: node.extend({ limit: z.number().int().min(1).max(mostConsoleLines) }), answer: consoleLogSchema },
 );
 
+export const hardwareSettingsSchema = z.object({
+  bios: jsonObject.meta({ description: 'The settings of the BIOS by name.' }),
+  firmware: z.array(
+    z.object({
+      component: z.string().meta({ description: '`bios` or `bmc`.' }),
+      initial_version: z.string(),
+      current_version: z.string(),
+      last_version_flashed: z.string().nullable(),
+      created_at: z.string(),
+      updated_at: z.string().nullable(),
+    }),
+  ),
+  created_at: z.string().nullable(),
+  read_at: z.string().nullable().meta({ description: 'Null before the first reading.' }),
+});
+export type HardwareSettings = z.infer<typeof hardwareSettingsSchema>;
+export const nodeSettings = call(
+  'node.settings',
+  'Show the BIOS settings and the firmware of a machine, as its BMC showed them at the last verification, inspection or change.',
+  { question: node, answer: hardwareSettingsSchema },
+);
+
 /** A trait of a node, as runbooks and templates name it. */
 const traitSchema = z
   .string()

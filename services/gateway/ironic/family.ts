@@ -19,6 +19,7 @@ import { runbookRoutes } from './runbook-routes.ts';
 import { ironicPath, microversionOf, microversions, minorAsked } from './microversion.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { ironicPrefix, ironicLinks } from './node-view.ts';
+import { hardwareSettingRoutes } from './setting-routes.ts';
 import { stateRoutes } from './state-routes.ts';
 import { traitRoutes } from './trait-routes.ts';
 import { answerAt, tooNewIn } from './versioned-fields.ts';
@@ -161,6 +162,7 @@ export function ironicFamily(
   detailRoutes(scope, ask);
   managementRoutes(scope, ask);
   hardwareRoutes(scope, ask);
+  hardwareSettingRoutes(scope, ask);
   assetRoutes(scope, { ask, newId });
   allocationRoutes(scope, { ask, newId });
   runbookRoutes(scope, { ask, newId });

@@ -13,14 +13,17 @@ const belowNode: Readonly<Record<string, { readonly list?: string; readonly read
     vifs: { list: 'vifs', instead: 'Networks of machines are configured at the switch.' },
     'vifs/:vif': { instead: 'Networks of machines are configured at the switch.' },
     children: { list: 'children', instead: 'A node has no children.' },
-    bios: { list: 'bios', instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
-    firmware: { list: 'firmware', instead: 'Update firmware with the step firmware.update of clean or service.' },
+    bios: { read: true, instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
+    firmware: { read: true, instead: 'Update firmware with the step firmware.update of clean or service.' },
     vmedia: { instead: 'Anneal inserts its own boot media.' },
     'management/inject_nmi': { instead: 'Send the NMI at the BMC.' },
     'vendor_passthru/methods': { read: true, instead: 'Anneal calls no commands of vendors.' },
     vendor_passthru: { instead: 'Anneal calls no commands of vendors.' },
     'vendor_passthru/:method': { instead: 'Anneal calls no commands of vendors.' },
-    'bios/:name': { instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
+    'bios/:name': {
+      read: true,
+      instead: 'Change settings with the step bios.apply_configuration of clean or service.',
+    },
   };
 
 const refused = (what: string, instead: string): AnnealError =>

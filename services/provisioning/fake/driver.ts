@@ -63,6 +63,7 @@ function fakeBmc(records: Pick<NodeRecords, 'get' | 'change'>, { node: { id, nam
     },
     setBootDevice: ({ device, persistent }) => write({ boot_device: device, persistent }),
     sensors: () => Promise.resolve([]),
+    settings: () => Promise.resolve({ bios: {}, firmware: {} }),
     consoleLog: () => Promise.resolve({ lines: [], total: 0 }),
     stopInSetup: () => write({ boot_device: 'bios', persistent: false }),
   };

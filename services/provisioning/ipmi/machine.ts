@@ -12,7 +12,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
-import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
+import type { BmcMachine, BootProgress, Change, Hardware, ShownSettings, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
 import { bootFlagsIn, bytesIn, firmwareIn, powerInStatus, sensorsIn, solIsOn, unitIn, uuidIn } from './answers.ts';
 import type { IpmiAccess, IpmiCommand } from './failure.ts';
@@ -149,6 +149,13 @@ export class IpmiMachine implements BmcMachine {
   async sensors(): Promise<Sensor[]> {
     await this.#identity();
     return sensorsIn((await this.#unlessRefused(readSensors)) ?? '');
+  }
+
+  /** IPMI shows no settings of the BIOS. */
+  async settings(): Promise<ShownSettings> {
+    await this.#identity();
+    const bmc = firmwareIn((await this.#bytesIfAny(readDevice)) ?? []);
+    return { bios: {}, firmware: bmc === null ? {} : { bmc } };
   }
 
   consoleLog(): Promise<ConsoleLog> {

@@ -4,6 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type {
   BootDeviceView,
   ConsoleLog,
+  HardwareSettings,
   nodeBootDeviceSet,
   nodeConsoleLog,
   nodeEnrol,
@@ -41,6 +42,7 @@ import { checkSteps, nameOf } from './plan/catalogue.ts';
 import type { Assets } from '../assets/assets.ts';
 import { hasMachine } from '../fake/machine.ts';
 import type { Runbooks } from './plan/runbooks.ts';
+import type { HardwareRecords } from './hardware-settings.ts';
 import type { NodeRecords } from './records.ts';
 import type { SlotTurn } from './slots/admission.ts';
 import type { Slots } from './slots/slots.ts';
@@ -61,6 +63,7 @@ export class Nodes {
   readonly #runbooks: Runbooks;
   readonly #slots: Slots;
   readonly #assets: Assets;
+  readonly #hardware: HardwareRecords;
   readonly #hasTestDriver: boolean;
   readonly #limit: { readonly most: number; readonly setting: string };
   readonly #readings: { readonly bmcs: Bmcs; readonly pollMs: number };
@@ -72,6 +75,7 @@ export class Nodes {
     runbooks: Runbooks;
     slots: Slots;
     assets: Assets;
+    hardware: HardwareRecords;
     hasTestDriver: boolean;
     limit: { most: number; setting: string };
     readings: { bmcs: Bmcs; pollMs: number };
@@ -82,6 +86,7 @@ export class Nodes {
     this.#runbooks = options.runbooks;
     this.#slots = options.slots;
     this.#assets = options.assets;
+    this.#hardware = options.hardware;
     this.#hasTestDriver = options.hasTestDriver;
     this.#records = options.records;
     this.#driver = options.driver;
@@ -276,6 +281,7 @@ export class Nodes {
       }
       if (!(await this.#records.remove(node))) continue;
       await this.#assets.removeOf(node.id);
+      await this.#hardware.forget(node.id);
       return;
     }
   }
@@ -387,6 +393,10 @@ export class Nodes {
     const { bmcs } = this.#readings;
     const node = await this.#find(idOrName);
     return { sensors: await bmcs.with(node, (machine) => machine.sensors(), { withinMs: readingMs }) };
+  }
+
+  async settings(idOrName: string): Promise<HardwareSettings> {
+    return this.#hardware.show((await this.#find(idOrName)).id);
   }
 
   async consoleLog({ node: named, limit }: Question<typeof nodeConsoleLog>): Promise<ConsoleLog> {

@@ -1,5 +1,6 @@
 /** The hardware inventory of a machine, read from its controller while it may be off, in Ironic's terms. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import type { ShownSettings } from '../nodes/bmc/port.ts';
 import { consolesIn } from './consoles.ts';
 import { linkIn, type Answer } from './http.ts';
 
@@ -55,6 +56,19 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
       addresses: [...addressesIn(nic, 'IPv4Addresses'), ...addressesIn(nic, 'IPv6Addresses')],
     })),
     health: textValue(within(system, 'Status')['Health']),
+  };
+}
+
+/** The settings of the BIOS, and the firmware that Ironic knows too. */
+export async function readShownSettings(client: Client, system: Body): Promise<ShownSettings> {
+  const [bios = {}] = await linkedBodies(client, [system['Bios']]);
+  const { FirmwareVersion: bmc } = await readManager(client, system);
+  const versions = { bios: textValue(system['BiosVersion']), bmc: textValue(bmc) };
+  return {
+    bios: isObject(bios['Attributes']) ? bios['Attributes'] : {},
+    firmware: Object.fromEntries(
+      Object.entries(versions).flatMap(([component, version]) => (version === null ? [] : [[component, version]])),
+    ),
   };
 }
 

@@ -5,13 +5,13 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
-import type { BmcMachine, BootProgress, Change, Hardware, WantedDevice } from '../nodes/bmc/port.ts';
+import type { BmcMachine, BootProgress, Change, Hardware, ShownSettings, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
 import { bootDeviceIn, overrideToDevice } from './boot-device.ts';
 import { bootProgressIn } from './boot-progress.ts';
 import { allowedTarget, overridesToDisk, overrideTo, withMode } from './boot-override.ts';
 import type { RedfishHttp } from './http.ts';
-import { readInventory } from './inventory.ts';
+import { readInventory, readShownSettings } from './inventory.ts';
 import {
   powerIn,
   resetAction,
@@ -201,6 +201,10 @@ export class RedfishMachine implements BmcMachine {
 
   async sensors(): Promise<Sensor[]> {
     return readSensors(this, (await this.system()).body);
+  }
+
+  async settings(): Promise<ShownSettings> {
+    return readShownSettings(this, (await this.system()).body);
   }
 
   async consoleLog(limit: number): Promise<ConsoleLog> {

@@ -14,6 +14,7 @@ import {
   type NodeStep,
   type NodeView,
   type ProvisionVerb,
+  nodeSettings,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { LabMachine } from '@anneal/lab/machine.ts';
@@ -166,6 +167,8 @@ describe('the life of a node', () => {
     await tell(w, 'unhold');
     expect(await w.nodeIs('machine-1', 'active')).toMatchObject({ instance_id: id, step: null });
     expect(machineOf(w).state.secureBoot).toEqual({ enabled: true, current: true });
+    const known = await w.ask(nodeSettings, { node: 'machine-1' });
+    expect(known.bios).toMatchObject({ WorkloadProfile: 'Performance' });
     expect(existsSync(file)).toBe(true);
     await tell(w, 'service', {
       steps: [step('bios.apply_configuration', { settings: [{ name: 'Nope', value: 'x' }] })],
@@ -202,6 +205,10 @@ describe('the life of a node', () => {
     const { state } = machineOf(w);
     expect(state.volumes).toMatchObject([{ name: 'root', raidType: 'RAID1', bytes: 100 * 1024 ** 3 }]);
     expect(state.firmware).toMatchObject({ BIOS: '2.1.0' });
+    const { firmware } = await w.ask(nodeSettings, { node: 'machine-1' });
+    const bios = firmware.find(({ component }) => component === 'bios');
+    expect(bios).toMatchObject({ current_version: '2.1.0', last_version_flashed: '2.1.0' });
+    expect(bios?.initial_version).not.toBe('2.1.0');
     expect(machineOf(w).power).toBe('Off');
     await tell(w, 'provide');
     await w.nodeIs('machine-1', 'available');

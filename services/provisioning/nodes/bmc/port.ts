@@ -50,10 +50,17 @@ export interface BmcMachine {
   sensors(): Promise<Sensor[]>;
   /** The last lines of the serial console. @throws AnnealError NotSupported where the BMC keeps no log of it. */
   consoleLog(limit: number): Promise<ConsoleLog>;
+  /** The settings of the BIOS, and the versions of firmware by component. Leaves out what the BMC does not show. */
+  settings(): Promise<ShownSettings>;
   /** Lets the next start end in the firmware's setup, so that no system on a disk starts. */
   stopInSetup(): Promise<void>;
   /** @throws AnnealError ResourceFailed when the protocol of the driver has none of it. */
   readonly hardware: Hardware;
+}
+
+export interface ShownSettings {
+  readonly bios: JsonObject;
+  readonly firmware: Readonly<Record<string, string>>;
 }
 
 /** Changes of the hardware's settings. Each may run again from its beginning, with the memo of its last round. */

@@ -14,6 +14,7 @@ import { planAfterStep, PlanRunner } from '../plan/run.ts';
 import { hasMachine } from '../../fake/machine.ts';
 import type { ServerHosts } from '../../servers/hosts.ts';
 import type { NodeDocument, Power, NodeChange } from '../document.ts';
+import type { HardwareRecords } from '../hardware-settings.ts';
 import type { NodeRecords } from '../records.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { ProvisionStep } from './states.ts';
@@ -26,6 +27,7 @@ export interface StepOptions {
   readonly hosts: ServerHosts;
   readonly slots: () => Slots;
   readonly fencing: Fencing;
+  readonly hardware: HardwareRecords;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
   /** The machine is booted again when its firmware got a part of its boot file and asked for nothing for this long. */
@@ -48,7 +50,7 @@ const offNow = { power: 'power off' } as const;
 export function createSteps(
   options: StepOptions,
 ): Readonly<Record<ProvisionStep, (node: NodeDocument) => Promise<StepOutcome>>> {
-  const { context, records, bmcs, hosts, slots, fencing } = options;
+  const { context, records, bmcs, hosts, slots, fencing, hardware } = options;
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
@@ -63,12 +65,15 @@ export function createSteps(
     verify: async (node) => {
       const { power, identity } = await bmcs.with(node, (machine) => machine.verify());
       await records.learn(node, identity);
+      // Else the inspection that follows reads them.
+      if (node.target !== 'available') await hardware.read(node);
       return { kind: 'next', change: { power }, reason: 'its BMC answers' };
     },
 
     inspect: async (node) => {
       const { inventory, identity } = await bmcs.with(node, (machine) => machine.inventory());
       await records.learn(node, identity);
+      await hardware.read(node);
       const seen = { ...inventory, inspected_at: context.now().toISOString() };
       const properties = inspectedProperties(node.declared ?? {}, seen);
       return { kind: 'next', change: { properties }, reason: 'its inventory is read' };
@@ -81,7 +86,7 @@ export function createSteps(
 
     'register host': (node) => registerHost({ hosts, boots }, node),
 
-    'run steps': (node) => plan.run(node),
+    'run steps': async (node) => readIfChanged(hardware, node, await plan.run(node)),
 
     'prepare boot': (node) => {
       const boot =
@@ -139,6 +144,18 @@ export function createSteps(
 
     'change power': (node) => changePower({ bmcs, ensure, fence }, node),
   };
+}
+
+/** Reads the settings again after steps that changed them. */
+async function readIfChanged(
+  hardware: HardwareRecords,
+  node: NodeDocument,
+  outcome: StepOutcome,
+): Promise<StepOutcome> {
+  const { plan } = node;
+  const changes = plan?.steps.some(({ interface: kind }) => kind === 'bios' || kind === 'firmware') ?? false;
+  if (plan && changes && plan.at >= plan.steps.length) await hardware.read(node);
+  return outcome;
 }
 
 async function registerHost(
