@@ -3,6 +3,7 @@
  * later. Plain JavaScript without dependencies, because it also installs the dependencies:
  *
  *     node services/cli/launch.mjs <program> [arguments]
+ *     node services/cli/launch.mjs --installed               # from npm, when it has installed the dependencies
  *
  * It is also in the npm package, where npm has installed the dependencies in the folder of the package or beside it.
  */
@@ -56,9 +57,22 @@ function install() {
     );
     process.exit(1);
   }
+  record(lock);
+}
+
+/** Records what is installed, so that no command installs it again. */
+function record(lock) {
   mkdirSync(modules, { recursive: true });
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, createHash('sha256').update(lock).digest('hex'));
   keepCopy(lock);
+}
+
+/** The end of `npm install`: also builds the commands. They work without the build, only more slowly. */
+function finishInstallation() {
+  if (isPackage || !existsSync(node)) return;
+  record(readFileSync(join(root, 'package-lock.json')));
+  const build = join(root, 'services', 'cli', 'bundle', 'build.ts');
+  spawnSync(node, ['--disable-warning=ExperimentalWarning', build], { stdio: 'ignore' });
 }
 
 /** Node in the package: the one that npm has installed with it, or this one when that is new enough. */
@@ -122,6 +136,10 @@ export function launch(program, programArguments) {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [program, ...rest] = process.argv.slice(2);
+  if (program === '--installed') {
+    finishInstallation();
+    process.exit();
+  }
   if (!program) {
     process.stderr.write('usage: node services/cli/launch.mjs <program> [arguments]\n');
     process.exit(2);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -99,6 +99,28 @@ describe('the anneal command', { timeout: 120_000 }, () => {
     expect(await program('stack', 'list')).toBe(sources);
     await utimes(source, past, past);
     expect(await program('stack', 'list'), 'a file has gone from a folder').toBe(sources);
+  });
+
+  it('installs nothing again after npm has installed the dependencies', async () => {
+    const cli = join(folder, 'services', 'cli');
+    const bin = join(folder, 'node_modules', 'node', 'bin');
+    for (const path of [cli, bin]) await mkdir(path, { recursive: true });
+    for (const file of ['anneal.mjs', 'launch.sh', 'launch.mjs', 'orphan.mjs']) {
+      await copyFile(new URL(`./${file}`, import.meta.url), join(cli, file));
+    }
+    await writeFile(join(bin, 'node'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+    await writeFile(join(folder, 'package-lock.json'), 'lock');
+    // As the script `postinstall` of package.json does.
+    await promisify(execFile)(process.execPath, [join(cli, 'launch.mjs'), '--installed']);
+    for (const program of ['/bin/sh', process.execPath]) {
+      const words = [join(cli, 'anneal.mjs'), 'stack', 'list'];
+      const { stdout, stderr } = await promisify(execFile)(program, words, { env: { PATH: '/usr/bin:/bin' } });
+      expect([stdout.trimEnd().split('\n').slice(-3), stderr]).toEqual([[join(cli, 'main.ts'), 'stack', 'list'], '']);
+    }
+    const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts['postinstall']).toContain('services/cli/launch.mjs --installed');
   });
 
   it('starts the Node beside or in its package, where npm has no lock file', async () => {

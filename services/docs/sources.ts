@@ -21,6 +21,7 @@ const pagePatterns = [
 export const builtDocs: BuiltFolder = {
   title: 'the documentation',
   program: join(import.meta.dirname, 'build.ts'),
+  command: 'npm run build:docs',
   target: join(import.meta.dirname, 'dist'),
   root: repository,
   sources: [...pagePatterns, 'services/docs/*.{ts,json}', 'services/docs/assets/*', 'package-lock.json'],

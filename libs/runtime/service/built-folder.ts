@@ -11,6 +11,8 @@ export interface BuiltFolder {
   readonly title: string;
   /** The program that builds it. */
   readonly program: string;
+  /** The command with which a user runs the program. */
+  readonly command: string;
   /** The built folder. */
   readonly target: string;
   /** The folder from which the patterns of sources start. */

@@ -11,6 +11,7 @@ const repository = join(import.meta.dirname, '../../..');
 export const builtCommands: BuiltFolder = {
   title: 'the commands',
   program: join(import.meta.dirname, 'build.ts'),
+  command: 'npm install',
   target: join(repository, 'node_modules/.cache/anneal/commands'),
   root: repository,
   // The folders that `launch.sh` searches for a newer file.

@@ -32,6 +32,8 @@ function startBuild(program: string, { signal, onFailure }: BuildOptions): void 
     if (!signal.aborted) onFailure(error.message);
   });
   child.on('exit', (code) => {
-    if (code !== 0 && code !== null && !signal.aborted) onFailure(said.trim() || `exit status ${code}`);
+    if (code === 0 || code === null || signal.aborted) return;
+    // The stack behind the message of an error helps no user.
+    onFailure(/^\w*Error: .*$/m.exec(said)?.[0] ?? (said.trim() || `exit status ${code}`));
   });
 }

@@ -204,7 +204,10 @@ async function startAll(parameters: {
 async function buildAll({ environment, interrupt: signal, output }: CliContext): Promise<void> {
   const pages = environment['ANNEAL_GATEWAY_CONSOLE'] === undefined ? [builtConsole, builtDocs] : [builtDocs];
   for (const folder of [builtCommands, ...pages]) {
-    const onFailure = (reason: string): void => output.note(`Building ${folder.title} failed: ${reason}`);
+    const onFailure = (reason: string): void =>
+      output.note(
+        `Building ${folder.title} failed: ${reason}\nThe server works without it. Build it as the owner of ${folder.root}: ${folder.command}`,
+      );
     await buildBeside(folder, { signal, onFailure });
   }
 }
