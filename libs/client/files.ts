@@ -94,7 +94,7 @@ export async function collectFiles(parameters: {
     throw new AnnealError(
       'InvalidRequest',
       mistakes.length === 1 ? 'Cannot read a file.' : `Cannot read ${mistakes.length} files.`,
-      { mistakes },
+      { mistakes, details: { remedy: 'Correct the names of the files, or create them.' } },
     );
   }
   return { template: sent, environmentFiles, files };

@@ -33,9 +33,33 @@ export async function reportError(error: unknown, context: CliContext, words: re
   const known = error instanceof AnnealError ? error : undefined;
   const shown =
     known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
-  for (const line of describeError(shown, { colors: output.colors, ...filesOf(words) })) output.note(line);
+  const remedy = known?.code === 'NotFound' ? await listOf(known.message, words) : undefined;
+  for (const line of describeError(shown, { colors: output.colors, remedy, ...filesOf(words) })) output.note(line);
   if (known?.code === 'NotFound') await suggest(known.message, context, words);
   return exitCodeOf(error);
+}
+
+/** Lists of objects that have no noun of their own, by the start of the error. */
+const lists = [
+  ['The execution ', 'workflow executions'],
+  ['The cron trigger ', 'workflow schedules'],
+] as const;
+
+/** Names the command that lists what exists of the noun of a command line. It may be the stack that does not exist. */
+async function listOf(message: string, given: readonly string[]): Promise<string | undefined> {
+  const [{ describedCommands }, { takeServer }] = await Promise.all([
+    import('./completion/described.ts'),
+    import('./start.ts'),
+  ]);
+  const words = takeServer(given).words.filter((word) => !word.startsWith('-'));
+  const noun = message.startsWith('The Stack (') ? 'stack' : words[0];
+  const list = describedCommands()
+    .find(({ name }) => name === noun)
+    ?.commands.find(({ name }) => name === 'list');
+  // A list of parts of a stack needs the stack, which is the first argument of each command of the noun.
+  const needed = list?.arguments.some(({ usage }) => usage.startsWith('<')) ? ` ${words[2] ?? '<stack>'}` : '';
+  const command = lists.find(([start]) => message.startsWith(start))?.[1] ?? (list && `${noun} list${needed}`);
+  return command && `Check the name and the project. \`anneal ${command}\` shows what exists.`;
 }
 
 /** Loaded only for a name that does not exist, because it asks the server for those that do. */

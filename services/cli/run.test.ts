@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { expect, it } from 'vitest';
 import type { CliContext } from './context.ts';
 import { createOutput } from './output.ts';
@@ -31,4 +32,19 @@ it('prints why an action refuses a value', async () => {
     throw new InvalidArgumentError('Must be even.');
   };
   expect(await run(['metric', 'post', 'load', '3'], refuse)).toEqual({ status: 2, text: 'Error: Must be even.\n' });
+});
+
+it.each([
+  [['node', 'show', 'lost'], 'There is no node with id or name lost.', 'node list'],
+  [['output', 'show', 'web', 'lost'], 'Specified output key lost not found.', 'output list web'],
+  [['output', 'show', 'lost', 'a'], 'The Stack (lost) could not be found.', 'stack list'],
+  [['workflow', 'execution', 'lost'], 'The execution lost does not exist in this project.', 'workflow executions'],
+])('names the command that lists what exists: %j', async (words, message, list) => {
+  const { status, text } = await run(words, () => {
+    throw new AnnealError('NotFound', message);
+  });
+  expect(status).toBe(1);
+  expect(text).toContain(
+    `Error: ${message} (NotFound)\nRemedy: Check the name and the project. \`anneal ${list}\` shows what exists.\n`,
+  );
 });

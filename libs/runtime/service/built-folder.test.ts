@@ -13,7 +13,14 @@ beforeEach(async () => {
   await writeFile(join(root, 'src/a.md'), 'first');
   const program = join(root, 'build.ts');
   await writeFile(program, '');
-  folder = { title: 'the pages', program, target: join(root, 'dist'), root, sources: ['src/*.md'] };
+  folder = {
+    title: 'the pages',
+    program,
+    command: 'npm run build',
+    target: join(root, 'dist'),
+    root,
+    sources: ['src/*.md'],
+  };
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 

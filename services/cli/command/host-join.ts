@@ -6,7 +6,7 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { joinFormats, joinText } from '../print/join-text.ts';
-import { exampleText } from './options.ts';
+import { exampleText, whyUnreadable } from './options.ts';
 
 export function addJoinCommands(host: Command, context: CliContext): void {
   const { output } = context;
@@ -56,13 +56,7 @@ export function addJoinCommands(host: Command, context: CliContext): void {
 
 async function readCertificate(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AnnealError(
-      'InvalidRequest',
-      `Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}.`,
-      {
-        cause: error,
-      },
-    );
+    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
   });
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   throw new AnnealError('InvalidRequest', `${file} holds no certificate in PEM form.`);

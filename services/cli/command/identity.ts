@@ -7,7 +7,7 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { collect, exampleText, formatOption } from './options.ts';
+import { collect, exampleText, formatOption, whyUnreadable } from './options.ts';
 
 /** Adds the nouns project, user and token. */
 export function addIdentityCommands(program: Command, context: CliContext): void {
@@ -373,7 +373,7 @@ const generated = (): string => randomBytes(18).toString('base64url');
 /** @throws AnnealError InvalidRequest for a file that cannot be read or whose first line is empty */
 async function passwordIn(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AnnealError('InvalidRequest', `Cannot read the password from ${file}: ${String(error)}.`);
+    throw new AnnealError('InvalidRequest', `Cannot read the password from ${file}: ${whyUnreadable(error)}.`);
   });
   const [line = ''] = text.split('\n');
   if (line.trim() === '') throw new AnnealError('InvalidRequest', `The first line of ${file} is empty.`);

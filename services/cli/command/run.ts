@@ -10,7 +10,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { runOnHosts } from '../hosts-run/follow.ts';
 import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger, whyUnreadable } from './options.ts';
 
 export function addRunCommand(program: Command, context: CliContext): void {
   const { output } = context;
@@ -80,8 +80,9 @@ async function scriptOf(given: {
   }
   if (script === undefined) return `#!/bin/sh\n${notEmpty(command, 'the command is empty. Give a command')}\n`;
   const text = await readFile(resolve(cwd, script), 'utf8').catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `Cannot read the script ${script}: ${why}`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read the script ${script}: ${whyUnreadable(error)}.`, {
+      cause: error,
+    });
   });
   return notEmpty(text, `the script ${script} is empty. Write the script first`);
 }

@@ -19,6 +19,7 @@ import {
   readPairs,
   readParameterOptions,
   waitOption,
+  whyUnreadable,
 } from './options.ts';
 import { settle } from './settle.ts';
 
@@ -95,8 +96,7 @@ async function readJson(file: string, cwd: string): Promise<Json> {
   try {
     return JSON.parse(await readFile(resolve(cwd, file), 'utf8')) as Json;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${reason}`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
   }
 }
 

@@ -11,6 +11,8 @@ interface Style {
   file?: string | undefined;
   /** The environment files that were sent: the server knows their order, not their names. */
   environments?: readonly string[];
+  /** Instead of the remedy of the error table, which knows no command. */
+  remedy?: string | undefined;
 }
 
 export function describeError(error: AnnealError, style: Style): string[] {
@@ -25,7 +27,7 @@ export function describeError(error: AnnealError, style: Style): string[] {
 
 export function describeFailure(failure: Failure, style: Style): string[] {
   const { colors } = style;
-  const remedy = remedyOf(failure);
+  const remedy = remedyOf(failure, style);
   const { headline, rest } = splitMessage(failure, style);
   return [
     `${colors.red(colors.bold('Error:'))} ${headline} ${colors.dim(`(${failure.code})`)}`,
@@ -39,11 +41,11 @@ export function describeFailure(failure: Failure, style: Style): string[] {
 }
 
 /** The remedy in the failure, else that of the error table, unless that refers to a missing list. */
-function remedyOf({ remedy, details, code, mistakes }: Failure): string | undefined {
+function remedyOf({ remedy, details, code, mistakes }: Failure, style: Style): string | undefined {
   if (typeof details?.['remedy'] === 'string') return details['remedy'];
   if (remedy !== undefined) return remedy;
   if (!isErrorCode(code) || (code === 'InvalidRequest' && !mistakes?.length)) return undefined;
-  return errorTable[code].remedy;
+  return style.remedy ?? errorTable[code].remedy;
 }
 
 /** Splits off the further lines of a message. Drops them when the failure lists its mistakes, to avoid repetition. */

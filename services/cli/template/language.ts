@@ -29,7 +29,8 @@ function one<Row extends { readonly name: string }>(name: string, rows: readonly
   );
   throw new AnnealError(
     'InvalidRequest',
-    `There is no function ${name}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
+    `There is no function ${name}${nearest === undefined ? '.' : `; did you mean ${nearest}?`}`,
+    { details: { remedy: '`anneal template functions` lists them.' } },
   );
 }
 

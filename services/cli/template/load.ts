@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
-import { readBundle, readPairs } from '../command/options.ts';
+import { readBundle, readPairs, whyUnreadable } from '../command/options.ts';
 
 export interface OfflineOptions {
   readonly environment: readonly string[];
@@ -63,8 +63,7 @@ async function readAlone(file: string, environments: readonly string[], cwd: str
 
 export async function readText(file: string, cwd: string): Promise<string> {
   return readFile(file === '-' ? '/dev/stdin' : resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${reason}`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
   });
 }
 

@@ -359,12 +359,18 @@ class Explanation {
         exits: ['anneal service list'],
       };
     }
+    const exits = [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))];
+    // The provider waits too, and says for what.
+    if (resource.reason.startsWith('waiting for a node: ')) {
+      const summary = `${resource.name} waits for a node: ${resource.reason.slice('waiting for a node: '.length)}.`;
+      return { summary, exits: ['anneal node list', ...exits] };
+    }
     const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
       request: { stack_id: stack.id, resource: resource.name, queue, resource_id: resource.id },
       summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
-      exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
+      exits,
     };
   }
 
