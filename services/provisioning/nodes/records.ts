@@ -35,6 +35,7 @@ const definitions = {
   removed: nodeEvent.removed,
 } as const;
 
+const pageSize = 250;
 /** The length of the history of a node. */
 const mostLines = 30;
 
@@ -97,6 +98,16 @@ export class NodeRecords {
 
   all(): Promise<NodeDocument[]> {
     return this.collection.find({ where: {}, orderBy: ['name'] });
+  }
+
+  /** All nodes by id, a page at a time, so that few of them are in memory at once. */
+  async *pages(): AsyncGenerator<readonly NodeDocument[]> {
+    for (let last = ''; ;) {
+      const page = await this.collection.find({ where: { id: { gt: last } }, orderBy: ['id'], limit: pageSize });
+      if (page.length > 0) yield page;
+      if (page.length < pageSize) return;
+      last = page.at(-1)?.id ?? '';
+    }
   }
 
   /** Counts by the index of the state. */

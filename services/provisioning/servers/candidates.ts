@@ -37,10 +37,16 @@ export class Candidates {
       this.#readAt = this.#now();
       // C2. A claim that ends during the reading counts for the new list.
       this.#taken = new Map();
-      this.#list = this.#read().catch((error: unknown) => {
+      const list = this.#read().catch((error: unknown) => {
         this.#list = undefined;
         throw error;
       });
+      this.#list = list;
+      // Thousands of nodes stay in memory no longer than they are used.
+      const forget = (): void => {
+        if (this.#list === list) this.#list = undefined;
+      };
+      setTimeout(forget, freshMs).unref();
     }
     const list = await this.#list;
     const taken = this.#taken;

@@ -1,7 +1,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from '../document.ts';
-import { afterMiss, afterReading, pauseUntilBeat } from './power-poll.ts';
+import { afterMiss, afterReading, pauseUntilBeat, watchedPart } from './power-poll.ts';
 import { identityFault } from './identity.ts';
 
 const at = new Date(0);
@@ -41,6 +41,23 @@ describe('power poll', () => {
     }
     expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
     expect(afterReading(seen, 'power off', at)).toMatchObject({ fault: null, power: 'power off', last_error: null });
+  });
+
+  it('keeps of a node only what a reading needs', () => {
+    const large = 'x'.repeat(100_000);
+    const kept = watchedPart(
+      node({
+        properties: { capabilities: 'boot_mode:bios', disks: large },
+        instance_info: { user_data: large },
+        facts: { large },
+        history: [{ reason: large } as never],
+        extra: { large },
+      }),
+    );
+    expect(JSON.stringify(kept).length).toBeLessThan(1_000);
+    expect(kept.properties).toEqual({ capabilities: 'boot_mode:bios' });
+    expect(afterReading(kept, 'power on', at)).toBeUndefined();
+    expect(afterReading(kept, 'power off', at)).toMatchObject({ poll: { reading: 'power off' } });
   });
 
   it('begins readings at shared beats, never late and at most a beat early', () => {

@@ -89,6 +89,24 @@ export function afterMiss(
   };
 }
 
+/**
+ * The parts of a node that readings need. Thousands are watched, and the user data of a server may have many KiB. What a
+ * reading decides is applied to the whole node of the store.
+ */
+export function watchedPart(node: NodeDocument): NodeDocument {
+  const { history: _history, declared: _declared, extra: _extra, plan: _plan, warnings: _warnings, ...kept } = node;
+  const { capabilities } = node.properties;
+  return {
+    ...kept,
+    properties: capabilities === undefined ? {} : { capabilities },
+    instance_info: {},
+    facts: {},
+    origin: null,
+    boot: null,
+    outbox: [],
+  };
+}
+
 export interface PowerPollOptions {
   readonly context: ServiceContext;
   readonly records: NodeRecords;
@@ -137,7 +155,9 @@ export class PowerPoll {
     const { context, records, bmcs, events } = this.#options;
     records.onStateChange((after) => this.#see(after));
     bmcs.onAnswer((node) => {
-      if (events && this.#watched.has(node.id)) this.#streams.keep(node);
+      // Not the node of the turn, which may be large: a stream keeps it for days.
+      const watched = this.#watched.get(node.id);
+      if (events && watched) this.#streams.keep(watched.node);
     });
     this.#sweepIn();
     const held = Array.from({ length: slots }, (_, slot) =>
@@ -186,15 +206,19 @@ export class PowerPoll {
   /** Updates the list of nodes, including changes by other replicas. */
   async #sweep(): Promise<void> {
     if (this.#slots.size === 0) return;
-    const all = await this.#options.records.all();
-    const present = new Set(all.map(({ id }) => id));
+    const present = new Set<string>();
+    for await (const page of this.#options.records.pages()) {
+      for (const node of page) {
+        present.add(node.id);
+        this.#see(node);
+      }
+    }
     for (const [id, { timer }] of this.#watched) {
       if (present.has(id)) continue;
       clearTimeout(timer);
       this.#watched.delete(id);
       this.#options.bmcs.forget(id);
     }
-    for (const node of all) this.#see(node);
     this.#streams.retain(new Set([...this.#watched.values()].map(({ node }) => node.address)));
   }
 
@@ -219,11 +243,11 @@ export class PowerPoll {
     if (!hasMachine(node)) return;
     const known = this.#watched.get(node.id);
     if (known) {
-      if (node.version > known.node.version) known.node = node;
+      if (node.version > known.node.version) known.node = watchedPart(node);
       return;
     }
     if (!this.#slots.has(slotOf(node.id))) return;
-    const watched: Watched = { node, timer: undefined, again: false, begun: -Infinity };
+    const watched: Watched = { node: watchedPart(node), timer: undefined, again: false, begun: -Infinity };
     this.#watched.set(node.id, watched);
     // Spread the readings of nodes that were found together.
     this.#readAtBeat(watched, Math.random() * this.#options.everyMs);
@@ -290,7 +314,7 @@ export class PowerPoll {
     // Skip a node whose work began meanwhile, because that work knows the power better.
     const changed = await records.change(node.id, (current) => (isAtRest(current) ? decide(current) : undefined));
     if (!changed) return false;
-    watched.node = changed;
+    watched.node = watchedPart(changed);
     if (node.fault !== null && changed.fault === null) onHealed();
     return changed.poll.reading !== null && changed.poll.reading !== changed.power;
   }
