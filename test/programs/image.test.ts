@@ -2,8 +2,9 @@
  * Builds the container image with the project's own file, and runs it as deploy/ does: not as root, without capabilities,
  * on a read-only file system. No registry is needed: the base is Debian with this Node and npm, as in the official image.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,7 +21,7 @@ const authorities = '/etc/ssl/certs/ca-certificates.crt';
 
 async function whyNot(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'only root builds images here';
-  for (const name of ['podman', 'mmdebstrap', 'npm']) {
+  for (const name of ['podman', 'mmdebstrap', 'npm', 'unshare', 'nsenter']) {
     if ((await findProgram(name)) === undefined) return `${name} is not on the PATH`;
   }
   return undefined;
@@ -31,30 +32,47 @@ if (missing !== undefined) process.stderr.write(`Skipped: the container image. $
 
 let folder: string;
 
+/**
+ * Owns the namespaces of every program of the build, however deep it started. It ends when its input does, which is also when
+ * the test is killed, and the kernel ends with it all processes and mounts that are left.
+ */
+let holder: ChildProcess | undefined;
+const startHolder = (): ChildProcess => {
+  const words = ['--pid', '--mount', '--fork', '--kill-child=KILL', '--mount-proc'];
+  // Not one program alone: the first process of a namespace has to wait for those that lost their parents.
+  return spawn('unshare', [...words, 'sh', '-c', 'cat >/dev/null; :'], { stdio: ['pipe', 'ignore', 'ignore'] });
+};
+
+/** Runs a program in the namespaces of the holder. */
+function runHeld(
+  program: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ stdout: string; stderr: string }> {
+  const namespaces = `/proc/${holder?.pid}/ns`;
+  const entered = [`--pid=${namespaces}/pid_for_children`, `--mount=${namespaces}/mnt`];
+  return run('nsenter', [...entered, 'env', `--chdir=${repository}`, program, ...words], { maxBuffer: 64 << 20, env });
+}
+
 /** Podman with its own storage, because the base has the name of an image that others use. */
 async function podman(...words: string[]): Promise<string> {
   const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--cgroup-manager=cgroupfs'];
-  const { stdout, stderr } = await run('podman', [...storage, ...words], {
-    cwd: repository,
-    maxBuffer: 64 << 20,
-    env: { ...process.env, CONTAINERS_CONF: join(folder, 'containers.conf') },
-  });
+  const environment = { ...process.env, CONTAINERS_CONF: join(folder, 'containers.conf') };
+  const { stdout, stderr } = await runHeld('podman', [...storage, ...words], environment);
   return `${stdout}${stderr}`;
 }
 
 async function makeBase(): Promise<void> {
   const root = join(folder, 'base');
   const release = 'bookworm';
-  await run('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', '--quiet', release, root], {
-    maxBuffer: 64 << 20,
-  });
+  await runHeld('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', '--quiet', release, root]);
   await cp(process.execPath, join(root, 'usr/local/bin/node'));
   const npm = dirname(dirname(await realpath(String(await findProgram('npm')))));
   await mkdir(join(root, 'usr/local/lib/node_modules'), { recursive: true });
   await cp(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true });
   const setUp =
     'for each in npm npx; do ln -s ../lib/node_modules/npm/bin/$each-cli.js /usr/local/bin/$each; done; useradd -m -u 1000 -U node';
-  await run('chroot', [root, 'sh', '-euc', setUp]);
+  await runHeld('chroot', [root, 'sh', '-euc', setUp]);
   const archive = join(folder, 'base.tar');
   await run('tar', ['-C', root, '-cf', archive, '.']);
   await podman('import', archive, base);
@@ -86,6 +104,8 @@ const fetchInside = (name: string, url: string, expression: string): Promise<str
 describe.skipIf(missing !== undefined)('the container image', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-image-'));
+    holder = startHolder();
+    await eventually(() => runHeld('true', []).catch(() => undefined), { what: 'the namespaces' });
     // Limits that a user may set, because some machines forbid Podman's own.
     await writeFile(
       join(folder, 'containers.conf'),
@@ -109,6 +129,11 @@ describe.skipIf(missing !== undefined)('the container image', () => {
     if (folder === undefined) return;
     await podman('rm', '--all', '--force', '--time', '0').catch(() => undefined);
     await podman('system', 'reset', '--force').catch(() => undefined);
+    if (holder) {
+      const ended = once(holder, 'exit');
+      holder.stdin?.end();
+      await ended;
+    }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }, 300_000);
 
