@@ -60,6 +60,20 @@ export const compatiblePages = [
     text: 'This page shows version 2; the document has versions 1.1 and 1, too. A request needs the headers `X-Auth-Token` and `Client-ID`. Each address is also served without `/messaging`.',
     shows: '/v2/',
   },
+  {
+    file: 'keystone-api.md',
+    title: "Keystone's API",
+    service: 'Keystone',
+    prefix: '/identity',
+    text: 'A request needs the header `X-Auth-Token`, except a login.',
+  },
+  {
+    file: 'ironic-api.md',
+    title: "Ironic's API",
+    service: 'Ironic',
+    prefix: '/baremetal',
+    text: 'A request needs the header `X-Auth-Token`. It asks for a version of the API in the header `X-OpenStack-Ironic-API-Version`, which decides about the fields that an answer has.',
+  },
 ] as const;
 
 const code = (text: string): string => `\`${text}\``;

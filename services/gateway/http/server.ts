@@ -26,7 +26,7 @@ import { heatFamily, heatPrefix } from '../heat/family.ts';
 import { withPlainArn } from '../heat/stacks/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
-import { keystoneRoutes, keystoneWording } from '../identity/keystone.ts';
+import { keystoneErrorSchema, keystoneRoutes, keystoneWording } from '../identity/keystone.ts';
 import { ec2Key } from '../identity/routes/credential-routes.ts';
 import type { KeystoneOptions } from '../identity/routes/shape.ts';
 import { glanceFamily, glancePrefix } from '../glance/family.ts';
@@ -47,6 +47,7 @@ import { baseUrl } from './base-url.ts';
 import { compressAnswers } from './compression.ts';
 import { largeAnswer, type LargeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
+import { serveDocument } from './described.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
 import { RequestRates } from './request-rates.ts';
@@ -263,7 +264,7 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
     ...dialects.map(
       (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
     ),
-    [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report })],
+    [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, version, authenticate, report })],
     [glancePrefix, (scope) => glanceFamily(scope, { ask, images, newId, authenticate, report })],
     [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, authenticate, report })],
     [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, userKey, now: Date.now })],
@@ -304,10 +305,20 @@ function metadataFamilies({ ask, context, settings }: ServerOptions, report: Rep
   ];
 }
 
-function identityFamily(scope: FastifyInstance, { authenticate, keystone }: ServerOptions, report: Report): void {
+function identityFamily(
+  scope: FastifyInstance,
+  { authenticate, keystone, version }: ServerOptions,
+  report: Report,
+): void {
   readJsonBodies(scope);
   wordErrors(scope, keystoneWording, report);
   requireToken(scope, authenticate, { unscoped: true });
+  serveDocument(scope, {
+    title: 'Identity',
+    description: 'Compatible with Keystone v3: tokens, users, projects, roles and the catalog.',
+    version,
+    error: keystoneErrorSchema,
+  });
   keystoneRoutes(scope, keystone);
 }
 

@@ -220,3 +220,13 @@ describe('behind a proxy', () => {
     }
   });
 });
+
+describe('the tags of a project', () => {
+  it('answer with an address that is a valid header, whatever their characters are', async () => {
+    const tag = encodeURIComponent('\u{6A051}l\u0012');
+    const path = `/identity/v3/projects/${project}/tags/${tag}`;
+    const { status, headers } = await gateway.call('PUT', path);
+    expect([status, headers.get('location')]).toEqual([201, `${gateway.url}${path}`]);
+    expect((await gateway.call('DELETE', path)).status).toBe(204);
+  });
+});

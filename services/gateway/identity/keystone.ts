@@ -1,6 +1,8 @@
 /** The identity API in Keystone v3's form: tokens, users, projects, domains, groups, roles and the catalog. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
+import { described } from '../http/described.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { oidcRoutes } from './oidc/oidc-routes.ts';
 import { accessRuleRoutes } from './routes/access-rule-routes.ts';
@@ -33,6 +35,11 @@ const wording = (code: number, message: string) => ({
   error: { code, title: titles[code] ?? 'Internal Server Error', message },
 });
 
+/** The body of an error. */
+export const keystoneErrorSchema = z
+  .object({ error: z.object({ code: z.int(), title: z.string(), message: z.string() }) })
+  .meta({ id: 'Error' });
+
 export const authenticateHeader = (request: FastifyRequest): string => `Keystone uri="${baseUrl(request)}/identity"`;
 
 export const keystoneWording: FamilyWording = {
@@ -48,9 +55,21 @@ export const keystoneWording: FamilyWording = {
 
 /** Serves the identity API below the prefix of the scope. */
 export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
-  const open = { config: { public: true } } as const;
-  scope.get('/', open, (request, reply) => reply.code(300).send({ versions: { values: [versionEntry(request)] } }));
-  scope.get('/v3', open, (request) => ({ version: versionEntry(request) }));
+  const entry = z.looseObject({ id: z.string(), status: z.string() });
+  const versions = described(
+    {
+      summary: 'List the versions of this API.',
+      status: 300,
+      answer: z.object({ versions: z.object({ values: z.array(entry) }) }),
+    },
+    { public: true },
+  );
+  const version = described(
+    { summary: 'Show this version of the API.', answer: z.object({ version: entry }) },
+    { public: true },
+  );
+  scope.get('/', versions, (request, reply) => reply.code(300).send({ versions: { values: [versionEntry(request)] } }));
+  scope.get('/v3', version, (request) => ({ version: versionEntry(request) }));
   authRoutes(scope, options);
   domainRoutes(scope, options);
   projectRoutes(scope, options);

@@ -16,9 +16,19 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField, queryValue, refuseUnknownQuery } from '../http/body.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { fieldsIn, pageOf, pagingParameters, type ListItem } from './collection.ts';
+import {
+  fieldsIn,
+  fieldsQuery,
+  itemSchema,
+  listQuery,
+  pageOf,
+  itemsSchema,
+  pagingParameters,
+  type ListItem,
+} from './collection.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
+import { described } from '../http/described.ts';
 
 interface AllocationPath {
   Params: { allocation: string };
@@ -32,9 +42,29 @@ const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
 const row = ['uuid', 'name', 'resource_class', 'state', 'node_uuid', 'owner', 'traits', 'candidate_nodes'];
 const filters = ['resource_class', 'state', 'node', 'owner'] as const;
 
+const allocationSchema = itemSchema({
+  name: z.string().nullable(),
+  resource_class: z.string().nullable(),
+  state: z.string(),
+  last_error: z.string().nullable(),
+  node_uuid: z.string().nullable(),
+  owner: z.string().nullable(),
+  traits: z.array(z.string()),
+  candidate_nodes: z.array(z.string()),
+}).meta({ id: 'Allocation' });
+const creates = described({ summary: 'Allocate a node.', body: createSchema, status: 201, answer: allocationSchema });
+const lists = described({
+  summary: 'List the allocations.',
+  query: listQuery(filters),
+  answer: itemsSchema('allocations', allocationSchema),
+});
+const shows = described({ summary: 'Show an allocation.', query: fieldsQuery, answer: allocationSchema });
+const changes = described({ summary: 'Change an allocation.', body: patchSchema, answer: allocationSchema });
+const removes = described({ summary: 'Delete an allocation: its node is free again.' });
+
 export function allocationRoutes(scope: FastifyInstance, { ask, newId }: { ask: Ask; newId: () => string }): void {
   const at = '/v1/allocations';
-  scope.post(at, async (request, reply) => {
+  scope.post(at, creates, async (request, reply) => {
     const { uuid, node, ...fields } = parseField(createSchema, request.body, 'The allocation');
     const made = await ask('provisioning', allocationCreate, {
       data: { ...fields, id: uuid ?? newId(), ...(node && { node }), occasion: occasionOf(request) },
@@ -42,14 +72,14 @@ export function allocationRoutes(scope: FastifyInstance, { ask, newId }: { ask: 
     const base = baseUrl(request);
     return reply.code(201).header('location', `${base}${ironicPrefix}${at}/${made.id}`).send(bodyOf(base, made));
   });
-  scope.get(at, (request) => list(request, ask));
-  scope.get<AllocationPath>(`${at}/:allocation`, async (request) => shown(request, await find(ask, request)));
-  scope.patch<AllocationPath>(`${at}/:allocation`, async (request) => {
+  scope.get(at, lists, (request) => list(request, ask));
+  scope.get<AllocationPath>(`${at}/:allocation`, shows, async (request) => shown(request, await find(ask, request)));
+  scope.patch<AllocationPath>(`${at}/:allocation`, changes, async (request) => {
     const patch = parseField(patchSchema, request.body, 'The patch');
     const data = { allocation: request.params.allocation, patch };
     return bodyOf(baseUrl(request), await ask('provisioning', allocationChange, { data }));
   });
-  scope.delete<AllocationPath>(`${at}/:allocation`, async (request, reply) => {
+  scope.delete<AllocationPath>(`${at}/:allocation`, removes, async (request, reply) => {
     const data = { allocation: request.params.allocation, occasion: occasionOf(request) };
     await ask('provisioning', allocationRemove, { data });
     return reply.code(204).send();
@@ -60,11 +90,11 @@ export function allocationRoutes(scope: FastifyInstance, { ask, newId }: { ask: 
     if (id !== null) return id;
     throw new AnnealError('NotFound', `Allocation for node ${request.params.node} was not found.`);
   };
-  scope.get<NodePath>('/v1/nodes/:node/allocation', async (request) => {
+  scope.get<NodePath>('/v1/nodes/:node/allocation', shows, async (request) => {
     const data = { allocation: await ofNode(request) };
     return shown(request, await ask('provisioning', allocationShow, { data }));
   });
-  scope.delete<NodePath>('/v1/nodes/:node/allocation', async (request, reply) => {
+  scope.delete<NodePath>('/v1/nodes/:node/allocation', removes, async (request, reply) => {
     const data = { allocation: await ofNode(request), occasion: occasionOf(request) };
     await ask('provisioning', allocationRemove, { data });
     return reply.code(204).send();

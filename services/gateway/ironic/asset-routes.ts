@@ -16,10 +16,21 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { objectBody, parseField, queryValue, refuseUnknownQuery } from '../http/body.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { fieldsIn, pageOf, pagingParameters, type ListItem } from './collection.ts';
+import {
+  fieldsIn,
+  fieldsQuery,
+  itemSchema,
+  listQuery,
+  pageOf,
+  itemsSchema,
+  pagingParameters,
+  type ListItem,
+} from './collection.ts';
 import { inspectedPort, inspectedPorts } from './inspected-ports.ts';
 import { showNode, type NodePath } from './node-path.ts';
-import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
+import { ironicPrefix, ironicLinks, ironicLinksSchema, pick } from './node-view.ts';
+import { described } from '../http/described.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
 
 interface AssetPath {
   Params: { asset: string };
@@ -70,20 +81,35 @@ const collections: readonly Collection[] = [
 const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
 const uuidSchema = z.guid();
 
+const assetSchema = itemSchema({ extra: jsonObject, node_uuid: z.string().nullable() }).meta({ id: 'Asset' });
+const volumeSchema = z.object({ links: ironicLinksSchema, connectors: ironicLinksSchema, targets: ironicLinksSchema });
+
 export function assetRoutes(scope: FastifyInstance, routes: AssetRoutes): void {
   for (const collection of collections) {
     listRoutes(scope, collection, routes);
     objectRoutes(scope, collection, routes);
   }
-  scope.get<AssetPath>('/v1/portgroups/:asset/ports', (request) => portsOfGroup(request, routes.ask, false));
-  scope.get<AssetPath>('/v1/portgroups/:asset/ports/detail', (request) => portsOfGroup(request, routes.ask, true));
+  const listsPorts = described({
+    summary: 'List the ports of a port group.',
+    query: listQuery(),
+    answer: itemsSchema('ports', assetSchema),
+  });
+  scope.get<AssetPath>('/v1/portgroups/:asset/ports', listsPorts, (request) =>
+    portsOfGroup(request, routes.ask, false),
+  );
+  scope.get<AssetPath>('/v1/portgroups/:asset/ports/detail', listsPorts, (request) =>
+    portsOfGroup(request, routes.ask, true),
+  );
   const links = (request: FastifyRequest, path: string) => ({
     links: ironicLinks(baseUrl(request), path),
     connectors: ironicLinks(baseUrl(request), `${path}/connectors`),
     targets: ironicLinks(baseUrl(request), `${path}/targets`),
   });
-  scope.get('/v1/volume', (request) => links(request, 'volume'));
-  scope.get<NodePath>('/v1/nodes/:node/volume', async (request) =>
+  scope.get('/v1/volume', described({ summary: 'Show the lists of volumes.', answer: volumeSchema }), (request) =>
+    links(request, 'volume'),
+  );
+  const ofNode = described({ summary: 'Show the lists of volumes of a node.', answer: volumeSchema });
+  scope.get<NodePath>('/v1/nodes/:node/volume', ofNode, async (request) =>
     links(request, `nodes/${(await showNode(routes.ask, request)).id}/volume`),
   );
 }
@@ -104,12 +130,17 @@ async function portsOfGroup(request: FastifyRequest<AssetPath>, ask: Ask, detail
   );
 }
 
+const filtersOf = (kind: AssetKind): string[] =>
+  kind === 'chassis' ? [] : ['node', 'node_uuid', 'address', ...(kind === 'port' ? ['portgroup'] : [])];
+const pluralOf = (kind: AssetKind): string => (kind === 'chassis' ? kind : `${kind}s`);
+
 function listRoutes(scope: FastifyInstance, collection: Collection, { ask }: AssetRoutes): void {
   const { kind, path, key, row } = collection;
+  const answer = itemsSchema(key, assetSchema);
+  const lists = described({ summary: `List the ${pluralOf(kind)}.`, query: listQuery(filtersOf(kind)), answer });
+  const listsOfNode = described({ summary: `List the ${pluralOf(kind)} of a node.`, query: listQuery(), answer });
   const list = async (request: FastifyRequest, detailed: boolean): Promise<object> => {
-    const filters =
-      kind === 'chassis' ? [] : ['node', 'node_uuid', 'address', ...(kind === 'port' ? ['portgroup'] : [])];
-    refuseUnknownQuery(request, [...pagingParameters, ...filters]);
+    refuseUnknownQuery(request, [...pagingParameters, ...filtersOf(kind)]);
     const address = queryValue(request, 'address');
     const node = queryValue(request, 'node') ?? queryValue(request, 'node_uuid');
     const group = queryValue(request, 'portgroup');
@@ -128,8 +159,8 @@ function listRoutes(scope: FastifyInstance, collection: Collection, { ask }: Ass
     const rest = others.filter((each) => !declared.has(`${String(each['node_uuid'])} ${String(each['address'])}`));
     return pageOf(request, [...items, ...rest], { key, row, detailed });
   };
-  scope.get(`/v1/${path}`, (request) => list(request, false));
-  scope.get(`/v1/${path}/detail`, (request) => list(request, true));
+  scope.get(`/v1/${path}`, lists, (request) => list(request, false));
+  scope.get(`/v1/${path}/detail`, lists, (request) => list(request, true));
   if (kind === 'chassis') return;
   const ofNode = async (request: FastifyRequest<NodePath>, detailed: boolean): Promise<object> => {
     const node = await showNode(ask, request);
@@ -138,8 +169,8 @@ function listRoutes(scope: FastifyInstance, collection: Collection, { ask }: Ass
     const rest = seen.filter((each) => !items.some(({ address }) => address === each['address']));
     return pageOf(request, [...items, ...rest], { key, row, detailed });
   };
-  scope.get<NodePath>(`/v1/nodes/:node/${path}`, (request) => ofNode(request, false));
-  scope.get<NodePath>(`/v1/nodes/:node/${path}/detail`, (request) => ofNode(request, true));
+  scope.get<NodePath>(`/v1/nodes/:node/${path}`, listsOfNode, (request) => ofNode(request, false));
+  scope.get<NodePath>(`/v1/nodes/:node/${path}/detail`, listsOfNode, (request) => ofNode(request, true));
 }
 
 function objectRoutes(scope: FastifyInstance, collection: Collection, { ask, newId }: AssetRoutes): void {
@@ -150,7 +181,15 @@ function objectRoutes(scope: FastifyInstance, collection: Collection, { ask, new
       throw new AnnealError('InvalidRequest', `Expected the UUID of a ${kind}, not "${asset}".`);
     return { kind, asset };
   };
-  scope.post(`/v1/${path}`, async (request, reply) => {
+  const creates = described({
+    summary: `Create a ${kind}.`,
+    body: z.looseObject({ uuid: uuidSchema.nullish() }),
+    status: 201,
+    answer: assetSchema,
+  });
+  const shows = described({ summary: `Show a ${kind}.`, query: fieldsQuery, answer: assetSchema });
+  const changes = described({ summary: `Change a ${kind}.`, body: patchSchema, answer: assetSchema });
+  scope.post(`/v1/${path}`, creates, async (request, reply) => {
     const { uuid, ...fields } = objectBody(request);
     const id = uuid === undefined || uuid === null ? newId() : parseField(uuidSchema, uuid, 'The uuid');
     const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
@@ -160,7 +199,7 @@ function objectRoutes(scope: FastifyInstance, collection: Collection, { ask, new
     const base = baseUrl(request);
     return reply.code(201).header('location', `${base}${ironicPrefix}/v1/${path}/${made.id}`).send(bodyOf(base, made));
   });
-  scope.get<AssetPath>(`/v1/${path}/:asset`, async (request) => {
+  scope.get<AssetPath>(`/v1/${path}/:asset`, shows, async (request) => {
     const place = placeOf(request);
     const body = await ask('provisioning', assetShow, { data: place })
       .then((found) => bodyOf(baseUrl(request), found))
@@ -172,13 +211,13 @@ function objectRoutes(scope: FastifyInstance, collection: Collection, { ask, new
     const fields = fieldsIn(request, body);
     return fields ? pick(body, fields) : body;
   });
-  scope.patch<AssetPath>(`/v1/${path}/:asset`, async (request) => {
+  scope.patch<AssetPath>(`/v1/${path}/:asset`, changes, async (request) => {
     const place = placeOf(request);
     const patch = parseField(patchSchema, request.body, 'The patch');
     const data = { ...place, patch, occasion: occasionOf(request) };
     return bodyOf(baseUrl(request), await ask('provisioning', assetChange, { data }));
   });
-  scope.delete<AssetPath>(`/v1/${path}/:asset`, async (request, reply) => {
+  scope.delete<AssetPath>(`/v1/${path}/:asset`, described({ summary: `Delete a ${kind}.` }), async (request, reply) => {
     await ask('provisioning', assetRemove, { data: { ...placeOf(request), occasion: occasionOf(request) } });
     return reply.code(204).send();
   });

@@ -1,13 +1,43 @@
 /** Lists of Ironic's API: sorted, a page at a time, with the chosen fields. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue } from '../http/body.ts';
-import { pick } from './node-view.ts';
+import { ironicLinksSchema, pick } from './node-view.ts';
 
 export type ListItem = Record<string, unknown> & { readonly uuid: string };
 
 export const pagingParameters = ['limit', 'marker', 'sort_key', 'sort_dir', 'fields', 'detail'] as const;
+
+const text = z.string().optional();
+/** The query of a list: pages, order and fields, and these filters. */
+export const listQuery = (filters: readonly string[] = []) =>
+  z.object({
+    ...Object.fromEntries(filters.map((name) => [name, text])),
+    limit: z.int().min(0).max(1_000_000).optional(),
+    marker: text,
+    sort_key: text,
+    sort_dir: z.enum(['asc', 'desc']).optional(),
+    fields: text.meta({ description: 'Names of fields, with commas between.' }),
+    detail: z.boolean().optional(),
+  });
+/** The query of one object. */
+export const fieldsQuery = listQuery().pick({ fields: true });
+/** An object. The request chooses its fields, and its version of the API has some of them. */
+export const itemSchema = <S extends z.ZodRawShape>(shape: S) =>
+  z
+    .looseObject({
+      uuid: z.string(),
+      ...shape,
+      links: ironicLinksSchema,
+      created_at: z.string().nullable(),
+      updated_at: z.string().nullable(),
+    })
+    .partial();
+/** A page of a list. */
+export const itemsSchema = (key: string, item: z.ZodType) =>
+  z.object({ [key]: z.array(item), next: z.string().optional() });
 
 export interface ListForm {
   /** The key of the list. */

@@ -4,6 +4,8 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
+import { z } from 'zod';
+import { described, serveDocument } from '../http/described.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
@@ -18,7 +20,7 @@ import { refusedRoutes } from './refused-routes.ts';
 import { runbookRoutes } from './runbook-routes.ts';
 import { ironicPath, microversionOf, microversions, minorAsked } from './microversion.ts';
 import { nodeRoutes } from './node-routes.ts';
-import { ironicPrefix, ironicLinks } from './node-view.ts';
+import { ironicPrefix, ironicLinks, ironicLinksSchema } from './node-view.ts';
 import { hardwareSettingRoutes } from './setting-routes.ts';
 import { stateRoutes } from './state-routes.ts';
 import { traitRoutes } from './trait-routes.ts';
@@ -28,6 +30,7 @@ export interface IronicOptions {
   ask: Ask;
   secrets: Secrets;
   newId: () => string;
+  version: string;
   authenticate: Authenticate;
   report: (error: unknown, request: FastifyRequest) => void;
 }
@@ -41,6 +44,11 @@ const fault = (status: number, faultstring: string, more: object = {}) => ({
     ...more,
   }),
 });
+
+/** The body of an error. */
+const ironicErrorSchema = z
+  .object({ error_message: z.string().meta({ description: 'The fault, as JSON in a text.' }) })
+  .meta({ id: 'Error' });
 
 const ironicWording: FamilyWording = {
   body: ({ status, failure: { code, message, remedy, mistakes } }) =>
@@ -129,6 +137,13 @@ export function ironicFamily(
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
   requireToken(scope, authenticate);
+  serveDocument(scope, {
+    title: 'Bare metal',
+    description: 'Compatible with Ironic v1: nodes, their states, ports, allocations and runbooks.',
+    version: options.version,
+    error: ironicErrorSchema,
+    headers: () => z.object({ 'X-OpenStack-Ironic-API-Version': z.string().optional() }),
+  });
   stripContentTypes(scope);
   // Rights come before versions: a refusal does not depend on the version of the request.
   guardNodes(scope, ask);
@@ -141,14 +156,28 @@ export function ironicFamily(
     version: microversions.most,
     links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/`, rel: 'self' }],
   });
-  const open = { config: { public: true } } as const;
-  scope.get('/', open, (request) => ({
+  const entrySchema = z.looseObject({
+    id: z.string(),
+    status: z.string(),
+    min_version: z.string(),
+    version: z.string(),
+  });
+  const root = z.object({
+    name: z.string(),
+    description: z.string(),
+    default_version: entrySchema,
+    versions: z.array(entrySchema),
+  });
+  const versions = described({ summary: 'List the versions of this API.', answer: root }, { public: true });
+  const shown = z.looseObject({ id: z.string(), version: entrySchema, links: ironicLinksSchema });
+  const version = described({ summary: 'Show this version of the API.', answer: shown }, { public: true });
+  scope.get('/', versions, (request) => ({
     name: 'Bare metal API',
     description: 'Nodes, compatible with Ironic.',
     default_version: entry(request),
     versions: [entry(request)],
   }));
-  scope.get('/v1', open, (request) => ({
+  scope.get('/v1', version, (request) => ({
     id: 'v1',
     version: entry(request),
     links: entry(request).links,

@@ -19,6 +19,7 @@ import { occasionOf } from '../identity/occasion.ts';
 import { consoleStateOf } from './consoles.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { ironicPrefix } from './node-view.ts';
+import { described } from '../http/described.ts';
 
 interface LightPath {
   Params: { node: string; light: string };
@@ -33,13 +34,36 @@ const raidSchema = jsonObject.refine(
   'expected {"logical_disks": […]}, or {} to plan none',
 );
 
+const showsConsole = described({
+  summary: 'Show the console of a node.',
+  answer: z.object({
+    console_enabled: z.boolean(),
+    console_info: z.object({ type: z.string(), url: z.string() }).nullable(),
+  }),
+});
+const setsConsole = described({
+  summary: 'Open or close the console of a node without a machine.',
+  query: z.object({ enabled: z.boolean().optional() }),
+  body: consoleSchema.optional(),
+  status: 202,
+});
+const listsLights = described({
+  summary: 'List the lights of a node.',
+  answer: z.object({ indicators: z.array(z.looseObject({ name: z.string(), states: z.array(z.string()) })) }),
+});
+const showsLight = described({ summary: 'Show a light of a node.', answer: z.object({ state: z.string() }) });
+const setsLight = described({ summary: 'Switch a light of a node.', body: lightSchema });
+const setsBootMode = described({ summary: 'Set the boot mode of a node.', body: bootModeSchema, status: 202 });
+const setsSecureBoot = described({ summary: 'Set secure boot of a node.', body: secureBootSchema, status: 202 });
+const setsRaid = described({ summary: 'Plan the RAID volumes of a node.', body: raidSchema });
+
 export function hardwareRoutes(scope: FastifyInstance, ask: Ask): void {
   lightRoutes(scope, ask);
   settingRoutes(scope, ask);
-  scope.get<NodePath>('/v1/nodes/:node/states/console', async (request) =>
+  scope.get<NodePath>('/v1/nodes/:node/states/console', showsConsole, async (request) =>
     consoleStateOf(await showNode(ask, request)),
   );
-  scope.put<NodePath>('/v1/nodes/:node/states/console', async (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/console', setsConsole, async (request, reply) => {
     const given = request.body ?? { enabled: queryBoolean(request, 'enabled') };
     const { enabled } = parseField(consoleSchema, given, 'The console request');
     const { node } = request.params;
@@ -73,13 +97,13 @@ function lightRoutes(scope: FastifyInstance, ask: Ask): void {
     const [first = '', second = ''] = given.split('@');
     return first === 'system' ? `${second}@${first}` : given;
   };
-  scope.get<NodePath>(at, read);
-  scope.get<LightPath>(`${at}/:light`, async ({ params }) => {
+  scope.get<NodePath>(at, listsLights, read);
+  scope.get<LightPath>(`${at}/:light`, showsLight, async ({ params }) => {
     const state = (await lightsOf(params.node))[nameOf(params.light)];
     if (state !== undefined) return { state };
     throw new AnnealError('NotFound', `Node ${params.node} has no indicator ${params.light}.`);
   });
-  scope.put<LightPath>(`${at}/:light`, async ({ params, body }, reply) => {
+  scope.put<LightPath>(`${at}/:light`, setsLight, async ({ params, body }, reply) => {
     const { state } = parseField(lightSchema, body, 'The indicator');
     const indicator = { name: nameOf(params.light), state };
     await ask('provisioning', nodeLightsSet, { data: { node: params.node, indicator } });
@@ -95,15 +119,15 @@ function settingRoutes(scope: FastifyInstance, ask: Ask): void {
     await ask('provisioning', nodeProvision, { sealed: null, data });
     return reply.code(202).send();
   };
-  scope.put<NodePath>('/v1/nodes/:node/states/boot_mode', (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/boot_mode', setsBootMode, (request, reply) => {
     const { target: mode } = parseField(bootModeSchema, request.body, 'The boot mode');
     return run(request, reply, { interface: 'management', step: 'set_boot_mode', args: { mode } });
   });
-  scope.put<NodePath>('/v1/nodes/:node/states/secure_boot', (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/secure_boot', setsSecureBoot, (request, reply) => {
     const { target: enabled } = parseField(secureBootSchema, request.body, 'The secure boot request');
     return run(request, reply, { interface: 'management', step: 'set_secure_boot', args: { enabled } });
   });
-  scope.put<NodePath>('/v1/nodes/:node/states/raid', async (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/raid', setsRaid, async (request, reply) => {
     const value = parseField(raidSchema, request.body, 'The RAID configuration');
     const patch = [{ op: 'add' as const, path: '/target_raid_config', value }];
     await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } });

@@ -33,11 +33,22 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField, queryBoolean, queryNumber, queryValue, refuseUnknownQuery } from '../http/body.ts';
 import { isVisible } from './access.ts';
-import { fieldsIn, nextOf, pageOf, shownItem, type ListItem } from './collection.ts';
+import {
+  fieldsIn,
+  fieldsQuery,
+  itemSchema,
+  listQuery,
+  nextOf,
+  pageOf,
+  itemsSchema,
+  shownItem,
+  type ListItem,
+} from './collection.ts';
 import { allNodes } from './inspected-ports.ts';
 import { minorAsked } from './microversion.ts';
-import { conductor, ironicPrefix, nodeBody, nodeRowFields, pick } from './node-view.ts';
+import { conductor, ironicPrefix, nodeBody, nodeFields, nodeRowFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
+import { described } from '../http/described.ts';
 
 type InterfaceField = `${InterfaceKind}_interface`;
 
@@ -208,27 +219,66 @@ const withDefaultInterfaces = (patch: NodePatch): NodePatch => [
     .map((path) => ({ op: 'remove' as const, path })),
 ];
 
+const nodeSchema = itemSchema(nodeFields).meta({ id: 'IronicNode' });
+const flag = z.boolean().optional();
+const nodesQuery = listQuery(listParameters).extend({
+  maintenance: flag,
+  associated: flag,
+  retired: flag,
+  sharded: flag,
+  provision_state: z.enum(nodeStates).optional(),
+  fault: z.enum(faults).optional(),
+});
+const lists = described({ summary: 'List the nodes.', query: nodesQuery, answer: itemsSchema('nodes', nodeSchema) });
+const details = described({
+  summary: 'List the nodes with all fields.',
+  query: nodesQuery,
+  answer: itemsSchema('nodes', nodeSchema),
+});
+const listsOfChassis = described({
+  summary: 'List the nodes of a chassis.',
+  query: listQuery(),
+  answer: itemsSchema('nodes', nodeSchema),
+});
+const listsShards = described({
+  summary: 'Count the nodes of each shard.',
+  answer: z.object({ shards: z.array(z.object({ name: z.string(), count: z.int() })) }),
+});
+const enrols = described({
+  summary: 'Enrol a node.',
+  body: z.union([redfishSchema, ipmiSchema, fakeSchema]),
+  status: 201,
+  answer: nodeSchema,
+});
+const shows = described({ summary: 'Show a node.', query: fieldsQuery, answer: nodeSchema });
+const changes = described({
+  summary: 'Change a node.',
+  query: z.object({ reset_interfaces: flag }),
+  body: patchSchema,
+  answer: nodeSchema,
+});
+
 /** Registers the routes of nodes. */
 export function nodeRoutes(
   scope: FastifyInstance,
   { ask, secrets, newId }: { ask: Ask; secrets: Secrets; newId: () => string },
 ): void {
-  scope.get('/v1/nodes', (request) => listNodes(ask, request, false));
-  scope.get('/v1/nodes/detail', (request) => listNodes(ask, request, true));
-  scope.get<{ Params: { chassis: string } }>('/v1/chassis/:chassis/nodes', async (request) => {
+  scope.get('/v1/nodes', lists, (request) => listNodes(ask, request, false));
+  scope.get('/v1/nodes/detail', details, (request) => listNodes(ask, request, true));
+  scope.get<{ Params: { chassis: string } }>('/v1/chassis/:chassis/nodes', listsOfChassis, async (request) => {
     const { chassis } = request.params;
     const { id } = await ask('provisioning', assetShow, { data: { kind: 'chassis', asset: chassis } });
     const nodes = (await allNodes(ask)).filter((node) => node.chassis_id === id);
     const items = nodes.map((node): ListItem => ({ ...nodeBody(baseUrl(request), node), uuid: node.id }));
     return pageOf(request, items, { key: 'nodes', row: nodeRowFields });
   });
-  scope.get('/v1/shards', async () => {
+  scope.get('/v1/shards', listsShards, async () => {
     const counts = new Map<string, number>();
     for (const { shard } of await allNodes(ask)) counts.set(shard ?? 'None', (counts.get(shard ?? 'None') ?? 0) + 1);
     return { shards: [...counts].map(([name, count]) => ({ name, count })) };
   });
 
-  scope.post('/v1/nodes', async (request, reply) => {
+  scope.post('/v1/nodes', enrols, async (request, reply) => {
     const wanted = parseField<WantedNode>(enrolSchemaFor(request.body), request.body, 'The node');
     const id = wanted.uuid ?? newId();
     const { seal, info } = sealPassword(secrets, wanted.driver_info);
@@ -257,17 +307,17 @@ export function nodeRoutes(
     return reply.code(201).header('location', `${base}${ironicPrefix}/v1/nodes/${node.id}`).send(nodeBody(base, node));
   });
 
-  scope.get<NodePath>('/v1/nodes/:node', async (request) => {
+  scope.get<NodePath>('/v1/nodes/:node', shows, async (request) => {
     const body = nodeBody(baseUrl(request), await showNode(ask, request));
     const fields = fieldsIn(request, body);
     return fields ? pick(body, fields) : body;
   });
-  scope.delete<NodePath>('/v1/nodes/:node', async (request, reply) => {
+  scope.delete<NodePath>('/v1/nodes/:node', described({ summary: 'Remove a node.' }), async (request, reply) => {
     await ask('provisioning', nodeRemove, { data: { node: request.params.node } });
     return reply.code(204).send();
   });
 
-  scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
+  scope.patch<NodePath>('/v1/nodes/:node', changes, async (request) => {
     const sealed: JsonObject[] = [];
     const patch = convertDriverInfo(parseField(patchSchema, request.body, 'The patch'), (value) => {
       const seal = secrets.seal(value);

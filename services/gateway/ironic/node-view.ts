@@ -1,12 +1,48 @@
 /** A node in Ironic's form. Pure. */
 import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { driverInterfaces, interfaceKinds } from '@anneal/contracts/drivers.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
 import { consolesOf } from './consoles.ts';
 
 export const ironicPrefix = '/baremetal';
 /** The only conductor: the provisioning service, whatever the number of its replicas. */
 export const conductor = 'anneal';
 const part = encodeURIComponent;
+
+export const ironicLinksSchema = z.array(z.object({ href: z.string(), rel: z.string() }));
+const nullableText = z.string().nullable();
+/** The fields of a node that clients read most; there are more. */
+export const nodeFields = {
+  name: nullableText,
+  instance_uuid: nullableText,
+  power_state: nullableText,
+  target_power_state: nullableText,
+  provision_state: nullableText,
+  target_provision_state: nullableText,
+  maintenance: z.boolean(),
+  maintenance_reason: nullableText,
+  driver: z.string(),
+  driver_info: jsonObject,
+  properties: jsonObject,
+  instance_info: jsonObject,
+  extra: jsonObject,
+  resource_class: nullableText,
+  traits: z.array(z.string()),
+  fault: nullableText,
+  reservation: nullableText,
+  last_error: nullableText,
+  console_enabled: z.boolean(),
+  retired: z.boolean(),
+  protected: z.boolean(),
+  owner: nullableText,
+  lessee: nullableText,
+  description: nullableText,
+  chassis_uuid: nullableText,
+  allocation_uuid: nullableText,
+  shard: nullableText,
+  conductor: z.string(),
+};
 
 /** The links of an object, by its path below the version. */
 export const ironicLinks = (base: string, path: string): object[] => [

@@ -1,6 +1,8 @@
 /** Addresses of Ironic's API that Anneal does not offer: lists are empty, and a change says what to do instead. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { described } from '../http/described.ts';
 
 /** The collections, and what an operator does instead. */
 const collections: Readonly<Record<string, string>> = {
@@ -26,6 +28,11 @@ const belowNode: Readonly<Record<string, { readonly list?: string; readonly read
     },
   };
 
+/** The description of a route that refuses every request. */
+const refuses = (what: string) => described({ summary: `Refused: Anneal does not offer ${what}.` });
+const empty = (list: string) =>
+  described({ summary: 'List nothing: Anneal has none.', answer: z.object({ [list]: z.array(z.looseObject({})) }) });
+
 const refused = (what: string, instead: string): AnnealError =>
   new AnnealError('NotSupported', `Anneal does not offer ${what}. ${instead}`);
 
@@ -33,13 +40,14 @@ export function refusedRoutes(scope: FastifyInstance): void {
   for (const [path, instead] of Object.entries(collections)) {
     const name = path.split('/').at(-1) ?? path;
     const what = name.replaceAll('_', ' ');
-    scope.get(`/v1/${path}`, () => ({ [name]: [] }));
-    scope.post(`/v1/${path}`, () => {
+    scope.get(`/v1/${path}`, empty(name), () => ({ [name]: [] }));
+    scope.post(`/v1/${path}`, refuses(what), () => {
       throw refused(what, instead);
     });
     scope.route({
       method: ['GET', 'PATCH', 'DELETE'],
       url: `/v1/${path}/:id`,
+      ...refuses(what),
       handler: () => {
         throw refused(what, instead);
       },
@@ -51,30 +59,33 @@ export function refusedRoutes(scope: FastifyInstance): void {
     scope.route({
       method: isRead ? ['PUT', 'POST', 'DELETE'] : ['GET', 'PUT', 'POST', 'DELETE'],
       url: `/v1/nodes/:node/${path}`,
+      ...refuses(what),
       handler: () => {
         throw refused(what, instead);
       },
     });
-    if (list !== undefined) scope.get(`/v1/nodes/:node/${path}`, () => ({ [list]: [] }));
+    if (list !== undefined) scope.get(`/v1/nodes/:node/${path}`, empty(list), () => ({ [list]: [] }));
   }
   for (const path of ['vendor_passthru', 'vendor_passthru/:method'])
     scope.route({
       method: ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'],
       url: `/v1/drivers/:name/${path}`,
+      ...refuses('commands of vendors'),
       handler: () => {
         throw refused('commands of vendors', 'Use the tools of the vendor.');
       },
     });
   const readsVendor = '/v1/nodes/:node/vendor_passthru/methods';
-  scope.get(readsVendor, () => ({}));
+  const none = described({ summary: 'List the commands of vendors of a node: there are none.', answer: z.object({}) });
+  scope.get(readsVendor, none, () => ({}));
   for (const path of ['/v1/heartbeat', '/v1/heartbeat/:node'])
-    scope.post(path, () => {
+    scope.post(path, refuses('heartbeats of ironic-python-agent'), () => {
       throw refused(
         'heartbeats of ironic-python-agent',
         'Machines report to Anneal by the boot protocol of its own agent.',
       );
     });
-  scope.get('/v1/lookup', () => {
+  scope.get('/v1/lookup', refuses('the look-up of ironic-python-agent'), () => {
     throw refused('the look-up of ironic-python-agent', 'Machines exchange the secret of their boot address.');
   });
 }

@@ -10,7 +10,7 @@ import {
   type RunbookView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { patched } from '@anneal/contracts/json-patch.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -19,8 +19,9 @@ import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
-import { fieldsIn, pageOf, type ListItem } from './collection.ts';
+import { fieldsIn, fieldsQuery, itemSchema, listQuery, pageOf, itemsSchema, type ListItem } from './collection.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
+import { described } from '../http/described.ts';
 
 type Kind = RunbookView['kind'];
 interface RunbookPath {
@@ -71,6 +72,29 @@ export function runbookRoutes(scope: FastifyInstance, { ask, newId }: { ask: Ask
   traitsOfRunbooks(scope, ask);
 }
 
+const runbookSchema = itemSchema({ name: z.string(), extra: jsonObject, steps: z.array(z.looseObject({})) }).meta({
+  id: 'Runbook',
+});
+
+function describeCollection({ kind, collection }: RunbookPlace) {
+  return {
+    lists: described({
+      summary: `List the ${kind}s.`,
+      query: listQuery(),
+      answer: itemsSchema(collection, runbookSchema),
+    }),
+    shows: described({ summary: `Show a ${kind}.`, query: fieldsQuery, answer: runbookSchema }),
+    creates: described({
+      summary: `Create a ${kind}.`,
+      body: createSchemas[kind],
+      status: 201,
+      answer: runbookSchema,
+    }),
+    changes: described({ summary: `Change a ${kind}.`, body: patchSchema, answer: runbookSchema }),
+    removes: described({ summary: `Delete a ${kind}.` }),
+  };
+}
+
 function collectionRoutes(
   scope: FastifyInstance,
   { kind, collection }: RunbookPlace,
@@ -78,19 +102,20 @@ function collectionRoutes(
 ): void {
   const at = `/v1/${collection}`;
   const row = ['uuid', 'name', ...(kind === 'runbook' ? ['owner', 'public'] : [])];
-  scope.get(at, async (request) => {
+  const { lists, shows, creates, changes, removes } = describeCollection({ kind, collection });
+  scope.get(at, lists, async (request) => {
     const { runbooks } = await ask('provisioning', runbookList, { data: { kind } });
     const items = runbooks.filter((each) => maySee(request, each)).map((each) => bodyOf(request, collection, each));
     return pageOf(request, items, { key: collection, row });
   });
-  scope.get<RunbookPath>(`${at}/:runbook`, async (request) => {
+  scope.get<RunbookPath>(`${at}/:runbook`, shows, async (request) => {
     const found = await show(ask, kind, request.params.runbook);
     if (!maySee(request, found)) throw missing(kind, request.params.runbook);
     const body = bodyOf(request, collection, found);
     const fields = fieldsIn(request, body);
     return fields ? pick(body, fields) : body;
   });
-  scope.post(at, async (request, reply) => {
+  scope.post(at, creates, async (request, reply) => {
     const { uuid, ...wanted } = parseField<Wanted>(createSchemas[kind], request.body, `The ${kind}`);
     if (uuid !== undefined) await requireFree(ask, kind, uuid);
     const owner = 'public' in wanted && !wanted.public ? (wanted.owner ?? callerOf(request).project) : null;
@@ -99,7 +124,7 @@ function collectionRoutes(
     const location = `${baseUrl(request)}${ironicPrefix}${at}/${made.uuid}`;
     return reply.code(201).header('location', location).send(made);
   });
-  scope.patch<RunbookPath>(`${at}/:runbook`, async (request) => {
+  scope.patch<RunbookPath>(`${at}/:runbook`, changes, async (request) => {
     const patch = parseField(patchSchema, request.body, 'The patch');
     const found = await show(ask, kind, request.params.runbook);
     const names = Object.keys(createSchemas[kind].shape).filter((name) => name !== 'uuid');
@@ -118,7 +143,7 @@ function collectionRoutes(
     const data = { ...storedOf(wanted), id, kind, owner, traits };
     return bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
   });
-  scope.delete<RunbookPath>(`${at}/:runbook`, async (request, reply) => {
+  scope.delete<RunbookPath>(`${at}/:runbook`, removes, async (request, reply) => {
     await ask('provisioning', runbookRemove, { data: { kind, runbook: request.params.runbook } });
     return reply.code(204).send();
   });
@@ -158,28 +183,43 @@ function traitsOfRunbooks(scope: FastifyInstance, ask: Ask): void {
     const { created_at: _created, updated_at: _updated, ...runbook } = await show(ask, 'runbook', name);
     await ask('provisioning', runbookSet, { data: { ...runbook, traits: to(runbook.traits) } });
   };
-  scope.get<RunbookPath>(at, async ({ params }) => ({ traits: (await show(ask, 'runbook', params.runbook)).traits }));
-  scope.put<RunbookPath>(at, async (request, reply) => {
-    const schema = z.strictObject({ traits: runbookFieldsSchema.shape.traits });
-    const { traits } = parseField(schema, request.body, 'The traits');
+  const traitsBody = z.strictObject({ traits: runbookFieldsSchema.shape.traits });
+  const lists = described({
+    summary: 'List the traits of a runbook.',
+    answer: z.object({ traits: z.array(z.string()) }),
+  });
+  scope.get<RunbookPath>(at, lists, async ({ params }) => ({
+    traits: (await show(ask, 'runbook', params.runbook)).traits,
+  }));
+  const replaces = described({ summary: 'Replace the traits of a runbook.', body: traitsBody });
+  scope.put<RunbookPath>(at, replaces, async (request, reply) => {
+    const { traits } = parseField(traitsBody, request.body, 'The traits');
     await change(request.params.runbook, () => traits);
     return reply.code(204).send();
   });
-  scope.put<RunbookTraitPath>(`${at}/:trait`, async ({ params: { runbook, trait } }, reply) => {
-    await change(runbook, (traits) => [...new Set([...traits, trait])]);
-    return reply.code(204).send();
-  });
-  scope.delete<RunbookPath>(at, async (request, reply) => {
+  scope.put<RunbookTraitPath>(
+    `${at}/:trait`,
+    described({ summary: 'Add a trait to a runbook.' }),
+    async ({ params: { runbook, trait } }, reply) => {
+      await change(runbook, (traits) => [...new Set([...traits, trait])]);
+      return reply.code(204).send();
+    },
+  );
+  scope.delete<RunbookPath>(at, described({ summary: 'Delete all traits of a runbook.' }), async (request, reply) => {
     await change(request.params.runbook, () => []);
     return reply.code(204).send();
   });
-  scope.delete<RunbookTraitPath>(`${at}/:trait`, async ({ params: { runbook, trait } }, reply) => {
-    await change(runbook, (traits) => {
-      if (!traits.includes(trait)) throw new AnnealError('NotFound', `Runbook ${runbook} has no trait ${trait}.`);
-      return traits.filter((each) => each !== trait);
-    });
-    return reply.code(204).send();
-  });
+  scope.delete<RunbookTraitPath>(
+    `${at}/:trait`,
+    described({ summary: 'Delete a trait of a runbook.' }),
+    async ({ params: { runbook, trait } }, reply) => {
+      await change(runbook, (traits) => {
+        if (!traits.includes(trait)) throw new AnnealError('NotFound', `Runbook ${runbook} has no trait ${trait}.`);
+        return traits.filter((each) => each !== trait);
+      });
+      return reply.code(204).send();
+    },
+  );
 }
 
 const show = (ask: Ask, kind: Kind, runbook: string): Promise<RunbookView> =>

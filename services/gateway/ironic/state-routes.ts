@@ -17,8 +17,9 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/body.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { nodeBody, pick } from './node-view.ts';
+import { nodeBody, nodeFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
+import { described } from '../http/described.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
 const powerSchema = z.strictObject({ target: z.enum(powerTargets) });
@@ -60,9 +61,21 @@ function stepsIn({
 const hardwareFields = ['raid_config', 'target_raid_config', 'boot_mode', 'secure_boot'];
 const maintenanceSchema = z.strictObject({ reason: z.string().max(4096).nullish() });
 
+const shows = described({
+  summary: 'Show the states of a node.',
+  answer: z.looseObject({ power_state: nodeFields.power_state, provision_state: nodeFields.provision_state }),
+});
+const powers = described({ summary: 'Switch the power of a node.', body: powerSchema, status: 202 });
+const provisions = described({ summary: 'Send a node a verb.', body: provisionSchema, status: 202 });
+const maintains = described({
+  summary: 'Set a node into maintenance.',
+  body: maintenanceSchema.optional(),
+  status: 202,
+});
+
 /** Registers the routes of power, provision state and maintenance. */
 export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.get<NodePath>('/v1/nodes/:node/states', async (request) => {
+  scope.get<NodePath>('/v1/nodes/:node/states', shows, async (request) => {
     const node = await showNode(ask, request);
     const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
     return pick(nodeBody(baseUrl(request), node), [
@@ -73,14 +86,14 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
     ]);
   });
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
-  scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/power', powers, async (request, reply) => {
     const { target } = parseField(powerSchema, request.body, 'The power request');
     await ask('provisioning', nodePower, {
       data: { node: request.params.node, target, occasion: occasionOf(request) },
     });
     return accepted(reply);
   });
-  scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/states/provision', provisions, async (request, reply) => {
     const wanted = parseField(provisionSchema, request.body, 'The provision request');
     const target = verbOf[wanted.target];
     if (target === undefined) throw new AnnealError('Defect', `There is no verb ${wanted.target}.`);
@@ -99,13 +112,14 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
     });
     return accepted(reply);
   });
-  scope.put<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
+  scope.put<NodePath>('/v1/nodes/:node/maintenance', maintains, async (request, reply) => {
     const { reason } = parseField(maintenanceSchema, request.body ?? {}, 'The maintenance request');
     const data = { node: request.params.node, maintenance: true, ...(typeof reason === 'string' && { reason }) };
     await ask('provisioning', nodeMaintenance, { data });
     return accepted(reply);
   });
-  scope.delete<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
+  const ends = described({ summary: 'End the maintenance of a node.', status: 202 });
+  scope.delete<NodePath>('/v1/nodes/:node/maintenance', ends, async (request, reply) => {
     await ask('provisioning', nodeMaintenance, { data: { node: request.params.node, maintenance: false } });
     return accepted(reply);
   });

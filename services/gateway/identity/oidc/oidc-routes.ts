@@ -14,13 +14,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl, queryOf } from '../../http/base-url.ts';
 import { parseField, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { accessOfUser, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { userCaller } from '../caller.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { UserDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
-import { tokenBody } from '../routes/auth-routes.ts';
+import { tokenBody, tokenSchema } from '../routes/auth-routes.ts';
 import { keystoneId, paramsOf, type KeystoneOptions } from '../routes/shape.ts';
 import { projectsOf } from '../routes/user-routes.ts';
 import { cookieOf, setCookie, setSession } from '../session.ts';
@@ -33,7 +34,60 @@ type Options = KeystoneOptions & { readonly oidc: OidcOptions };
 
 const loginCookie = { cookie: 'anneal_oidc', path: '/identity/oidc' } as const;
 const loginMs = 600_000;
-const open = { config: { public: true } } as const;
+const showsProvider = described(
+  {
+    summary: 'Show the OpenID provider of this server. Needs no token.',
+    answer: z.object({ provider: z.object({ name: z.string() }).nullable() }),
+  },
+  { public: true },
+);
+const beginsLogin = described(
+  {
+    summary: 'Send a browser to the OpenID provider. Needs no token.',
+    query: z.object({ project: z.string().optional() }),
+    status: 303,
+  },
+  { public: true },
+);
+const endsLogin = described(
+  { summary: 'Take a browser back from the OpenID provider. Needs no token.', status: 303 },
+  { public: true, audited: true },
+);
+const beginsDevice = described(
+  {
+    summary: 'Begin the login of a device. Needs no token.',
+    status: 200,
+    answer: z.object({
+      device_code: z.string(),
+      user_code: z.string(),
+      verification_uri: z.string(),
+      verification_uri_complete: z.string().optional(),
+      expires_in: z.number(),
+      interval: z.number(),
+    }),
+  },
+  { public: true },
+);
+const pollSchema = z.strictObject({ device_code: z.string().max(4096), project: z.string().max(255).optional() });
+const endsDevice = described(
+  {
+    summary: 'Ask whether the login of a device has ended. Needs no token.',
+    body: pollSchema,
+    status: 201,
+    answer: z.object({ token: tokenSchema }),
+    also: { 202: z.object({ status: z.string() }) },
+  },
+  { public: true },
+);
+const federates = described(
+  {
+    summary: 'Exchange a token of the OpenID provider for one of this server.',
+    headers: z.object({ Authorization: z.string() }),
+    status: 201,
+    answer: z.object({ token: tokenSchema }),
+  },
+  { public: true, audited: true },
+);
 
 /** The address of the login, sealed in a cookie of the browser that began it. */
 const pendingSchema = z.object({
@@ -48,7 +102,7 @@ const pendingSchema = z.object({
 /** Serves the logins by the provider; without one, only the answer that there is none. */
 export function oidcRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
   const { oidc } = options;
-  scope.get('/oidc', open, () => ({ provider: oidc ? { name: oidc.name } : null }));
+  scope.get('/oidc', showsProvider, () => ({ provider: oidc ? { name: oidc.name } : null }));
   if (!oidc) return;
   const attempts = new Attempts({
     now: () => options.now().getTime(),
@@ -71,7 +125,7 @@ function browserRoutes(scope: FastifyInstance, options: Options): void {
   const { oidc, secrets, now } = options;
   const callback = (request: FastifyRequest): string => `${baseUrl(request)}/identity/oidc/callback`;
 
-  scope.get('/oidc/login', open, async (request, reply) => {
+  scope.get('/oidc/login', beginsLogin, async (request, reply) => {
     const project = queryValue(request, 'project');
     const { url, checks } = await oidc.provider.begin(callback(request));
     const until = now().getTime() + loginMs;
@@ -81,7 +135,7 @@ function browserRoutes(scope: FastifyInstance, options: Options): void {
     return reply.header('cache-control', 'no-store').redirect(url.href, 303);
   });
 
-  scope.get('/oidc/callback', { config: { public: true, audited: true } }, async (request, reply) => {
+  scope.get('/oidc/callback', endsLogin, async (request, reply) => {
     // A code is used once, whether or not it helps.
     const pending = pendingOf(options, request);
     setCookie({ request, reply }, { ...loginCookie, value: '', until: 0, sameSite: 'Lax' });
@@ -127,11 +181,10 @@ function pendingOf({ secrets, now }: Options, request: FastifyRequest): z.infer<
 
 function deviceRoutes(scope: FastifyInstance, options: Options, { attempts, catalogs }: Shared): void {
   const { oidc, region } = options;
-  const pollSchema = z.strictObject({ device_code: z.string().max(4096), project: z.string().max(255).optional() });
   // Each start makes the provider keep a code, so an address has to wait that starts many and finishes none.
   const place = (request: FastifyRequest): string => `${request.ip} device`;
 
-  scope.post('/oidc/device', open, async (request, reply) => {
+  scope.post('/oidc/device', beginsDevice, async (request, reply) => {
     attempts.check(place(request));
     attempts.failed(place(request));
     const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
@@ -146,7 +199,7 @@ function deviceRoutes(scope: FastifyInstance, options: Options, { attempts, cata
     });
   });
 
-  scope.post('/oidc/device/token', open, async (request, reply) => {
+  scope.post('/oidc/device/token', endsDevice, async (request, reply) => {
     const { device_code, project } = parseField(pollSchema, request.body ?? {}, 'The device login');
     const claims = await oidc.provider.finishDevice(device_code);
     if (!claims) return reply.code(202).send({ status: 'pending' });
@@ -165,7 +218,7 @@ function federationRoute(scope: FastifyInstance, options: Options, { attempts, c
   scope.route({
     method: ['GET', 'POST'],
     url: '/v3/OS-FEDERATION/identity_providers/:provider/protocols/:protocol/auth',
-    config: { public: true, audited: true },
+    ...federates,
     handler: async (request, reply) => {
       const { provider, protocol } = paramsOf(request);
       if (provider !== oidc.name) throw new AnnealError('NotFound', `Could not find Identity Provider: ${provider}.`);

@@ -3,17 +3,25 @@ import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { accessRuleSchema } from '../access-rules.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { AccessRule, UserDocument } from '../directory/documents.ts';
-import { allow, linkTo, pageOfList, paramsOf, type IdentityRoutes } from './shape.ts';
+import { allow, describeKind, linkTo, pageOfList, paramsOf, rowSchema, type IdentityRoutes } from './shape.ts';
 import { userAt } from './user-routes.ts';
 
 type WantedRule = z.infer<typeof accessRuleSchema>;
 
 /** The form of a rule in an application credential. */
 export const ruleForm = ({ id, service, method, path }: AccessRule): JsonObject => ({ id, service, method, path });
+
+const kind = describeKind({
+  kind: 'access_rule',
+  plural: 'access_rules',
+  row: rowSchema({ service: z.string(), method: z.string(), path: z.string() }).meta({ id: 'AccessRule' }),
+  fields: {},
+  filters: ['service', 'method', 'path'],
+});
 
 /** `/v3/users/{user}/access_rules` */
 export const accessRuleRoutes: IdentityRoutes = (scope, options) => {
@@ -31,20 +39,20 @@ export const accessRuleRoutes: IdentityRoutes = (scope, options) => {
     throw new AnnealError('NotFound', `Could not find Access Rule: ${id}.`);
   };
 
-  scope.get(all, async (request) => {
+  scope.get(all, kind.lists, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'list_application_credentials', { userId: user.id, domainId: user.domain_id });
     const rows = (await accessRules.list({ user_id: user.id })).map((rule) => rowOf(request, rule));
     return pageOfList(request, 'access_rules', { rows, filters: ['service', 'method', 'path'] });
   });
 
-  scope.get(one, async (request) => {
+  scope.get(one, kind.shows, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'get_application_credential', { userId: user.id, domainId: user.domain_id });
     return { access_rule: rowOf(request, await found(request, user)) };
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, kind.removes, async (request, reply) => {
     const user = await userAt(options, request);
     allow(request, 'delete_application_credential', { userId: user.id, domainId: user.domain_id });
     const { id } = await found(request, user);

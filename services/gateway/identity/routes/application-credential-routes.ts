@@ -13,12 +13,14 @@ import { userAt } from './user-routes.ts';
 import {
   accessOf,
   allow,
+  describeKind,
   keystoneId,
   linkTo,
   pageOfList,
   nameField,
   paramsOf,
   readObject,
+  rowSchema,
   textField,
   type IdentityOptions,
   type IdentityRoutes,
@@ -33,6 +35,23 @@ const fields = {
   secret: z.string().min(16, 'must have 16 characters or more').max(4096).nullable().optional(),
   access_rules: z.array(accessRuleSchema).max(100).nullable().optional(),
 };
+
+const kind = describeKind({
+  kind: 'application_credential',
+  plural: 'application_credentials',
+  row: rowSchema({
+    name: z.string(),
+    description: z.string().nullable(),
+    user_id: z.string(),
+    project_id: z.string(),
+    expires_at: z.string().nullable(),
+    unrestricted: z.boolean(),
+    roles: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+    secret: z.string().optional().meta({ description: 'Only in the answer to the request that created it.' }),
+  }).meta({ id: 'ApplicationCredential' }),
+  fields,
+  filters: ['name'],
+});
 
 /** `/v3/users/{user}/application_credentials` */
 export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
@@ -49,7 +68,7 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
     return found;
   };
 
-  scope.get(list, async (request) => {
+  scope.get(list, kind.lists, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'list_application_credentials', { userId: user.id, domainId: user.domain_id });
     const found = await applicationCredentials.list({ user_id: user.id });
@@ -57,7 +76,7 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
     return pageOfList(request, 'application_credentials', { rows, filters: ['name'] });
   });
 
-  scope.post(list, async (request, reply) => {
+  scope.post(list, kind.creates, async (request, reply) => {
     const user = await userAt(options, request);
     allow(request, 'create_application_credential', { userId: user.id });
     const { project, roles, applicationCredential: used, trust } = accessOf(request);
@@ -100,13 +119,13 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ application_credential: { ...row, secret } });
   });
 
-  scope.get(one, async (request) => {
+  scope.get(one, kind.shows, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'get_application_credential', { userId: user.id, domainId: user.domain_id });
     return { application_credential: await credentialRow(options, request, await credentialAt(request, user)) };
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, kind.removes, async (request, reply) => {
     const user = await userAt(options, request);
     allow(request, 'delete_application_credential', { userId: user.id, domainId: user.domain_id });
     refuseRestricted(accessOf(request).applicationCredential);

@@ -2,8 +2,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { queryOf } from '../../http/base-url.ts';
 import { queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import {
   directAssignments,
   effectiveAssignments,
@@ -12,8 +14,17 @@ import {
   type AssignmentSource,
 } from '../assignments.ts';
 import type { DomainDocument, Grant } from '../directory/documents.ts';
-import { roleRow } from './role-routes.ts';
-import { accessOf, allow, linkTo, ownDomain, paramsOf, type IdentityOptions, type IdentityRoutes } from './shape.ts';
+import { roleRow, roleSchema } from './role-routes.ts';
+import {
+  accessOf,
+  allow,
+  linkTo,
+  listLinks,
+  ownDomain,
+  paramsOf,
+  type IdentityOptions,
+  type IdentityRoutes,
+} from './shape.ts';
 
 interface GrantPlace {
   readonly on: Grant['on'];
@@ -29,12 +40,56 @@ const places: readonly GrantPlace[] = [
   { on: 'domain', inherited: true, path: '/v3/OS-INHERIT/domains/:id' },
 ];
 
+const text = z.string().optional();
+const flagText = text.meta({ description: 'Set by its presence, unless it is 0 or false.' });
+const listsAssignments = described({
+  summary: 'List who has which role where.',
+  query: z.object({
+    'user.id': text,
+    'group.id': text,
+    'role.id': text,
+    'scope.project.id': text,
+    'scope.domain.id': text,
+    'scope.system': text,
+    'scope.OS-INHERIT:inherited_to': text,
+    effective: flagText,
+    include_names: flagText,
+    include_subtree: flagText,
+  }),
+  answer: z.object({
+    role_assignments: z.array(
+      z.looseObject({
+        links: z.object({ assignment: z.string() }),
+        scope: z.looseObject({}),
+        role: z.looseObject({ id: z.string() }),
+        user: z.looseObject({ id: z.string() }).optional(),
+        group: z.looseObject({ id: z.string() }).optional(),
+      }),
+    ),
+    links: listLinks,
+  }),
+});
+
 /** The routes that grant, check and revoke roles, and `/v3/role_assignments`. */
 export const assignmentRoutes: IdentityRoutes = (scope, options) => {
   for (const place of places)
     for (const kind of ['users', 'groups'] as const) grantRoutes(scope, options, { ...place, kind });
-  scope.get('/v3/role_assignments', (request) => assignments(options, request));
+  scope.get('/v3/role_assignments', listsAssignments, (request) => assignments(options, request));
 };
+
+function describeGrants({ on, inherited, kind }: Omit<GrantPlace, 'path'> & { kind: 'users' | 'groups' }) {
+  const holder = `a ${kind.slice(0, -1)}`;
+  const where = `${on === 'system' ? 'the system' : `a ${on}`}${inherited ? ', for the projects below it' : ''}`;
+  return {
+    lists: described({
+      summary: `List the roles of ${holder} on ${where}.`,
+      answer: z.object({ roles: z.array(roleSchema), links: listLinks }),
+    }),
+    creates: described({ summary: `Grant a role to ${holder} on ${where}.` }),
+    checks: described({ summary: `Check that ${holder} has a role on ${where}.` }),
+    revokes: described({ summary: `Revoke a role of ${holder} on ${where}.` }),
+  };
+}
 
 function grantRoutes(
   scope: FastifyInstance,
@@ -77,14 +132,15 @@ function grantRoutes(
       `Could not find role assignment with role: ${roleId}, user or group: ${holder}, project, domain, or system: ${id}.`,
     );
 
-  scope.get(all, async (request) => {
+  const { lists, creates, checks, revokes } = describeGrants({ on, inherited, kind });
+  scope.get(all, lists, async (request) => {
     const { id, holder } = await found(request, 'read');
     const ids = holder.grants.filter((grant) => isThis(grant, id)).map(({ role_id }) => role_id);
     const rows = (await directory.roles.findMany(ids)).map((each) => roleRow(request, each));
     return { roles: rows, links: { ...linkTo(request, 'roles'), previous: null, next: null } };
   });
 
-  scope.put(one, async (request, reply) => {
+  scope.put(one, creates, async (request, reply) => {
     const { id, holder } = await found(request, 'create');
     const granted = await role(request);
     refuseHigher(request, granted.name);
@@ -98,6 +154,7 @@ function grantRoutes(
   scope.route({
     method: ['GET', 'HEAD'],
     url: one,
+    ...checks,
     handler: async (request, reply) => {
       const { id, holder } = await found(request, 'read');
       const { id: roleId } = await role(request);
@@ -107,7 +164,7 @@ function grantRoutes(
     },
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, revokes, async (request, reply) => {
     const { id, holder } = await found(request, 'revoke');
     const { id: roleId, name } = await role(request);
     refuseHigher(request, name);

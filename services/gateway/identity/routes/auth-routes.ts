@@ -2,8 +2,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
 import { parseField } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { accessOfToken, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { callerOf, userCaller } from '../caller.ts';
@@ -15,14 +17,59 @@ import { authSchema, checkSecret, logIn, type Auth } from '../login.ts';
 import { defaultDomain, hostRoles } from '../principals.ts';
 import { countsIn } from '../roles.ts';
 import type { TokenDocument } from '../tokens.ts';
-import { projectRow } from './project-routes.ts';
-import { accessOf, linkTo, pageOfList, objectForm, type KeystoneOptions } from './shape.ts';
+import { domainSchema } from './domain-routes.ts';
+import { projectRow, projectSchema } from './project-routes.ts';
+import { accessOf, linkTo, listDescription, pageOfList, objectForm, selfLink, type KeystoneOptions } from './shape.ts';
 import { ownPasswordRoute, projectsOf } from './user-routes.ts';
 
 /** Keystone's times have microseconds. */
 const microseconds = (time: string): string => time.replace(/\.(\d{3})Z$/, '.$1000Z');
 
 const named = ({ id, name }: { id: string; name: string }) => ({ id, name });
+
+const namedPart = z.looseObject({ id: z.string(), name: z.string() });
+const catalogSchema = z.array(
+  z.looseObject({
+    id: z.string(),
+    type: z.string(),
+    name: z.string(),
+    endpoints: z.array(z.looseObject({ id: z.string(), interface: z.string(), url: z.string() })),
+  }),
+);
+export const tokenSchema = z
+  .looseObject({
+    methods: z.array(z.string()),
+    user: namedPart,
+    audit_ids: z.array(z.string()),
+    expires_at: z.string(),
+    issued_at: z.string(),
+    project: namedPart.optional(),
+    domain: namedPart.optional(),
+    system: z.object({ all: z.boolean() }).optional(),
+    roles: z.array(namedPart).optional(),
+    catalog: catalogSchema.optional(),
+  })
+  .meta({ id: 'Token' });
+const tokenAnswer = z.object({ token: tokenSchema });
+const nocatalog = z.object({ nocatalog: z.string().optional().meta({ description: 'Leaves the catalog out.' }) });
+const subject = z.object({ 'X-Subject-Token': z.string() });
+const issues = described(
+  {
+    summary: 'Log in: the token is in the header X-Subject-Token of the answer. Needs no token.',
+    query: nocatalog,
+    body: authSchema,
+    status: 201,
+    answer: tokenAnswer,
+  },
+  { public: true },
+);
+const showsCatalog = described(
+  {
+    summary: 'Show the catalog: the addresses of all APIs.',
+    answer: z.object({ catalog: catalogSchema, links: selfLink }),
+  },
+  { hosts: true, signallers: true },
+);
 
 /** Issues, shows and revokes tokens, and lists the scopes of the caller. */
 export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
@@ -34,10 +81,9 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
     longestWaitMs: 60_000,
   });
   const catalogs = new AddedCatalogs(directory);
-  const open = { config: { public: true } } as const;
   const host = (login: { id: string; token: string }) => hostLogin(options, login);
 
-  scope.post('/v3/auth/tokens', open, async (request, reply) => {
+  scope.post('/v3/auth/tokens', issues, async (request, reply) => {
     const { auth } = parseField(authSchema, request.body, 'The login');
     const login = await logIn({ directory, tokens, attempts, host, now }, auth, request.ip);
     if ('token' in login) {
@@ -62,7 +108,7 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
   });
 
   subjectRoutes(scope, options, catalogs);
-  scope.get('/v3/auth/catalog', { config: { hosts: true, signallers: true } }, async (request) => {
+  scope.get('/v3/auth/catalog', showsCatalog, async (request) => {
     const caller = callerOf(request);
     if (caller.kind === 'user' && caller.access.roles.length === 0) {
       throw new AnnealError('Forbidden', 'You are not authorized to perform the requested action.');
@@ -88,7 +134,11 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
 /** `/v3/auth/projects`, `/domains` and `/system`: the scopes in which the caller has a role. */
 function ownScopes(scope: FastifyInstance, options: KeystoneOptions): void {
   const { directory } = options;
-  scope.get('/v3/auth/projects', async (request) => {
+  const projects = described({
+    summary: 'List the projects in which the caller has a role.',
+    ...listDescription('projects', projectSchema, ['name', 'domain_id', 'enabled']),
+  });
+  scope.get('/v3/auth/projects', projects, async (request) => {
     const rows = (await projectsOf(options, accessOf(request).user)).map((row) => projectRow(request, row));
     return pageOfList(request, 'projects', { rows, filters: ['name', 'domain_id', 'enabled'] });
   });
@@ -96,13 +146,21 @@ function ownScopes(scope: FastifyInstance, options: KeystoneOptions): void {
     ...grants,
     ...(await directory.groups.findMany(groups)).flatMap((group) => group.grants),
   ];
-  scope.get('/v3/auth/domains', async (request) => {
+  const domains = described({
+    summary: 'List the domains in which the caller has a role.',
+    ...listDescription('domains', domainSchema, ['name']),
+  });
+  scope.get('/v3/auth/domains', domains, async (request) => {
     const grants = await grantsOf(accessOf(request).user);
     const ids = new Set(grants.filter(({ on, inherited }) => on === 'domain' && !inherited).map(({ id }) => id));
     const rows = (await directory.domains.findMany([...ids])).filter(({ enabled }) => enabled);
     return pageOfList(request, 'domains', { rows: rows.map((row) => domainRow(request, row)), filters: ['name'] });
   });
-  scope.get('/v3/auth/system', async (request) => {
+  const system = described({
+    summary: 'Show whether the caller has a role in the system.',
+    answer: z.object({ system: z.array(z.object({ all: z.boolean() })), links: selfLink }),
+  });
+  scope.get('/v3/auth/system', system, async (request) => {
     const grants = await grantsOf(accessOf(request).user);
     const has = grants.some((grant) => countsIn(grant, { on: 'system' }));
     return { system: has ? [{ all: true }] : [], links: linkTo(request, 'auth/system') };
@@ -134,17 +192,25 @@ function subjectRoutes(
     }
     return { text, document, access };
   };
-  scope.get('/v3/auth/tokens', async (request, reply) => {
+  const shows = described({
+    summary: 'Show the token in X-Subject-Token.',
+    query: nocatalog,
+    headers: subject,
+    answer: tokenAnswer,
+  });
+  scope.get('/v3/auth/tokens', shows, async (request, reply) => {
     const { text, document, access } = await subjectOf(request, 'validate_token');
     return reply
       .header('x-subject-token', text)
       .send({ token: tokenBody(request, { token: document, access, region, added: await catalogs.read() }) });
   });
-  scope.head('/v3/auth/tokens', async (request, reply) => {
+  const checks = described({ summary: 'Check the token in X-Subject-Token.', headers: subject, status: 200 });
+  scope.head('/v3/auth/tokens', checks, async (request, reply) => {
     const { text } = await subjectOf(request, 'validate_token');
     return reply.header('x-subject-token', text).code(200).send();
   });
-  scope.delete('/v3/auth/tokens', async (request, reply) => {
+  const revokes = described({ summary: 'Revoke the token in X-Subject-Token.', headers: subject });
+  scope.delete('/v3/auth/tokens', revokes, async (request, reply) => {
     await tokens.revoke((await subjectOf(request, 'revoke_token')).text);
     return reply.code(204).send();
   });

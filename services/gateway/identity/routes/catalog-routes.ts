@@ -8,17 +8,20 @@ import { isPlainName, plainName } from '@anneal/contracts/plain-name.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
+import { described } from '../../http/described.ts';
 import { catalogEndpoints, catalogServices } from '../catalog.ts';
 import type { EndpointDocument, RegionDocument, ServiceDocument } from '../directory/documents.ts';
 import type { Directory } from '../directory/directory.ts';
 import {
   allow,
+  describeKind,
   keystoneId,
   linkTo,
   nameField,
   pageOfList,
   paramsOf,
   readObject,
+  rowSchema,
   textField,
   type IdentityOptions,
 } from './shape.ts';
@@ -48,6 +51,24 @@ const endpointFields = {
   enabled: z.boolean().optional(),
 };
 
+const serviceSchema = rowSchema({
+  name: z.string(),
+  type: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+}).meta({ id: 'Service' });
+const endpointSchema = rowSchema({
+  service_id: z.string(),
+  interface: z.enum(['public', 'internal', 'admin']),
+  url: z.string(),
+  region_id: z.string().nullable(),
+  region: z.string().nullable(),
+  enabled: z.boolean(),
+}).meta({ id: 'Endpoint' });
+const regionSchema = rowSchema({ description: z.string(), parent_region_id: z.string().nullable() }).meta({
+  id: 'Region',
+});
+
 /** One kind of object: its rows, and the routes that change those of the operator. */
 interface Kind {
   readonly rules: readonly [
@@ -55,6 +76,8 @@ interface Kind {
     'get_service' | 'get_endpoint' | 'get_region',
   ];
   readonly filters: readonly string[];
+  readonly fields: z.ZodRawShape;
+  readonly row: z.ZodType;
   /** Anneal's own. */
   readonly own: (request: FastifyRequest) => Row[];
   readonly added: () => Promise<Row[]>;
@@ -69,7 +92,13 @@ export function catalogRoutes(scope: FastifyInstance, options: CatalogOptions): 
   addKind(scope, 'endpoints', endpointsOf(options));
   const regions = regionsOf(options);
   addKind(scope, 'regions', regions);
-  scope.put('/v3/regions/:id', async (request, reply) => {
+  const puts = described({
+    summary: 'Create a region with this id.',
+    body: z.object({ region: z.looseObject(regionFields) }),
+    status: 201,
+    answer: z.object({ region: regionSchema }),
+  });
+  scope.put('/v3/regions/:id', puts, async (request, reply) => {
     allow(request, 'change_catalog');
     return created(request, reply, { plural: 'regions', row: await regions.create(request, paramsOf(request)['id']) });
   });
@@ -100,25 +129,35 @@ function addKind(scope: FastifyInstance, plural: string, kind: Kind): void {
       `Cannot change the ${singular} ${id}: it follows from the address of this server.`,
     );
   };
-  scope.get(`/v3/${plural}`, async (request) => {
+  const { row: rowForm, fields, filters } = kind;
+  const changes = partial(fields);
+  const { lists, creates, shows, updates, removes } = describeKind({
+    kind: singular,
+    plural,
+    row: rowForm,
+    fields,
+    changes,
+    filters,
+  });
+  scope.get(`/v3/${plural}`, lists, async (request) => {
     allow(request, kind.rules[0]);
     return pageOfList(request, plural, { rows: await all(request), filters: kind.filters });
   });
-  scope.get(`/v3/${plural}/:id`, async (request) => {
+  scope.get(`/v3/${plural}/:id`, shows, async (request) => {
     allow(request, kind.rules[1]);
     const found = (await all(request)).find((row) => row.id === idOf(request));
     if (!found) throw new AnnealError('NotFound', `Could not find ${singular}: ${idOf(request)}.`);
     return { [singular]: found };
   });
-  scope.post(`/v3/${plural}`, async (request, reply) => {
+  scope.post(`/v3/${plural}`, creates, async (request, reply) => {
     allow(request, 'change_catalog');
     return created(request, reply, { plural, row: await kind.create(request) });
   });
-  scope.patch(`/v3/${plural}/:id`, async (request) => {
+  scope.patch(`/v3/${plural}/:id`, updates, async (request) => {
     const row = await kind.update(request, changeable(request));
     return { [singular]: { ...row, links: linkTo(request, `${plural}/${row.id}`) } };
   });
-  scope.delete(`/v3/${plural}/:id`, async (request, reply) => {
+  scope.delete(`/v3/${plural}/:id`, removes, async (request, reply) => {
     await kind.remove(changeable(request));
     return reply.code(204).send();
   });
@@ -139,6 +178,8 @@ function servicesOf({ directory: { services, endpoints }, newId }: CatalogOption
   return {
     rules: ['list_services', 'get_service'],
     filters: ['name', 'type'],
+    fields: serviceFields,
+    row: serviceSchema,
     own: () => catalogServices.map((service) => ({ ...service, description: '', enabled: true })),
     added: async () => (await services.list()).map(serviceRow),
     async create(request) {
@@ -179,6 +220,8 @@ function endpointsOf({ directory, newId, region: home }: CatalogOptions): Kind {
   return {
     rules: ['list_endpoints', 'get_endpoint'],
     filters: ['service_id', 'interface', 'region_id', 'region'],
+    fields: endpointFields,
+    row: endpointSchema,
     own: (request) =>
       catalogEndpoints({ base: baseUrl(request), region: home }).map((endpoint) => ({
         ...endpoint,
@@ -254,6 +297,8 @@ function regionsOf({ directory, newId, region: home }: CatalogOptions): Kind {
   return {
     rules: ['list_regions', 'get_region'],
     filters: ['parent_region_id'],
+    fields: regionFields,
+    row: regionSchema,
     own: () => [{ id: home, description: '', parent_region_id: null }],
     added: async () => (await regions.list()).map(regionRow),
     async create(request, named) {

@@ -8,20 +8,25 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { ec2Signature } from '../../cfn/ec2-signature.ts';
 import { accessOfUser, rolesIn, scopeOfProject, type UserAccess } from '../access.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { StoredCredentialDocument } from '../directory/documents.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
-import { tokenBody } from './auth-routes.ts';
+import { tokenBody, tokenSchema } from './auth-routes.ts';
 import {
   accessOf,
   allow,
+  describeKind,
   keystoneId,
   linkTo,
+  listDescription,
   pageOfList,
   paramsOf,
   readObject,
+  rowSchema,
+  selfLink,
   type KeystoneOptions,
 } from './shape.ts';
 
@@ -32,6 +37,29 @@ const fields = {
   project_id: z.string().nullable().optional(),
 };
 const changes = { blob: fields.blob.optional() };
+
+const kind = describeKind({
+  kind: 'credential',
+  plural: 'credentials',
+  row: rowSchema({ type: z.string(), user_id: z.string(), project_id: z.string().nullable(), blob: z.string() }).meta({
+    id: 'Credential',
+  }),
+  fields,
+  changes,
+  filters: ['user_id', 'type'],
+});
+const ec2KeySchema = z
+  .object({
+    user_id: z.string(),
+    tenant_id: z.string().nullable(),
+    access: z.string(),
+    secret: z.string(),
+    trust_id: z.null(),
+    links: selfLink,
+  })
+  .meta({ id: 'Ec2Key' });
+const oneEc2Key = z.object({ credential: ec2KeySchema });
+const wantedKey = z.object({ tenant_id: z.string() });
 
 interface Ec2Key {
   readonly access: string;
@@ -114,7 +142,7 @@ function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
     return credential;
   };
 
-  scope.get('/v3/credentials', async (request) => {
+  scope.get('/v3/credentials', kind.lists, async (request) => {
     refuseDelegated(request);
     const access = accessOf(request);
     const where = mayUse('list_credentials', access, {}) ? {} : { user_id: access.user.id };
@@ -122,7 +150,7 @@ function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
     return pageOfList(request, 'credentials', { rows, filters: ['user_id', 'type'] });
   });
 
-  scope.post('/v3/credentials', async (request, reply) => {
+  scope.post('/v3/credentials', kind.creates, async (request, reply) => {
     refuseDelegated(request);
     const { known } = readObject(request, 'credential', fields);
     const { type, blob, user_id = accessOf(request).user.id, project_id = null } = known;
@@ -138,11 +166,11 @@ function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
     return reply.code(201).send({ credential: rowOf(request, made) });
   });
 
-  scope.get('/v3/credentials/:id', async (request) => ({
+  scope.get('/v3/credentials/:id', kind.shows, async (request) => ({
     credential: rowOf(request, await found(request, 'get_credential')),
   }));
 
-  scope.patch('/v3/credentials/:id', async (request) => {
+  scope.patch('/v3/credentials/:id', kind.updates, async (request) => {
     const present = await found(request, 'change_credential');
     const { known, extra } = readObject(request, 'credential', changes);
     const given = Object.entries(extra).find(
@@ -160,7 +188,7 @@ function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
     return { credential: rowOf(request, changed) };
   });
 
-  scope.delete('/v3/credentials/:id', async (request, reply) => {
+  scope.delete('/v3/credentials/:id', kind.removes, async (request, reply) => {
     await credentials.remove((await found(request, 'change_credential')).id);
     return reply.code(204).send();
   });
@@ -190,15 +218,25 @@ function ec2Routes(scope: FastifyInstance, options: KeystoneOptions): void {
     return key;
   };
 
-  scope.get(all, async (request) => {
+  const listsKeys = described({
+    summary: 'List the EC2 keys of a user.',
+    ...listDescription('credentials', ec2KeySchema, []),
+  });
+  scope.get(all, listsKeys, async (request) => {
     const user = await userFor(request, 'get_credential');
     const keys = (await credentials.list({ user_id: user.id })).filter(({ type }) => type === 'ec2');
     return pageOfList(request, 'credentials', { rows: keys.map((key) => rowOf(request, key)), filters: [] });
   });
 
-  scope.post(all, async (request, reply) => {
+  const createsKey = described({
+    summary: 'Create an EC2 key of a user in a project.',
+    body: wantedKey,
+    status: 201,
+    answer: oneEc2Key,
+  });
+  scope.post(all, createsKey, async (request, reply) => {
     const user = await userFor(request, 'change_credential');
-    const { tenant_id } = parseField(z.object({ tenant_id: z.string() }), request.body ?? {}, 'The EC2 key');
+    const { tenant_id } = parseField(wantedKey, request.body ?? {}, 'The EC2 key');
     const project = await projects.get(tenant_id);
     if ((await rolesIn(directory, user, await scopeOfProject(directory, project))).length === 0) {
       throw projects.absent(tenant_id);
@@ -211,11 +249,11 @@ function ec2Routes(scope: FastifyInstance, options: KeystoneOptions): void {
     return reply.code(201).send({ credential: rowOf(request, made) });
   });
 
-  scope.get(`${all}/:access`, async (request) => ({
+  scope.get(`${all}/:access`, described({ summary: 'Show an EC2 key.', answer: oneEc2Key }), async (request) => ({
     credential: rowOf(request, await found(request, 'get_credential')),
   }));
 
-  scope.delete(`${all}/:access`, async (request, reply) => {
+  scope.delete(`${all}/:access`, described({ summary: 'Delete an EC2 key.' }), async (request, reply) => {
     await credentials.remove((await found(request, 'change_credential')).id);
     return reply.code(204).send();
   });
@@ -239,7 +277,12 @@ const loginSchema = z
 function ec2Login(scope: FastifyInstance, options: KeystoneOptions): void {
   const { directory, tokens, region } = options;
   const catalogs = new AddedCatalogs(directory);
-  scope.post('/v3/ec2tokens', async (request, reply) => {
+  const logsIn = described({
+    summary: 'Exchange a request that an EC2 key signed for a token, for services.',
+    body: z.object({ ec2Credentials: signedSchema.optional(), credentials: signedSchema.optional() }),
+    answer: z.object({ token: tokenSchema }),
+  });
+  scope.post('/v3/ec2tokens', logsIn, async (request, reply) => {
     if (!accessOf(request).roles.some(({ name }) => name === 'service')) allow(request, 'ec2tokens_validate');
     const signed = parseField(loginSchema, request.body ?? {}, 'The signed request');
     if (!signed) throw new AnnealError('InvalidRequest', 'The signed request is missing: {"ec2Credentials": {…}}.');

@@ -9,12 +9,14 @@ import { removeUser } from './user-routes.ts';
 import {
   accessOf,
   allow,
+  describeKind,
   keystoneId,
   pageOfList,
   nameField,
   ownDomain,
   paramsOf,
   readObject,
+  rowSchema,
   refuseChange,
   objectForm,
   tagsField,
@@ -30,6 +32,22 @@ const fields = {
   tags: tagsField.optional(),
 };
 const changes = { ...fields, name: fields.name.optional() };
+
+export const domainSchema = rowSchema({
+  name: z.string(),
+  description: z.string(),
+  enabled: z.boolean(),
+  tags: z.array(z.string()).optional(),
+  options: z.looseObject({}).optional(),
+}).meta({ id: 'Domain' });
+const described = describeKind({
+  kind: 'domain',
+  plural: 'domains',
+  row: domainSchema,
+  fields,
+  changes,
+  filters: ['name', 'enabled'],
+});
 
 const rowOf = (request: FastifyRequest, { id, name, description, enabled, tags, extra }: DomainDocument) =>
   objectForm(request, 'domains', {
@@ -49,7 +67,7 @@ const taken = (name: string): string =>
 export const domainRoutes: IdentityRoutes = (scope, options) => {
   const { domains } = options.directory;
 
-  scope.get('/v3/domains', async (request) => {
+  scope.get('/v3/domains', described.lists, async (request) => {
     const own = ownDomain(request);
     if (own === undefined) allow(request, 'list_domains');
     const rows = own === undefined ? await domains.list() : [await domains.get(own)];
@@ -59,7 +77,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     });
   });
 
-  scope.post('/v3/domains', async (request, reply) => {
+  scope.post('/v3/domains', described.creates, async (request, reply) => {
     allow(request, 'create_domain');
     const { known, extra } = readObject(request, 'domain', fields);
     const domain = await domains.insert(
@@ -76,7 +94,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ domain: rowOf(request, domain) });
   });
 
-  scope.get('/v3/domains/:id', async (request) => {
+  scope.get('/v3/domains/:id', described.shows, async (request) => {
     const { id = '' } = paramsOf(request);
     const domain = await domains.get(id);
     const { user, project } = accessOf(request);
@@ -85,7 +103,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     return { domain: rowOf(request, domain) };
   });
 
-  scope.patch('/v3/domains/:id', async (request) => {
+  scope.patch('/v3/domains/:id', described.updates, async (request) => {
     const { id = '' } = paramsOf(request);
     await domains.get(id);
     allow(request, 'update_domain');
@@ -102,7 +120,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     return { domain: rowOf(request, domain) };
   });
 
-  scope.delete('/v3/domains/:id', async (request, reply) => {
+  scope.delete('/v3/domains/:id', described.removes, async (request, reply) => {
     const { id = '' } = paramsOf(request);
     const domain = await domains.get(id);
     allow(request, 'delete_domain');

@@ -3,17 +3,21 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { described } from '../../http/described.ts';
 import type { UserGroupDocument } from '../directory/documents.ts';
 import { callerDomain } from './project-routes.ts';
 import {
   allow,
   checkDomain,
+  describeKind,
   keystoneId,
+  listDescription,
   pageOfList,
   nameField,
   ownDomain,
   paramsOf,
   readObject,
+  rowSchema,
   refuseChange,
   objectForm,
   takenInDomain,
@@ -29,6 +33,21 @@ const fields = {
 };
 const changes = { ...fields, name: fields.name.optional() };
 
+export const groupSchema = rowSchema({
+  name: z.string(),
+  domain_id: z.string(),
+  description: z.string(),
+}).meta({ id: 'Group' });
+const kind = describeKind({
+  kind: 'group',
+  plural: 'groups',
+  row: groupSchema,
+  fields,
+  changes,
+  filters: ['name', 'domain_id'],
+});
+const memberSchema = rowSchema({ name: z.string(), domain_id: z.string(), enabled: z.boolean() });
+
 export const groupRow = (request: FastifyRequest, group: UserGroupDocument): JsonObject => {
   const { id, name, domain_id, description, extra } = group;
   return objectForm(request, 'groups', { id, name, domain_id, description: description ?? '', extra });
@@ -39,7 +58,7 @@ export const groupRoutes: IdentityRoutes = (scope, options) => {
   const { groups } = options.directory;
   const groupAt = (request: FastifyRequest): Promise<UserGroupDocument> => groups.get(paramsOf(request)['group'] ?? '');
 
-  scope.get('/v3/groups', async (request) => {
+  scope.get('/v3/groups', kind.lists, async (request) => {
     const domain = ownDomain(request);
     allow(request, 'list_groups', { domainId: domain });
     const rows = await groups.list(domain === undefined ? {} : { domain_id: domain });
@@ -49,7 +68,7 @@ export const groupRoutes: IdentityRoutes = (scope, options) => {
     });
   });
 
-  scope.post('/v3/groups', async (request, reply) => {
+  scope.post('/v3/groups', kind.creates, async (request, reply) => {
     const { known, extra } = readObject(request, 'group', fields);
     const domain_id = known.domain_id ?? callerDomain(request);
     allow(request, 'create_group', { domainId: domain_id });
@@ -62,13 +81,13 @@ export const groupRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ group: groupRow(request, group) });
   });
 
-  scope.get('/v3/groups/:group', async (request) => {
+  scope.get('/v3/groups/:group', kind.shows, async (request) => {
     const group = await groupAt(request);
     allow(request, 'get_group', { domainId: group.domain_id });
     return { group: groupRow(request, group) };
   });
 
-  scope.patch('/v3/groups/:group', async (request) => {
+  scope.patch('/v3/groups/:group', kind.updates, async (request) => {
     const { id, domain_id, name: present } = await groupAt(request);
     allow(request, 'update_group', { domainId: domain_id });
     const { known, extra } = readObject(request, 'group', changes);
@@ -82,7 +101,7 @@ export const groupRoutes: IdentityRoutes = (scope, options) => {
     return { group: groupRow(request, group) };
   });
 
-  scope.delete('/v3/groups/:group', async (request, reply) => {
+  scope.delete('/v3/groups/:group', kind.removes, async (request, reply) => {
     const { id, domain_id } = await groupAt(request);
     allow(request, 'delete_group', { domainId: domain_id });
     await groups.remove(id);
@@ -99,7 +118,11 @@ function memberRoutes(scope: FastifyInstance, { directory: { groups, users } }: 
     user: await users.get(paramsOf(request)['user'] ?? ''),
   });
 
-  scope.get('/v3/groups/:group/users', async (request) => {
+  const lists = described({
+    summary: 'List the members of a group.',
+    ...listDescription('users', memberSchema, ['name', 'enabled']),
+  });
+  scope.get('/v3/groups/:group/users', lists, async (request) => {
     const group = await groupAt(request);
     allow(request, 'list_users_in_group', { domainId: group.domain_id });
     const members = (await users.list()).filter((user) => user.groups.includes(group.id));
@@ -109,7 +132,7 @@ function memberRoutes(scope: FastifyInstance, { directory: { groups, users } }: 
     return pageOfList(request, 'users', { rows, filters: ['name', 'enabled'] });
   });
 
-  scope.put(member, async (request, reply) => {
+  scope.put(member, described({ summary: 'Add a user to a group.' }), async (request, reply) => {
     const { group, user } = await pair(request);
     allow(request, 'add_user_to_group', { domainId: group.domain_id });
     await users.update(user.id, (present) => ({ ...present, groups: [...new Set([...present.groups, group.id])] }));
@@ -119,6 +142,7 @@ function memberRoutes(scope: FastifyInstance, { directory: { groups, users } }: 
   scope.route({
     method: ['GET', 'HEAD'],
     url: member,
+    ...described({ summary: 'Check that a user is in a group.' }),
     handler: async (request, reply) => {
       const { group, user } = await pair(request);
       allow(request, 'check_user_in_group', { domainId: group.domain_id, userId: user.id });
@@ -127,7 +151,7 @@ function memberRoutes(scope: FastifyInstance, { directory: { groups, users } }: 
     },
   });
 
-  scope.delete(member, async (request, reply) => {
+  scope.delete(member, described({ summary: 'Remove a user from a group.' }), async (request, reply) => {
     const { group, user } = await pair(request);
     allow(request, 'remove_user_from_group', { domainId: group.domain_id });
     await users.update(user.id, (present) => {

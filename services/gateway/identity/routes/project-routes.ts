@@ -5,6 +5,7 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField, queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../access.ts';
 import type { ProjectDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
@@ -12,6 +13,7 @@ import {
   accessOf,
   allow,
   checkDomain,
+  describeKind,
   keystoneId,
   linkTo,
   pageOfList,
@@ -19,6 +21,8 @@ import {
   ownDomain,
   paramsOf,
   readObject,
+  rowSchema,
+  selfLink,
   refuseChange,
   objectForm,
   tagsField,
@@ -40,6 +44,33 @@ const fields = {
 const changes = { ...fields, name: fields.name.optional() };
 
 const filters = ['name', 'domain_id', 'parent_id', 'enabled', 'is_domain'];
+
+export const projectSchema = rowSchema({
+  name: z.string(),
+  description: z.string(),
+  domain_id: z.string(),
+  parent_id: z.string(),
+  enabled: z.boolean(),
+  tags: z.array(z.string()),
+  is_domain: z.boolean(),
+  options: z.looseObject({}),
+}).meta({ id: 'Project' });
+const kind = describeKind({
+  kind: 'project',
+  plural: 'projects',
+  row: projectSchema,
+  fields,
+  changes,
+  filters: [...filters, 'tags', 'tags-any', 'not-tags', 'not-tags-any'],
+});
+const flag = z.string().optional();
+const showsProject = described({
+  summary: 'Show a project, and the projects above and below it.',
+  query: z.object({ parents_as_list: flag, parents_as_ids: flag, subtree_as_list: flag, subtree_as_ids: flag }),
+  answer: z.object({ project: projectSchema }),
+});
+const tagsBody = z.object({ tags: tagsField });
+const tagsAnswer = z.object({ tags: z.array(z.string()), links: selfLink });
 
 export const projectRow = (request: FastifyRequest, project: ProjectDocument): JsonObject => {
   const { id, name, description, domain_id, parent_id, enabled, tags, extra } = project;
@@ -64,7 +95,7 @@ export const projectTaken = ({ name, id }: { name: string; id: string }): string
 export const projectRoutes: IdentityRoutes = (scope, options) => {
   const { projects } = options.directory;
 
-  scope.get('/v3/projects', async (request) => {
+  scope.get('/v3/projects', kind.lists, async (request) => {
     const domain = ownDomain(request);
     allow(request, 'list_projects', { domainId: domain });
     const rows = (await projects.list(domain === undefined ? {} : { domain_id: domain })).filter((row) =>
@@ -73,7 +104,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     return pageOfList(request, 'projects', { rows: rows.map((row) => projectRow(request, row)), filters });
   });
 
-  scope.post('/v3/projects', async (request, reply) => {
+  scope.post('/v3/projects', kind.creates, async (request, reply) => {
     const { known, extra } = readObject(request, 'project', fields);
     const parent = known.parent_id == null ? undefined : await parentOf(options, known.parent_id);
     const domain_id = known.domain_id ?? parent?.domain_id ?? callerDomain(request);
@@ -96,7 +127,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ project: projectRow(request, project) });
   });
 
-  scope.get('/v3/projects/:id', async (request) => {
+  scope.get('/v3/projects/:id', showsProject, async (request) => {
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     const { user, project: own } = accessOf(request);
     const self = own?.id === project.id || (await hasRole(options, request, project));
@@ -104,7 +135,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     return { project: { ...projectRow(request, project), ...(await family(options, request, project)) } };
   });
 
-  scope.patch('/v3/projects/:id', async (request) => {
+  scope.patch('/v3/projects/:id', kind.updates, async (request) => {
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     allow(request, 'update_project', { domainId: project.domain_id });
     const { known, extra } = readObject(request, 'project', changes);
@@ -128,7 +159,7 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     return { project: projectRow(request, changed) };
   });
 
-  scope.delete('/v3/projects/:id', async (request, reply) => {
+  scope.delete('/v3/projects/:id', kind.removes, async (request, reply) => {
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     allow(request, 'delete_project', { domainId: project.domain_id });
     await refuseParent(options, project);
@@ -272,28 +303,31 @@ function tagRoutes(scope: FastifyInstance, { directory: { projects } }: Identity
   });
   const tagOf = (request: FastifyRequest): string => paramsOf(request)['tag'] ?? '';
 
-  scope.get(path, async (request) => answer(request, await found(request, 'get_project')));
-  scope.put(path, async (request) => {
-    const { tags } = parseField(z.object({ tags: tagsField }), request.body, 'The list of tags');
+  scope.get(path, described({ summary: 'List the tags of a project.', answer: tagsAnswer }), async (request) =>
+    answer(request, await found(request, 'get_project')),
+  );
+  const replaces = described({ summary: 'Replace the tags of a project.', body: tagsBody, answer: tagsAnswer });
+  scope.put(path, replaces, async (request) => {
+    const { tags } = parseField(tagsBody, request.body, 'The list of tags');
     return answer(request, await setTags(request, () => tags));
   });
-  scope.delete(path, async (request, reply) => {
+  scope.delete(path, described({ summary: 'Delete all tags of a project.' }), async (request, reply) => {
     await setTags(request, () => []);
     return reply.code(204).send();
   });
-  scope.get(one, async (request, reply) => {
+  scope.get(one, described({ summary: 'Check that a project has a tag.' }), async (request, reply) => {
     const { tags } = await found(request, 'get_project');
     if (!tags.includes(tagOf(request))) throw noTag(tagOf(request));
     return reply.code(204).send();
   });
-  scope.put(one, async (request, reply) => {
+  scope.put(one, described({ summary: 'Add a tag to a project.', status: 201 }), async (request, reply) => {
     const { id } = await setTags(request, (tags) => [...tags, tagOf(request)]);
     return reply
       .code(201)
-      .header('location', linkTo(request, `projects/${id}/tags/${tagOf(request)}`).self)
+      .header('location', linkTo(request, `projects/${id}/tags/${encodeURIComponent(tagOf(request))}`).self)
       .send();
   });
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, described({ summary: 'Delete a tag of a project.' }), async (request, reply) => {
     const tag = tagOf(request);
     await setTags(request, (tags) => {
       if (!tags.includes(tag)) throw noTag(tag);

@@ -3,6 +3,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import type { RoleDocument } from '../directory/documents.ts';
 import type { Records } from '../directory/records.ts';
 import { notAuthorized } from '../identity-policy.ts';
@@ -10,6 +11,7 @@ import { fixedRoles, idOfRole } from '../principals.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   allow,
+  describeKind,
   keystoneId,
   linkTo,
   pageOfList,
@@ -17,6 +19,8 @@ import {
   ownDomain,
   paramsOf,
   readObject,
+  rowSchema,
+  selfLink,
   refuseChange,
   objectForm,
   textField,
@@ -32,6 +36,24 @@ const fields = {
 const changes = { ...fields, name: fields.name.optional() };
 
 const isFixed = (id: string): boolean => fixedRoles.some((role) => role.id === id);
+
+export const roleSchema = rowSchema({
+  name: z.string(),
+  domain_id: z.string().nullable(),
+  description: z.string().nullable(),
+  options: z.looseObject({}),
+}).meta({ id: 'Role' });
+const kind = describeKind({
+  kind: 'role',
+  plural: 'roles',
+  row: roleSchema,
+  fields,
+  changes,
+  filters: ['name', 'domain_id'],
+});
+const namedRole = rowSchema({ name: z.string() });
+const inferenceOf = (implies: z.ZodType) =>
+  z.object({ role_inference: z.object({ prior_role: namedRole, implies }), links: selfLink });
 
 export const roleRow = (request: FastifyRequest, role: RoleDocument): JsonObject => {
   const { id, name, domain_id, description, extra } = role;
@@ -51,14 +73,14 @@ const taken = (name: string): string => `Duplicate entry found with name ${name}
 
 /** `/v3/roles` and `/v3/role_inferences`. */
 export const roleRoutes: IdentityRoutes = (scope, { directory: { roles, domains }, newId }) => {
-  scope.get('/v3/roles', async (request) => {
+  scope.get('/v3/roles', kind.lists, async (request) => {
     allow(request, 'list_roles', { domainId: ownDomain(request) });
     const domain = queryValue(request, 'domain_id') ?? '';
     const rows = (await roles.list({ domain_id: domain })).map((row) => roleRow(request, row));
     return pageOfList(request, 'roles', { rows, filters: ['name'] });
   });
 
-  scope.post('/v3/roles', async (request, reply) => {
+  scope.post('/v3/roles', kind.creates, async (request, reply) => {
     allow(request, 'create_role');
     const { known, extra } = readObject(request, 'role', fields);
     const domain_id = known.domain_id ?? '';
@@ -71,12 +93,12 @@ export const roleRoutes: IdentityRoutes = (scope, { directory: { roles, domains 
     return reply.code(201).send({ role: roleRow(request, role) });
   });
 
-  scope.get('/v3/roles/:role', async (request) => {
+  scope.get('/v3/roles/:role', kind.shows, async (request) => {
     allow(request, 'get_role', { domainId: ownDomain(request) });
     return { role: roleRow(request, await roles.get(paramsOf(request)['role'] ?? '')) };
   });
 
-  scope.patch('/v3/roles/:role', async (request) => {
+  scope.patch('/v3/roles/:role', kind.updates, async (request) => {
     const { id, domain_id, name } = await roles.get(paramsOf(request)['role'] ?? '');
     allow(request, 'update_role');
     const { known, extra } = readObject(request, 'role', changes);
@@ -91,7 +113,7 @@ export const roleRoutes: IdentityRoutes = (scope, { directory: { roles, domains 
     return { role: roleRow(request, role) };
   });
 
-  scope.delete('/v3/roles/:role', async (request, reply) => {
+  scope.delete('/v3/roles/:role', kind.removes, async (request, reply) => {
     const { id } = await roles.get(paramsOf(request)['role'] ?? '');
     allow(request, 'delete_role');
     refuseFixed(id, 'delete');
@@ -100,6 +122,28 @@ export const roleRoutes: IdentityRoutes = (scope, { directory: { roles, domains 
   });
   inferenceRoutes(scope, roles);
 };
+
+const listsImplied = described({
+  summary: 'List the roles that a role implies.',
+  answer: inferenceOf(z.array(namedRole)),
+});
+const createsInference = described({
+  summary: 'Make a role imply another.',
+  status: 201,
+  answer: inferenceOf(namedRole),
+});
+const listsInferences = described({
+  summary: 'List what roles imply.',
+  answer: z.object({
+    role_inferences: z.array(z.object({ prior_role: namedRole, implies: z.array(namedRole) })),
+    links: selfLink,
+  }),
+});
+const checksInference = described({
+  summary: 'Check that a role implies another.',
+  answer: inferenceOf(namedRole),
+  also: { 204: null },
+});
 
 function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): void {
   const implied = '/v3/roles/:role/implies/:implied';
@@ -119,7 +163,7 @@ function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): 
   const impliedBy = async (request: FastifyRequest, prior: RoleDocument) =>
     (await roles.findMany(prior.implies)).map((role) => named(request, role));
 
-  scope.get('/v3/roles/:role/implies', async (request) => {
+  scope.get('/v3/roles/:role/implies', listsImplied, async (request) => {
     allow(request, 'get_role', { domainId: ownDomain(request) });
     const prior = await roles.get(paramsOf(request)['role'] ?? '');
     return inference(request, prior, await impliedBy(request, prior));
@@ -128,6 +172,7 @@ function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): 
   scope.route({
     method: ['GET', 'HEAD'],
     url: implied,
+    ...checksInference,
     handler: async (request, reply) => {
       allow(request, 'get_role', { domainId: ownDomain(request) });
       const { prior, other } = await pair(request);
@@ -138,7 +183,7 @@ function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): 
     },
   });
 
-  scope.put(implied, async (request, reply) => {
+  scope.put(implied, createsInference, async (request, reply) => {
     allow(request, 'update_role');
     const { prior, other } = await pair(request);
     if (other.id === idOfRole('admin')) throw new AnnealError('Forbidden', `${other.id} cannot be an implied roles.`);
@@ -154,7 +199,7 @@ function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): 
     return reply.code(201).send(inference(request, prior, named(request, other)));
   });
 
-  scope.delete(implied, async (request, reply) => {
+  scope.delete(implied, described({ summary: 'End that a role implies another.' }), async (request, reply) => {
     allow(request, 'update_role');
     const { prior, other } = await pair(request);
     refuseFixed(prior.id, 'update');
@@ -165,7 +210,7 @@ function inferenceRoutes(scope: FastifyInstance, roles: Records<RoleDocument>): 
     return reply.code(204).send();
   });
 
-  scope.get('/v3/role_inferences', async (request) => {
+  scope.get('/v3/role_inferences', listsInferences, async (request) => {
     allow(request, 'list_roles', { domainId: ownDomain(request) });
     const priors = (await roles.list()).filter(({ implies: some }) => some.length > 0);
     const rows = await Promise.all(

@@ -14,6 +14,7 @@ import type { Directory } from '../directory/directory.ts';
 import type { NamedDocument } from '../directory/documents.ts';
 import type { OidcOptions } from '../oidc/provider.ts';
 import type { Tokens } from '../tokens.ts';
+import { described } from '../../http/described.ts';
 import { authorize, type IdentityRule, type PolicyTarget } from '../identity-policy.ts';
 
 /** The parts that the routes of the identity API use. */
@@ -98,6 +99,53 @@ export const tagsField = z
       .regex(/^[^/,]*$/, 'must not contain / or ,'),
   )
   .max(80);
+
+/** The link of an object. */
+export const selfLink = z.object({ self: z.string() });
+/** The links of a list. */
+export const listLinks = z.object({ self: z.string(), previous: z.string().nullable(), next: z.string().nullable() });
+/** An object, which also has the fields that clients added. */
+export const rowSchema = <S extends z.ZodRawShape>(shape: S) =>
+  z.looseObject({ id: z.string(), ...shape, links: selfLink });
+/** The schema of a list, and of its query. */
+export const listDescription = (plural: string, row: z.ZodType, filters: readonly string[]) => ({
+  query: z.object({
+    limit: z.int().min(0).max(999_999_999).optional(),
+    marker: z.string().optional(),
+    ...Object.fromEntries(filters.map((name) => [name, z.string().optional()])),
+  }),
+  answer: z.object({ [plural]: z.array(row), links: listLinks, truncated: z.boolean().optional() }),
+});
+
+interface KindSchemas {
+  /** `application_credential` */
+  readonly kind: string;
+  readonly plural: string;
+  readonly row: z.ZodType;
+  /** The fields of a new one. */
+  readonly fields: z.ZodRawShape;
+  /** The fields of a change; those of a new one, when it is absent. */
+  readonly changes?: z.ZodRawShape;
+  readonly filters: readonly string[];
+}
+
+/** The descriptions of the routes of one kind of object. */
+export function describeKind({ kind, plural, row, fields, changes = fields, filters }: KindSchemas) {
+  const one = kind.replaceAll('_', ' ');
+  const article = /^[aeio]/.test(one) ? 'an' : 'a';
+  const answer = z.object({ [kind]: row });
+  const bodyOf = (shape: z.ZodRawShape) => z.object({ [kind]: z.looseObject(shape) });
+  return {
+    lists: described({
+      summary: `List the ${plural.replaceAll('_', ' ')}.`,
+      ...listDescription(plural, row, filters),
+    }),
+    creates: described({ summary: `Create ${article} ${one}.`, body: bodyOf(fields), status: 201, answer }),
+    shows: described({ summary: `Show ${article} ${one}.`, answer }),
+    updates: described({ summary: `Change ${article} ${one}.`, body: bodyOf(changes), answer }),
+    removes: described({ summary: `Delete ${article} ${one}.` }),
+  };
+}
 
 /** The fields that the client gave: none is undefined. */
 type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };

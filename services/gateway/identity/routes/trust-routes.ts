@@ -4,19 +4,23 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryValue } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { isExpired, rolesIn, scopeOfProject } from '../access.ts';
 import type { RoleDocument, TrustDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';
 import { expiryOf } from './application-credential-routes.ts';
-import { roleRow } from './role-routes.ts';
+import { roleRow, roleSchema } from './role-routes.ts';
 import {
   accessOf,
   allow,
+  describeKind,
   keystoneId,
   linkTo,
+  listLinks,
   pageOfList,
   paramsOf,
   readObject,
+  rowSchema,
   type IdentityOptions,
   type IdentityRoutes,
 } from './shape.ts';
@@ -34,6 +38,28 @@ const fields = {
 
 const all = '/v3/OS-TRUST/trusts';
 const one = `${all}/:trust`;
+
+const kind = describeKind({
+  kind: 'trust',
+  plural: 'trusts',
+  row: rowSchema({
+    trustor_user_id: z.string(),
+    trustee_user_id: z.string(),
+    project_id: z.string(),
+    impersonation: z.boolean(),
+    expires_at: z.string().nullable(),
+    remaining_uses: z.int().nullable(),
+    roles: z.array(roleSchema).optional(),
+  }).meta({ id: 'Trust' }),
+  fields,
+  filters: ['trustor_user_id', 'trustee_user_id'],
+});
+const listsRoles = described({
+  summary: 'List the roles of a trust.',
+  answer: z.object({ roles: z.array(roleSchema), links: listLinks }),
+});
+const showsRole = described({ summary: 'Show a role of a trust.', answer: z.object({ role: roleSchema }) });
+const checksRole = described({ summary: 'Check that a trust has a role.', status: 200 });
 
 const rowOf = (request: FastifyRequest, trust: TrustDocument): JsonObject => {
   const { id, trustor_user_id, trustee_user_id, project_id, impersonation, expires_at, remaining_uses } = trust;
@@ -70,7 +96,7 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
   const rolesOf = async (request: FastifyRequest, trust: TrustDocument): Promise<JsonObject[]> =>
     (await directory.roles.findMany(trust.roles)).map((role) => roleRow(request, role));
 
-  scope.get(all, async (request) => {
+  scope.get(all, kind.lists, async (request) => {
     const filters = ['trustor_user_id', 'trustee_user_id'] as const;
     const { user } = accessOf(request);
     if (!filters.some((filter) => queryValue(request, filter) === user.id)) allow(request, 'list_trusts');
@@ -78,7 +104,7 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
     return pageOfList(request, 'trusts', { rows, filters });
   });
 
-  scope.post(all, async (request, reply) => {
+  scope.post(all, kind.creates, async (request, reply) => {
     const { known } = readObject(request, 'trust', fields);
     allow(request, 'create_trust', { userId: known.trustor_user_id });
     refuseDelegated(request);
@@ -100,12 +126,12 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ trust: { ...rowOf(request, trust), roles: await rolesOf(request, trust) } });
   });
 
-  scope.get(one, async (request) => {
+  scope.get(one, kind.shows, async (request) => {
     const trust = await found(request);
     return { trust: { ...rowOf(request, trust), roles: await rolesOf(request, trust) } };
   });
 
-  scope.delete(one, async (request, reply) => {
+  scope.delete(one, kind.removes, async (request, reply) => {
     const trust = await trusts.get(paramsOf(request)['trust'] ?? '');
     allow(request, 'delete_trust', { userId: trust.trustor_user_id });
     refuseDelegated(request);
@@ -113,7 +139,7 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(204).send();
   });
 
-  scope.get(`${one}/roles`, async (request) => {
+  scope.get(`${one}/roles`, listsRoles, async (request) => {
     const trust = await found(request);
     const { self } = linkTo(request, `OS-TRUST/trusts/${trust.id}/roles`);
     return { roles: await rolesOf(request, trust), links: { self, next: null, previous: null } };
@@ -125,8 +151,8 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
     if (!trust.roles.includes(id)) throw directory.roles.absent(id);
     return directory.roles.get(id);
   };
-  scope.get(`${one}/roles/:role`, async (request) => ({ role: roleRow(request, await roleOf(request)) }));
-  scope.head(`${one}/roles/:role`, async (request, reply) => {
+  scope.get(`${one}/roles/:role`, showsRole, async (request) => ({ role: roleRow(request, await roleOf(request)) }));
+  scope.head(`${one}/roles/:role`, checksRole, async (request, reply) => {
     await roleOf(request);
     return reply.code(200).send();
   });

@@ -7,17 +7,21 @@ import { idsAbove } from '../assignments.ts';
 import { countsIn } from '../roles.ts';
 import { newUser, type ProjectDocument, type UserDocument } from '../directory/documents.ts';
 import { parseField } from '../../http/body.ts';
+import { described } from '../../http/described.ts';
 import { adminUser } from '../principals.ts';
-import { groupRow } from './group-routes.ts';
-import { callerDomain, projectRow } from './project-routes.ts';
+import { groupRow, groupSchema } from './group-routes.ts';
+import { callerDomain, projectRow, projectSchema } from './project-routes.ts';
 import {
   allow,
+  describeKind,
   keystoneId,
+  listDescription,
   pageOfList,
   nameField,
   ownDomain,
   paramsOf,
   readObject,
+  rowSchema,
   refuseChange,
   objectForm,
   takenInDomain,
@@ -48,6 +52,17 @@ const fields = {
 const changes = { ...fields, name: fields.name.optional() };
 const filters = ['name', 'domain_id', 'enabled', 'id', 'unique_id', 'idp_id', 'protocol_id'];
 
+export const userSchema = rowSchema({
+  name: z.string(),
+  domain_id: z.string(),
+  enabled: z.boolean(),
+  default_project_id: z.string().optional(),
+  description: z.string().optional(),
+  password_expires_at: z.null(),
+  options: z.looseObject({}),
+}).meta({ id: 'User' });
+const kind = describeKind({ kind: 'user', plural: 'users', row: userSchema, fields, changes, filters });
+
 function userRow(request: FastifyRequest, user: UserDocument): JsonObject {
   const { id, name, domain_id, enabled, default_project_id, description, options, extra } = user;
   return objectForm(request, 'users', {
@@ -68,14 +83,14 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
   const { directory, now } = options;
   const { users, passwords } = directory;
 
-  scope.get('/v3/users', async (request) => {
+  scope.get('/v3/users', kind.lists, async (request) => {
     const domain = ownDomain(request);
     allow(request, 'list_users', { domainId: domain });
     const rows = await users.list(domain === undefined ? {} : { domain_id: domain });
     return pageOfList(request, 'users', { rows: rows.map((row) => userRow(request, row)), filters });
   });
 
-  scope.post('/v3/users', async (request, reply) => {
+  scope.post('/v3/users', kind.creates, async (request, reply) => {
     const { known, extra } = readObject(request, 'user', fields);
     const domain_id = known.domain_id ?? callerDomain(request);
     allow(request, 'create_user', { domainId: domain_id });
@@ -96,13 +111,13 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
     return reply.code(201).send({ user: userRow(request, user) });
   });
 
-  scope.get('/v3/users/:user', async (request) => {
+  scope.get('/v3/users/:user', kind.shows, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'get_user', { domainId: user.domain_id, userId: user.id });
     return { user: userRow(request, user) };
   });
 
-  scope.patch('/v3/users/:user', async (request) => {
+  scope.patch('/v3/users/:user', kind.updates, async (request) => {
     const user = await userAt(options, request);
     const { id, domain_id } = user;
     allow(request, 'update_user', { domainId: domain_id });
@@ -130,7 +145,7 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
     return { user: userRow(request, changed) };
   });
 
-  scope.delete('/v3/users/:user', async (request, reply) => {
+  scope.delete('/v3/users/:user', kind.removes, async (request, reply) => {
     const user = await userAt(options, request);
     allow(request, 'delete_user', { domainId: user.domain_id });
     await removeUser(options, user.id);
@@ -142,14 +157,22 @@ export const userRoutes: IdentityRoutes = (scope, options) => {
 /** The groups and projects of a user. */
 function belongingRoutes(scope: FastifyInstance, options: IdentityOptions): void {
   const { directory } = options;
-  scope.get('/v3/users/:user/groups', async (request) => {
+  const listsGroups = described({
+    summary: 'List the groups of a user.',
+    ...listDescription('groups', groupSchema, ['name']),
+  });
+  scope.get('/v3/users/:user/groups', listsGroups, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'list_groups_for_user', { domainId: user.domain_id, userId: user.id });
     const groups = await directory.groups.findMany(user.groups);
     return pageOfList(request, 'groups', { rows: groups.map((row) => groupRow(request, row)), filters: ['name'] });
   });
 
-  scope.get('/v3/users/:user/projects', async (request) => {
+  const listsProjects = described({
+    summary: 'List the projects in which a user has a role.',
+    ...listDescription('projects', projectSchema, ['name', 'domain_id', 'enabled']),
+  });
+  scope.get('/v3/users/:user/projects', listsProjects, async (request) => {
     const user = await userAt(options, request);
     allow(request, 'list_user_projects', { domainId: user.domain_id, userId: user.id });
     const rows = await projectsOf(options, user);
@@ -182,7 +205,11 @@ export const ownPasswordRoute =
   (check: (place: string, stored: UserDocument | undefined, given: string) => Promise<void>): IdentityRoutes =>
   (scope, { directory, now }) => {
     const body = z.object({ user: z.object({ original_password: z.string().max(4096), password }) });
-    scope.post('/v3/users/:user/password', { config: { public: true } }, async (request, reply) => {
+    const changesPassword = described(
+      { summary: 'Change the own password. All tokens of the user end.', body },
+      { public: true },
+    );
+    scope.post('/v3/users/:user/password', changesPassword, async (request, reply) => {
       const { user: given } = parseField(body, request.body ?? {}, 'The change of the password');
       const id = paramsOf(request)['user'] ?? '';
       const user = await directory.users.find(id);
