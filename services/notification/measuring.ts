@@ -49,8 +49,8 @@ export async function openMeasuring(
   const ask = createServiceQuestions(context);
   const places = new Places({ ask, now });
   const poster = openActionPoster({ ...settings, connections: actionConnections });
-  const limitOf = (project: string) => quotas.limitOf('credentials', project);
-  const credentials = await CredentialStore.open({ context, ask, limitOf });
+  const admit = quotas.admissionsTo('credentials');
+  const credentials = await CredentialStore.open({ context, ask, admit });
   let timers: Timers;
   const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
   const alarms = await openAlarms({ context, settings, ask, poster, measurements, setTimers });
@@ -61,7 +61,7 @@ export async function openMeasuring(
     allowPrivate: settings.allowPrivate,
     period: settings.measurementPeriod,
     now: context.now,
-    limitOf: (project) => quotas.limitOf('alarms', project),
+    admit: quotas.admissionsTo('alarms'),
   };
   const resources = await openResources(context, () => timers, [
     { serves: isAlarmType, provide: (action, request) => provideAlarm(alarmContext, action, request) },
@@ -137,6 +137,7 @@ const openMeasurements = (
     keepMs: settings.keepMeasurements * 1000,
     keepHourlyMs: settings.keepHourly * 1000,
     limitOf: (project) => quotas.limitOf('series', project),
+    admit: quotas.admissionsTo('series'),
   });
 
 async function openAlarms(

@@ -68,7 +68,7 @@ export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Rout
           queue: { name: queue, ttl, since: now(), options: given, confirmed: false },
         },
         cursor: await dispatch.events.last(),
-        limit: await quotas.limitOf('subscriptions', project),
+        admit: quotas.admissionsTo('subscriptions'),
         now: context.now(),
       });
       await askSubscriber(options, document);

@@ -125,7 +125,7 @@ export class SubscriptionRequests {
       secrets: context.secrets,
       wanted: { ...wanted, confirm: mustConfirm },
       cursor: start?.number ?? (await events.last()),
-      limit: await quotas.limitOf('subscriptions', wanted.project),
+      admit: quotas.admissionsTo('subscriptions'),
       now: context.now(),
     });
     const deadLetter = await this.#createDeadLetter(document, secret);
@@ -155,7 +155,6 @@ export class SubscriptionRequests {
   async #createDeadLetter(parent: SubscriptionDocument, secret: string): Promise<SubscriptionDocument[]> {
     if (parent.dead_letter === undefined) return [];
     const { context, quotas, subscriptions } = this.#options;
-    const limit = await quotas.limitOf('subscriptions', parent.project);
     const { document } = await createSubscription({
       subscriptions,
       secrets: context.secrets,
@@ -169,8 +168,9 @@ export class SubscriptionRequests {
         secret,
       },
       cursor: parent.cursor,
-      // Its parent is there already and counts.
-      limit: { ...limit, most: limit.most + 1 },
+      admit: quotas.admissionsTo('subscriptions'),
+      // It shares the place of its parent.
+      places: 0,
       now: context.now(),
     });
     return [document];

@@ -6,7 +6,7 @@ import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Dropped, SubscriptionView } from '@anneal/contracts/calls/notification.ts';
-import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
 import { checkPatterns } from './event-filter.ts';
@@ -172,20 +172,16 @@ export async function createSubscription(parameters: {
   secrets: Secrets;
   wanted: WantedSubscription;
   cursor: number;
-  /** Absent: none. */
-  limit?: QuotaLimit;
+  /** Admits it within the quota of its project. Absent: it has none. */
+  admit?: Admit;
+  /** How many places of the quota it needs; 1 when it is absent. */
+  places?: 0 | 1;
   now: Date;
 }): Promise<{ document: SubscriptionDocument; secret: string }> {
-  const { subscriptions, secrets, wanted, cursor, limit, now } = parameters;
+  const { subscriptions, secrets, wanted, cursor, admit, places = 1, now } = parameters;
   // Refuse an invalid pattern before storing anything.
   filterOf(wanted);
   checkPatterns(wanted.types, storedTypes());
-  if (limit && (await subscriptions.count({ project: wanted.project })) >= limit.most) {
-    throw new AnnealError(
-      'QuotaExceeded',
-      `Cannot create the subscription: the limit of its project is ${limit.most} subscriptions (${limit.setting}). Delete some first.`,
-    );
-  }
   const {
     batch_size: batchSize,
     filters,
@@ -202,8 +198,8 @@ export async function createSubscription(parameters: {
     ...rest
   } = wanted;
   const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
-  try {
-    const document = await subscriptions.insert({
+  const insert = (): Promise<SubscriptionDocument> =>
+    subscriptions.insert({
       ...rest,
       ...(eventsProject !== undefined && eventsProject !== rest.project && { events_project: eventsProject }),
       ...(batchSize !== undefined && { batch_size: batchSize }),
@@ -223,6 +219,19 @@ export async function createSubscription(parameters: {
       last_failure_at: null,
       last_error: null,
     });
+  const admission: Admission = {
+    wanted: places,
+    count: () => subscriptions.count({ project: wanted.project }),
+    refusal: ({ limit: { most, setting } }) =>
+      new AnnealError(
+        'QuotaExceeded',
+        `Cannot create the subscription: the limit of its project is ${most} subscriptions (${setting}). Delete some first.`,
+      ),
+  };
+  try {
+    // A repeat needs no second place.
+    const isNew = admit && (await subscriptions.get(wanted.id)) === undefined;
+    const document = await (isNew ? admit(wanted.project, admission, insert) : insert());
     return { document, secret };
   } catch (error) {
     const before = error instanceof DuplicateError ? await subscriptions.get(wanted.id) : undefined;

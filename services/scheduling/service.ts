@@ -180,6 +180,7 @@ async function openEngine(context: ServiceContext, given: Given) {
   const quotas = createQuotas({
     collections,
     limitOf: (name, project) => projectQuotas.limitOf(name, project),
+    admit: projectQuotas.admissionsTo('stacks'),
   });
   const quotaRoutes = projectQuotas.routes(context, quotas.used, (project) => quotas.changed(project));
   const limits = { project: given.projectRequests, provider: given.providerRequests };

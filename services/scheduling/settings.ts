@@ -86,8 +86,7 @@ export const settings = defineSettings({
   projectStacks: {
     env: 'ANNEAL_SCHEDULING_PROJECT_STACKS',
     schema: whole(10_000),
-    meaning:
-      'Maximum number of stacks of one project, without nested and deleted ones. Several replicas together may exceed it by the stacks that they admit within 30 s.',
+    meaning: 'Maximum number of stacks of one project, without nested and deleted ones.',
     cost: 'About 20 KiB of the store per stack, plus its resources.',
   },
   projectResources: {

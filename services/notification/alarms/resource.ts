@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
-import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Draft } from '@anneal/store/port.ts';
@@ -19,7 +19,7 @@ export interface AlarmResourceContext extends TargetContext {
   /** The stored period, in seconds. */
   readonly period: number;
   readonly now: () => Date;
-  readonly limitOf: (project: string) => Promise<QuotaLimit>;
+  readonly admit: Admit;
 }
 
 /** Does what a request for an alarm asks for. A repeat has no second effect. @throws AnnealError InvalidRequest */
@@ -40,12 +40,15 @@ export async function provideAlarm(
     return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
   }
   const wanted = action === 'suspend' || action === 'resume' ? undefined : draftFrom(context, request);
-  if (wanted) await checkAlarmQuota(context, request);
-  const { document } = await changeOrInsert(alarms.documents, resource.id, (current) => {
-    if (current && current.fence > fence) return undefined;
-    if (wanted) return current ? { ...current, ...wanted, ...stateOf(current), fence } : wanted;
-    return current && { ...current, suspended: action === 'suspend', fence };
-  });
+  const put = () =>
+    changeOrInsert(alarms.documents, resource.id, (current) => {
+      if (current && current.fence > fence) return undefined;
+      if (wanted) return current ? { ...current, ...wanted, ...stateOf(current), fence } : wanted;
+      return current && { ...current, suspended: action === 'suspend', fence };
+    });
+  const isNew = wanted !== undefined && (await alarms.documents.get(resource.id)) === undefined;
+  const { project = '' } = request;
+  const { document } = await (isNew ? context.admit(project, admissionOf(alarms, request), put) : put());
   if (!document) {
     return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
   }
@@ -77,15 +80,15 @@ async function takeAlerts(alarms: Alarms, request: Request): Promise<Result> {
   return { kind: 'complete' };
 }
 
-/** @throws AnnealError QuotaExceeded for a new alarm */
-async function checkAlarmQuota({ alarms, limitOf }: AlarmResourceContext, { data, project = '' }: Request) {
-  const { most, setting } = await limitOf(project);
-  if ((await alarms.documents.count({ project })) < most || (await alarms.documents.get(data.resource.id))) return;
-  throw new AnnealError(
-    'QuotaExceeded',
-    `Cannot create the alarm ${data.resource.name}: the project has ${most} alarms, which is the limit (${setting}).`,
-  );
-}
+const admissionOf = ({ documents }: Alarms, { data, project = '' }: Request): Admission => ({
+  wanted: 1,
+  count: () => documents.count({ project }),
+  refusal: ({ there, limit: { most, setting } }) =>
+    new AnnealError(
+      'QuotaExceeded',
+      `Cannot create the alarm ${data.resource.name}: the project has ${there} alarms and the limit is ${most} (${setting}).`,
+    ),
+});
 
 /** The parts that an update keeps. */
 const stateOf = (alarm: AlarmDocument): Partial<AlarmDocument> => {

@@ -20,7 +20,7 @@ import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
-import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
@@ -65,22 +65,22 @@ export class CredentialStore {
   readonly #credentials: Collection<CredentialDocument>;
   readonly #context: ServiceContext;
   readonly #ask: ServiceQuestion;
-  readonly #limitOf: (project: string) => Promise<QuotaLimit>;
+  readonly #admit: Admit;
 
   private constructor(
     credentials: Collection<CredentialDocument>,
-    options: { context: ServiceContext; ask: ServiceQuestion; limitOf: (project: string) => Promise<QuotaLimit> },
+    options: { context: ServiceContext; ask: ServiceQuestion; admit: Admit },
   ) {
     this.#credentials = credentials;
     this.#context = options.context;
     this.#ask = options.ask;
-    this.#limitOf = options.limitOf;
+    this.#admit = options.admit;
   }
 
   static async open(options: {
     context: ServiceContext;
     ask: ServiceQuestion;
-    limitOf: (project: string) => Promise<QuotaLimit>;
+    admit: Admit;
   }): Promise<CredentialStore> {
     const credentials = await options.context.store.collection<CredentialDocument>({
       name: 'notification_credentials',
@@ -101,32 +101,40 @@ export class CredentialStore {
   async put(wanted: WantedCredential): Promise<{ document: CredentialDocument; token: string }> {
     const { id, project, name, can, metrics, group = null } = wanted;
     const stack = await this.#rootOf(project, wanted.stack);
-    const { most, setting } = await this.#limitOf(project);
-    if (!(await this.#credentials.get(id)) && (await this.#credentials.count({ project })) >= most) {
-      throw new AnnealError(
-        'QuotaExceeded',
-        `Cannot create the credential ${name}: the project has ${most}, which is the limit (${setting}). Revoke some first.`,
-      );
-    }
     const token = `${credentialPrefix}${id}.${wanted.secret}`;
     const now = this.#context.now().getTime();
     const expires_at = wanted.expiresSeconds === undefined ? null : now + wanted.expiresSeconds * 1000;
-    const { document } = await changeOrInsert(this.#credentials, id, (current) => ({
-      id,
-      project,
-      name,
-      can,
-      stack,
-      group,
-      metrics,
-      enabled: current?.enabled ?? true,
-      token_hash: hashOf(token),
-      signing_key: this.#context.secrets.seal(ec2SecretOf(token)),
-      created_at: current?.created_at ?? new Date(now).toISOString(),
-      expires_at,
-    }));
+    const put = () =>
+      changeOrInsert(this.#credentials, id, (current) => ({
+        id,
+        project,
+        name,
+        can,
+        stack,
+        group,
+        metrics,
+        enabled: current?.enabled ?? true,
+        token_hash: hashOf(token),
+        signing_key: this.#context.secrets.seal(ec2SecretOf(token)),
+        created_at: current?.created_at ?? new Date(now).toISOString(),
+        expires_at,
+      }));
+    const isNew = (await this.#credentials.get(id)) === undefined;
+    const { document } = await (isNew ? this.#admit(project, this.#admission(project, name), put) : put());
     if (!document) throw new AnnealError('Conflict', `The credential ${id} was changed at the same time.`);
     return { document, token };
+  }
+
+  #admission(project: string, name: string): Admission {
+    return {
+      wanted: 1,
+      count: () => this.countOf(project),
+      refusal: ({ there, limit }) =>
+        new AnnealError(
+          'QuotaExceeded',
+          `Cannot create the credential ${name}: the project has ${there} and the limit is ${limit.most} (${limit.setting}). Revoke some first.`,
+        ),
+    };
   }
 
   async enable(id: string, enabled: boolean): Promise<void> {

@@ -9,7 +9,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Labels, SeriesView } from '@anneal/contracts/calls/measuring.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, Admit, QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { BulkOperation, Collection, Document, Draft, Store } from '@anneal/store/port.ts';
@@ -45,6 +45,7 @@ export interface MeasurementOptions {
   readonly keepHourlyMs: number;
   /** The most series of a project, and the setting that changes it. */
   readonly limitOf: (project: string) => Promise<QuotaLimit>;
+  readonly admit: Admit;
 }
 
 /** The part of a batch for one block. */
@@ -199,16 +200,15 @@ export class Measurements {
       for (const each of await this.#series.getMany(ids)) stored.set(each.id, each);
     }
     const fresh = [...wanted.values()].filter(({ id }) => !stored.has(id));
-    await this.#checkQuota(project, fresh);
-    await this.#series.bulk([
-      ...fresh.map((document): BulkOperation<SeriesDocument> => ({ kind: 'insert', document })),
-      ...[...stored.values()].flatMap((before): BulkOperation<SeriesDocument>[] => {
+    await this.#insertSeries(project, fresh);
+    await this.#series.bulk(
+      [...stored.values()].flatMap((before): BulkOperation<SeriesDocument>[] => {
         const { last_at = 0 } = wanted.get(before.id) ?? {};
         if (last_at <= before.last_at) return [];
         // When two writers replace it at the same time, either time will do.
         return [{ kind: 'replace', document: { ...before, last_at }, version: before.version }];
       }),
-    ]);
+    );
     for (const { id, last_at } of wanted.values()) this.#known.set(id, blockStart(last_at));
   }
 
@@ -217,27 +217,37 @@ export class Measurements {
     return this.#series.count({ project });
   }
 
-  async #checkQuota(project: string, fresh: readonly Draft<SeriesDocument>[]): Promise<void> {
+  async #insertSeries(project: string, fresh: readonly Draft<SeriesDocument>[]): Promise<void> {
     if (fresh.length === 0) return;
-    const { most, setting } = await this.#options.limitOf(project);
-    const found = await this.#series.count({ project });
-    if (found + fresh.length <= most) return;
-    const count = found - (await this.#dropEnded(project, found + fresh.length - most));
-    if (count + fresh.length <= most) return;
-    const named = fresh.slice(0, 10).map(({ name, labels }) => `${name}${textOfLabels(labels)}`);
-    const more = fresh.length > named.length ? ` and ${fresh.length - named.length} more` : '';
-    throw new AnnealError(
-      'QuotaExceeded',
-      `Cannot store the measurements: the project has ${count} of at most ${most} series (${setting}), and these would be new: ${named.join(', ')}${more}. Use fewer labels or values of labels.`,
+    await this.#makeRoom(project, fresh.length);
+    const admission: Admission = {
+      wanted: fresh.length,
+      count: () => this.countOf(project),
+      refusal: ({ there, limit: { most, setting } }) => {
+        const named = fresh.slice(0, 10).map(({ name, labels }) => `${name}${textOfLabels(labels)}`);
+        const more = fresh.length > named.length ? ` and ${fresh.length - named.length} more` : '';
+        return new AnnealError(
+          'QuotaExceeded',
+          `Cannot store the measurements: the project has ${there} of at most ${most} series (${setting}), and these would be new: ${named.join(', ')}${more}. Use fewer labels or values of labels.`,
+        );
+      },
+    };
+    await this.#options.admit(project, admission, () =>
+      this.#series.bulk(fresh.map((document) => ({ kind: 'insert', document }))),
     );
   }
 
+  async #makeRoom(project: string, wanted: number): Promise<void> {
+    const { most } = await this.#options.limitOf(project);
+    const over = (await this.countOf(project)) + wanted - most;
+    if (over > 0) await this.#dropEnded(project, over);
+  }
+
   /** Removes series of which only hourly values are left, the oldest first: they make room for new ones. */
-  async #dropEnded(project: string, most: number): Promise<number> {
+  async #dropEnded(project: string, most: number): Promise<void> {
     const where = { project, last_at: { lt: this.#keptFrom() } };
     const ended = await this.#series.find({ where, orderBy: ['last_at'], limit: most });
     await this.#removeSeries(ended);
-    return ended.length;
   }
 
   async #removeSeries(ended: readonly SeriesDocument[]): Promise<void> {

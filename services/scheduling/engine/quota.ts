@@ -3,12 +3,13 @@
  *
  * The store is the source of truth. It is counted again before a refusal, and when the last count is old, so that the
  * count in memory never drifts. Between two counts, admissions of this process are added to the count. Admissions of
- * another replica appear in the next count. So replicas together may exceed a quota by what they admit within
- * {@link trustedMs}. A new target is charged when it is admitted. What resources add to their documents later is charged
+ * another replica appear in the next count. So replicas together may exceed the quotas of resources and bytes by what they
+ * admit within {@link trustedMs}. They do not exceed that of stacks: near its limit, a new stack is admitted by the store
+ * (Q3 of `ProjectQuotas`), which costs three writes more. A new target is charged when it is admitted. What resources add to their documents later is charged
  * to the next admission.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, Admit, QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { SchedulingCollections } from '../collections.ts';
@@ -63,6 +64,8 @@ interface Usage {
   counting?: Promise<void> | undefined;
 }
 
+/** Replicas together admit fewer stacks of a project at the same time. */
+const mostAtOnce = 1000;
 const trustedMs = 30_000;
 /** The minimum time between two counts of resources for a project that is at its limit and keeps asking. */
 const resourcesLeastMs = 1000;
@@ -73,12 +76,21 @@ const mostProjects = 1000;
 export function createQuotas(parts: {
   collections: Pick<SchedulingCollections, 'stacks' | 'resources' | 'snapshotSizes'>;
   limitOf: (name: 'stacks' | 'resources' | 'stack_bytes', project: string) => Promise<QuotaLimit>;
+  /** Admits stacks exactly. */
+  admit: Admit;
 }): Quotas {
   const used = usedIn(parts.collections);
+  const refusalOf = (most: number): string =>
+    `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`;
+  const admission = (project: string, wanted: number): Admission => ({
+    wanted,
+    count: () => used.stacks(project),
+    refusal: ({ there, limit }) => refusal({ refusalOf, what: 'stacks', there, wanted, limit }),
+  });
   const stackQuota = createQuota({
     limitOf: (project) => parts.limitOf('stacks', project),
     what: 'stacks',
-    refusalOf: (most) => `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`,
+    refusalOf,
     leastMs: 0,
     count: used.stacks,
   });
@@ -109,18 +121,30 @@ export function createQuotas(parts: {
         resourceQuota.take(project, { wanted: newResources, restores }),
         byteQuota.take(project, { wanted: bytes, restores }),
       ]);
+      const [ofStacks] = outcomes;
       const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       const taken = found.filter((outcome) => typeof outcome === 'function');
-      let end: Parameters<Taken>[0] = 'dropped';
+      // At once, because a count that finds what is still reserved counts it twice.
+      const storeAndEnd = async (): Promise<void> => {
+        await store();
+        for (const give of taken.splice(0)) give('stored');
+      };
       try {
         for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-        const refusal = found.find((outcome) => outcome instanceof AnnealError);
-        if (refusal) return refusal;
-        await store();
-        end = 'stored';
+        // The count in memory of stacks may be too high, so the store decides.
+        const isOver = ofStacks.status === 'fulfilled' && ofStacks.value instanceof AnnealError;
+        const refused = found.find(
+          (outcome) => outcome instanceof AnnealError && !(isOver && outcome === ofStacks.value),
+        );
+        if (refused instanceof AnnealError) return refused;
+        const isNear = newStacks > 0 && !restores && (isOver || stackQuota.left(project) < mostAtOnce);
+        await (isNear ? parts.admit(project, admission(project, newStacks), storeAndEnd) : storeAndEnd());
         return undefined;
+      } catch (error) {
+        if (error instanceof AnnealError && error.code === 'QuotaExceeded') return error;
+        throw error;
       } finally {
-        for (const give of taken) give(end);
+        for (const give of taken) give('dropped');
       }
     },
   };
@@ -219,6 +243,8 @@ function createQuota(parts: {
 }): {
   take(project: string, asked: { wanted: number; restores: boolean }): Promise<Taken | AnnealError>;
   changed(project: string): void;
+  /** The rest of the limit, by the last count. */
+  left(project: string): number;
 } {
   const { limitOf, what, refusalOf, leastMs, count } = parts;
   const usages = new Map<string, Usage>();
@@ -250,10 +276,7 @@ function createQuota(parts: {
     if (age > trustedMs || (isOver() && age >= leastMs)) await countAgain(project, usage);
     if (isOver()) {
       const { limit } = usage;
-      return new AnnealError(
-        'QuotaExceeded',
-        `${refusalOf(limit.most)} The project has ${usage.counted + usage.pending} ${what}; with ${wanted} more it would exceed its ${limit.most} (${limit.setting}).`,
-      );
+      return refusal({ refusalOf, what, there: usage.counted + usage.pending, wanted, limit });
     }
     usage.pending += wanted;
     return (end: Parameters<Taken>[0]) => {
@@ -267,8 +290,30 @@ function createQuota(parts: {
     const usage = usages.get(project);
     if (usage) usage.countedAt = -Infinity;
   };
-  return { take, changed };
+  const left = (project: string): number => {
+    const usage = usages.get(project);
+    return usage ? usage.limit.most - usage.counted - usage.pending : 0;
+  };
+  return { take, changed, left };
 }
+
+const refusal = ({
+  refusalOf,
+  what,
+  there,
+  wanted,
+  limit: { most, setting },
+}: {
+  refusalOf: (most: number) => string;
+  what: string;
+  there: number;
+  wanted: number;
+  limit: QuotaLimit;
+}): AnnealError =>
+  new AnnealError(
+    'QuotaExceeded',
+    `${refusalOf(most)} The project has ${there} ${what}; with ${wanted} more it would exceed its ${most} (${setting}).`,
+  );
 
 /** Before the first count, which reads the limit. */
 const noLimit: QuotaLimit = { most: Infinity, setting: '' };
