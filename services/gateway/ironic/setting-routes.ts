@@ -3,9 +3,12 @@ import { nodeSettings, type HardwareSettings } from '@anneal/contracts/calls/pro
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
+import { described } from '../http/described.ts';
+import { listQuery } from './collection.ts';
 import type { NodePath } from './node-path.ts';
 import { ironicLinks, pick } from './node-view.ts';
 
@@ -30,6 +33,21 @@ const unknownDetails = {
   upper_bound: null,
 };
 
+const settingSchema = z.looseObject({ name: z.string().nullish(), value: z.string().nullish() });
+const listsSettings = described({
+  summary: 'List the BIOS settings of a node, as its BMC showed them last.',
+  query: listQuery().pick({ detail: true, fields: true }),
+  answer: z.object({ bios: z.array(settingSchema) }),
+});
+const showsSetting = described({
+  summary: 'Show a BIOS setting of a node, by its name.',
+  answer: z.record(z.string(), settingSchema),
+});
+const listsFirmware = described({
+  summary: 'List the firmware of a node, as its BMC showed it last.',
+  answer: z.object({ firmware: z.array(z.looseObject({ component: z.string() })) }),
+});
+
 export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
   const rowOf = (shown: Shown, name: string, links: object) => ({
     name,
@@ -38,7 +56,7 @@ export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
     updated_at: seconds(shown.read_at),
     links,
   });
-  scope.get<NodePath>('/v1/nodes/:node/bios', async (request) => {
+  scope.get<NodePath>('/v1/nodes/:node/bios', listsSettings, async (request) => {
     const { node } = request.params;
     const shown = await settingsOf(ask, node);
     const isDetailed = queryBoolean(request, 'detail') ?? false;
@@ -49,7 +67,7 @@ export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
     }));
     return { bios: fields ? rows.map((row) => pick(row, fields)) : rows };
   });
-  scope.get<{ Params: { node: string; name: string } }>('/v1/nodes/:node/bios/:name', async (request) => {
+  scope.get<{ Params: { node: string; name: string } }>('/v1/nodes/:node/bios/:name', showsSetting, async (request) => {
     const { node, name } = request.params;
     const shown = await settingsOf(ask, node);
     if (!Object.hasOwn(shown.bios, name))
@@ -57,7 +75,7 @@ export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
     const links = ironicLinks(baseUrl(request), `nodes/${node}/bios/${encodeURIComponent(name)}`);
     return { [name]: { ...rowOf(shown, name, links), ...unknownDetails } };
   });
-  scope.get<NodePath>('/v1/nodes/:node/firmware', async ({ params }) => ({
+  scope.get<NodePath>('/v1/nodes/:node/firmware', listsFirmware, async ({ params }) => ({
     firmware: (await settingsOf(ask, params.node)).firmware.map(firmwareRow),
   }));
 }
