@@ -52,6 +52,8 @@ export interface Deployments {
     host?: string | undefined;
     stack?: string | undefined;
     config?: string | undefined;
+    /** Only those that ended after this time. */
+    endedAfter?: string | undefined;
   }): Promise<DeploymentView[]>;
   show(parameters: { deployment: string }): Promise<DeploymentView>;
   /**
@@ -159,9 +161,14 @@ export function deploymentsOf(connection: GatewayConnection): Deployments {
   return {
     logs: (parameters) => logsOf(connection, parameters),
     download: (parameters) => downloadOf(connection, parameters),
-    async list({ host, stack, config } = {}) {
+    async list({ host, stack, config, endedAfter } = {}) {
       const what = 'list the deployments';
-      const body = await connection.json({ service, path: '/deployments', query: { host, stack, config }, what });
+      const body = await connection.json({
+        service,
+        path: '/deployments',
+        query: { host, stack, config, ended_after: endedAfter },
+        what,
+      });
       return readList({ deployments: deploymentViewSchema }, body, what);
     },
     async storeConfig(body) {

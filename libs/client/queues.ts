@@ -1,7 +1,9 @@
 /** Queues of every kind, and the dead letters. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
+import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 import {
   deadLetterSchema,
@@ -16,6 +18,8 @@ import { followStream, type StreamedEvent } from './stream.ts';
 /** Queues of the broker, of hosts and of users, by name. */
 export interface QueueCalls {
   list(parameters?: { signal?: AbortSignal }): Promise<QueueRow[]>;
+  /** One page by name, the queues of services first. Columns: name, depth, in_flight, oldest. */
+  page(parameters: PageRequest): Promise<PageOf<QueueRow>>;
   show(parameters: { queue: string }): Promise<QueueRow>;
   /** Appends messages. A queue of a user is created when it does not exist. `ttl` is in seconds, default one hour. */
   publish(parameters: {
@@ -51,6 +55,7 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
         what,
       );
     },
+    page: (page) => readPage(connection, { path: '/queues', key: 'queues', row: queueRowSchema, ...page }),
     async show({ queue }) {
       const what = `show the queue ${queue}`;
       const path = `/queues/${encodeURIComponent(queue)}`;

@@ -4,7 +4,7 @@ import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.t
 import type { FailurePolicy, StackRevision, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
-import type { PageOf } from './page.ts';
+import type { PageOf, ResourcePage } from './page.ts';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
@@ -94,6 +94,11 @@ export interface Stacks {
     depth?: number;
     signal?: AbortSignal;
   }): Promise<Resource[]>;
+  /**
+   * One page of the resources of the stack and its nested stacks, with how many are in which state. Columns: path, state
+   * (what failed first), type, changed.
+   */
+  resourcePage(parameters: PageRequest & { stack: string; depth?: number | undefined }): Promise<ResourcePage>;
   /** Finds a resource by its name, or by its path into nested stacks: `group/0/server`. */
   resource(parameters: { stack: string; resource: string }): Promise<Resource>;
   events(parameters: {
@@ -279,7 +284,7 @@ function changesOf(connection: GatewayConnection, find: Stacks['find']): Pick<St
 function listsOf(
   connection: GatewayConnection,
   find: Stacks['find'],
-): Pick<Stacks, 'list' | 'page' | 'resources' | 'events'> {
+): Pick<Stacks, 'list' | 'page' | 'resources' | 'resourcePage' | 'events'> {
   return {
     async page(page) {
       // Loaded here, because the command line lists stacks without pages.
@@ -315,6 +320,10 @@ function listsOf(
         signal,
       });
       return readList({ resources: resourceSchema }, body, what);
+    },
+    async resourcePage({ stack, ...query }) {
+      const { readResourcePage } = await import('./page.ts');
+      return readResourcePage(connection, { stack, ...query });
     },
     async events({ stack, resource, limit, marker, descending, depth }) {
       const what = `list the events of ${stack}`;

@@ -30,12 +30,12 @@ export interface StoredPage<T> {
 export async function findPage<T extends Document>(
   collection: Pick<Collection<T>, 'find' | 'count'>,
   list: PagedList<T>,
-  { find = '', sort = list.natural.name, descending, offset = 0, limit }: PageRequest,
+  request: PageRequest,
 ): Promise<StoredPage<T>> {
+  const { find = '', sort = list.natural.name, descending, offset = 0, limit } = request;
   const { where, natural, isWanted } = list;
   const isNatural = sort === natural.name;
-  const by = list.columns[sort];
-  if (!isNatural && !by) throw unknownColumn(sort, [natural.name, ...Object.keys(list.columns)]);
+  if (!isNatural && !list.columns[sort]) throw unknownColumn(sort, [natural.name, ...Object.keys(list.columns)]);
   const order = {
     orderBy: natural.orderBy,
     descending: isNatural ? (descending ?? natural.descending ?? false) : false,
@@ -48,10 +48,33 @@ export async function findPage<T extends Document>(
     return { documents, total, found: total };
   }
   const all = (await collection.find({ where, ...order })).filter((document) => !isWanted || isWanted(document));
+  const { rows, ...counts } = pageOf(all, { ...list, natural: natural.name }, request);
+  return { documents: rows, ...counts };
+}
+
+/** The columns and the texts of rows. */
+export interface PagedRows<T> {
+  /** The name of the order that the rows have already. */
+  readonly natural: string;
+  readonly columns: Readonly<Record<string, (row: T) => number | string>>;
+  readonly textsOf: (row: T) => readonly string[];
+}
+
+/**
+ * One page of rows that are in memory. Pure.
+ * @throws AnnealError InvalidRequest for a column that the rows do not have
+ */
+export function pageOf<T>(
+  all: readonly T[],
+  { natural, columns, textsOf }: PagedRows<T>,
+  { find = '', sort = natural, descending, offset = 0, limit }: PageRequest,
+): { rows: T[]; total: number; found: number } {
+  const by = columns[sort];
+  if (sort !== natural && !by) throw unknownColumn(sort, [natural, ...Object.keys(columns)]);
   const fits = rowMatcherOf(find);
-  const found = all.filter((document) => fits(list.textsOf(document)));
-  const ordered = by && !isNatural ? sorted(found, by, descending === true) : found;
-  return { documents: ordered.slice(offset, offset + limit), total: all.length, found: found.length };
+  const found = all.filter((row) => fits(textsOf(row)));
+  const ordered = by && sort !== natural ? sorted(found, by, descending === true) : found;
+  return { rows: ordered.slice(offset, offset + limit), total: all.length, found: found.length };
 }
 
 function unknownColumn(sort: string, known: readonly string[]): AnnealError {

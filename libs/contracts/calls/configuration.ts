@@ -316,8 +316,13 @@ export const queueShow = call('queue.show', 'Read the metadata and statistics of
   answer: queueViewSchema,
 });
 export const queueList = call('queue.list', 'List the queues of a project by name.', {
-  question: z.object({ project: z.string(), limit: limit.optional(), marker: z.string().optional() }),
-  answer: z.object({ queues: z.array(queueViewSchema) }),
+  question: z.object({
+    project: z.string(),
+    limit: limit.optional(),
+    marker: z.string().optional(),
+    page: pageSchema.optional().meta({ description: 'A page by name, instead of the conditions above.' }),
+  }),
+  answer: z.object({ queues: z.array(queueViewSchema), ...pageCounts }),
 });
 export const queueDelete = call('queue.delete', 'Delete a queue with its messages.', {
   question: inQueue,
@@ -687,6 +692,9 @@ export const deploymentList = call('deployment.list', 'List deployments by host 
     host: z.string().optional(),
     stack_id: z.string().optional(),
     config: z.string().optional().meta({ description: 'Only deployments that clients made of this config.' }),
+    ended_after: z.iso.datetime().optional().meta({
+      description: 'Only deployments that ended after this time, to read the news of a long list.',
+    }),
   }),
   answer: z.object({ deployments: z.array(deploymentViewSchema) }),
 });

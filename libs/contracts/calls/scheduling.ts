@@ -493,8 +493,18 @@ export const stackResources = call('stack.resources', 'List the resources of a s
       .nonnegative()
       .optional()
       .meta({ description: 'How many levels of nested stacks to include; 0 for none.' }),
+    page: pageSchema.optional().meta({ description: 'A page in the order of the tree, without attributes.' }),
   }),
-  answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
+  answer: z.object({
+    stack: stackViewSchema,
+    resources: z.array(resourceViewSchema),
+    ...pageCounts,
+    paths: z.array(z.string()).optional().meta({ description: 'With a page: the path of each resource in the tree.' }),
+    states: z
+      .record(z.string(), z.number().int())
+      .optional()
+      .meta({ description: 'With a page: how many resources are in each state.' }),
+  }),
 });
 
 export const stackEvents = call('stack.events', 'List the events of a stack in the order of their sequence.', {

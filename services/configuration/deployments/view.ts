@@ -1,5 +1,6 @@
 /** Views of deployments. Secrets are masked. */
-import type { DeploymentView, HostMetadata } from '@anneal/contracts/calls/configuration.ts';
+import type { deploymentList, DeploymentView, HostMetadata } from '@anneal/contracts/calls/configuration.ts';
+import type { z } from 'zod';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -75,12 +76,7 @@ interface ViewContext {
 
 export async function listDeployments(
   { collections, secrets, acceptances }: ViewContext,
-  {
-    project,
-    host,
-    stack_id,
-    config,
-  }: { project: string; host?: string | undefined; stack_id?: string | undefined; config?: string | undefined },
+  { project, host, stack_id, config, ended_after: after }: z.output<(typeof deploymentList)['data']>,
 ): Promise<DeploymentView[]> {
   const hostId = host === undefined ? undefined : ((await findHost(collections, { project, host }))?.id ?? host);
   const kind = 'deployment';
@@ -95,7 +91,8 @@ export async function listDeployments(
     (document) =>
       document.removed_at === null &&
       (stack_id === undefined || document.stack_id === stack_id) &&
-      (hostId === undefined || document.host_id === hostId),
+      (hostId === undefined || document.host_id === hostId) &&
+      (after === undefined || (document.deployment?.finished_at ?? '') > after),
   );
   const ids = new Set(wanted.flatMap(({ host_id }) => host_id ?? []));
   const hosts = new Map((await collections.hosts.getMany([...ids])).map((each) => [each.id, each]));

@@ -99,9 +99,10 @@ function reads(ask: Ask): Endpoint[] {
         host: z.string().optional(),
         stack: z.string().optional(),
         config: z.string().optional(),
+        ended_after: z.iso.datetime().optional(),
       }),
       answer: z.object({ deployments: z.array(deploymentViewSchema) }),
-      handle: ({ request, query: { host, stack, config } }) => {
+      handle: ({ request, query: { host, stack, config, ended_after: after } }) => {
         const project = projectOf(request);
         return ask('configuration', deploymentList, {
           project,
@@ -110,6 +111,7 @@ function reads(ask: Ask): Endpoint[] {
             ...(host !== undefined && { host }),
             ...(stack !== undefined && { stack_id: stack }),
             ...(config !== undefined && { config }),
+            ...(after !== undefined && { ended_after: after }),
           },
         });
       },

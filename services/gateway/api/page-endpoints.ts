@@ -1,11 +1,11 @@
 /** Pages of the lists whose rows have the forms of Heat and Ironic. */
 import { nodeList } from '@anneal/contracts/calls/provisioning.ts';
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { stackList, stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import { pageCounts } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { stackRow } from '../heat/representation.ts';
+import { resourceBody, stackRow } from '../heat/representation.ts';
 import { rootStackOf } from '../heat/stacks/find-stack.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -30,6 +30,46 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         const { stacks, ...counts } = await ask('scheduling', stackList, { project, data: { project, page } });
         const root = rootStackOf(request);
         return { stacks: stacks.map((stack) => jsonObject.parse(stackRow(root, stack))), ...counts };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/stacks/{stack}/resources',
+      summary:
+        'Show one page of the resources of a stack and its nested stacks, in the form of Heat with the path of each. ' +
+        'Columns: path, state (what failed first), type, changed.',
+      query: z.strictObject({
+        ...pageQuery,
+        depth: z.coerce.number().int().nonnegative().max(20).optional().meta({
+          description: 'How many levels of nested stacks to include. Default: 10.',
+        }),
+      }),
+      answer: z.object({
+        resources: z.array(jsonObject),
+        ...pageCounts,
+        states: z
+          .record(z.string(), z.number().int())
+          .meta({ description: 'How many resources are in each state, with and without the words of the search.' }),
+      }),
+      handle: async ({ request, params: { stack = '' }, query: { depth = 10, ...query } }) => {
+        const project = projectOf(request);
+        const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
+        const data = { project, stack, detail: false, nested_depth: depth, page };
+        const {
+          resources,
+          paths = [],
+          total,
+          found,
+          states = {},
+        } = await ask('scheduling', stackResources, {
+          project,
+          data,
+        });
+        const root = rootStackOf(request);
+        const rows = resources.map((resource, index) =>
+          jsonObject.parse({ ...resourceBody(root, resource, { detail: false, shown: false }), path: paths[index] }),
+        );
+        return { resources: rows, total, found, states };
       },
     }),
     endpoint({

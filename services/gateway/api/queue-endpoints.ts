@@ -1,12 +1,22 @@
 /** All queues, of the store and of the bus. */
 import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
-import { queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/calls/configuration.ts';
+import {
+  queueList,
+  queueMessageDelete,
+  queuePost,
+  queueShow,
+  type QueueView,
+} from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
+import { pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
+import { pageOf, type PagedRows } from '@anneal/store/page.ts';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import type { Streams } from './event-stream.ts';
+import { pageQuery, wantedPage } from './page-query.ts';
 import { busQueues, isBusQueue, peekStore, storeQueues } from './find-queue.ts';
 import { watchBusQueue, watchStoreQueue, type WatchOptions } from './queue-watch.ts';
 
@@ -100,6 +110,45 @@ function queueWrites(options: QueueEndpointOptions): Endpoint[] {
   ];
 }
 
+/** A page of the queues of the services, and behind them those of the store. Only its rows are measured. */
+async function pageOfQueues({ ask, bus }: QueueEndpointOptions, request: FastifyRequest, asked: PageRequest) {
+  const { find = '', sort = 'name', offset = 0, limit: most } = asked;
+  const project = projectOf(request);
+  const ofServices = (await busQueues(bus, request)).map(busRow);
+  if (sort !== 'name') {
+    const all = [...ofServices, ...(await storeQueues(ask, project)).map(storeRow)];
+    const { rows, ...counts } = pageOf(all, listed, asked);
+    return { queues: rows, ...counts };
+  }
+  const { rows, ...own } = pageOf(
+    ofServices.toSorted((a, b) => byName.compare(a.name, b.name)),
+    listed,
+    { find, offset, limit: most },
+  );
+  // One row at least, because the counts come with it.
+  const page = { find, offset: Math.max(0, offset - own.found), limit: Math.max(1, most - rows.length) };
+  const stored = await ask('configuration', queueList, { project, data: { project, page } });
+  return {
+    queues: [...rows, ...stored.queues.map(storeRow)].slice(0, most),
+    total: own.total + (stored.total ?? 0),
+    found: own.found + (stored.found ?? 0),
+  };
+}
+
+type QueueRow = ReturnType<typeof busRow> | ReturnType<typeof storeRow>;
+const listed: PagedRows<QueueRow> = {
+  natural: 'name',
+  columns: {
+    depth: ({ depth }) => depth,
+    in_flight: ({ in_flight: count }) => count,
+    oldest: ({ oldest_age_ms: age }) => age ?? -1,
+  },
+  textsOf: ({ name, kind }) => [name, kind],
+};
+
+/** `shard.2` before `shard.10`. */
+const byName = new Intl.Collator('en', { numeric: true });
+
 function queueReads(options: QueueEndpointOptions): Endpoint[] {
   const { ask, bus, secrets, streams } = options;
   const mask = (value: unknown): Json => secrets.mask(value as Json);
@@ -108,10 +157,15 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/queues',
-      summary: 'List all queues: of services, hosts and users.',
-      answer: z.object({ queues: z.array(rowSchema) }),
-      handle: async ({ request }) => {
+      summary:
+        'List all queues: of services, hosts and users. With `limit`, one page of them by name, those of services first. ' +
+        'Columns: name, depth, in_flight, oldest; any but the name measures every queue.',
+      query: z.strictObject(pageQuery),
+      answer: z.object({ queues: z.array(rowSchema), ...pageCounts }),
+      handle: async ({ request, query }) => {
         const project = projectOf(request);
+        const page = wantedPage(query);
+        if (page) return pageOfQueues(options, request, page);
         const found = await storeQueues(ask, project);
         return { queues: [...(await busQueues(bus, request)).map(busRow), ...found.map(storeRow)] };
       },

@@ -640,9 +640,7 @@ const failedStates: readonly NodeState[] = nodeStates.filter((state) => state.en
 /** The power domain, the rack and the name; nodes without a place come last. Numbers sort by their value. */
 function placeOf({ name, properties: { rack, power_domain: domain } }: NodeDocument): string {
   const part = (value: unknown): string =>
-    typeof value === 'string' || typeof value === 'number'
-      ? String(value).replaceAll(/\d+/g, (digits) => digits.padStart(12, '0'))
-      : '\uffff';
+    typeof value === 'string' ? value.replaceAll(/\d+/g, (digits) => digits.padStart(12, '0')) : '\uffff';
   return [part(domain), part(rack), part(name)].join('\0');
 }
 

@@ -38,6 +38,7 @@ import type { Plans } from '../engine/plans.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
 import { findRevision, revisionView } from './revisions.ts';
 import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
+import { pageOfResources, type PlacedRow } from './resource-page.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from './views.ts';
 
 /** A query with more names than this reads all resources of the stack instead. */
@@ -158,6 +159,7 @@ export class StackReading {
   async resources(question: Question<typeof stackResources>): Promise<AnswerOf<typeof stackResources>> {
     const stack = await this.find(question);
     const levels = question.nested_depth ?? 0;
+    if (question.page) return this.#resourcePage(stack, levels, question.page);
     const rows: { stack: StackDocument; views: ResourceView[] }[] = [];
     for await (const level of this.#tree.down(stack, levels, question.name)) {
       for (const { stack: at, found } of level) {
@@ -173,6 +175,17 @@ export class StackReading {
       throw new AnnealError('NotFound', `The Resource (${question.name}) could not be found in Stack ${stack.name}.`);
     }
     return { stack: await this.#viewOf(stack), resources: views };
+  }
+
+  async #resourcePage(
+    stack: StackDocument,
+    levels: number,
+    page: PageRequest,
+  ): Promise<AnswerOf<typeof stackResources>> {
+    const parts = { tree: this.#tree, planOf: (each: StackDocument) => this.#headingFor(each) };
+    const { rows, ...counts } = await pageOfResources(parts, { stack, levels, page });
+    const resources = await mapInSlices(rows, (row) => this.#rowView({ ...row, detail: false, sealed: false }));
+    return { stack: await this.#viewOf(stack), resources, paths: rows.map(({ path }) => path), ...counts };
   }
 
   async events(question: Question<typeof stackEvents>): Promise<AnswerOf<typeof stackEvents>> {
@@ -277,25 +290,28 @@ export class StackReading {
     detail: boolean;
     sealed: boolean;
   }): Promise<ResourceView[]> {
-    const { context, providers } = this.#options;
     const pace = new Pace();
     const rows = await rowsOf(from.found, from.plan, { pace, name: from.name });
     if (pace.isOver) await pace.turn();
-    const requirers = requirersOf(from.plan);
-    const shown = (row: (typeof rows)[number]): ResourceView => {
-      const name = 'resource' in row ? row.resource.name : row.planned.name;
-      const requiredBy = requirers.get(name) ?? [];
-      if ('planned' in row) return plannedView({ stack: from.stack, planned: row.planned, requiredBy });
-      return resourceView({
-        ...from,
-        resource: row.resource,
-        requiredBy,
-        now: context.now().getTime(),
-        budgetSeconds: providers.typeOf(servedType(row.resource) ?? '')?.budget_seconds,
-        mask: (value) => context.secrets.mask(value),
-      });
-    };
-    return mapInSlices(rows, shown, pace);
+    return mapInSlices(rows, (row) => this.#rowView({ ...from, row }), pace);
+  }
+
+  #rowView({
+    row,
+    ...from
+  }: Pick<PlacedRow, 'stack' | 'plan' | 'row'> & { readonly detail: boolean; readonly sealed: boolean }): ResourceView {
+    const { context, providers } = this.#options;
+    const name = 'resource' in row ? row.resource.name : row.planned.name;
+    const requiredBy = requirersOf(from.plan).get(name) ?? [];
+    if ('planned' in row) return plannedView({ stack: from.stack, planned: row.planned, requiredBy });
+    return resourceView({
+      ...from,
+      resource: row.resource,
+      requiredBy,
+      now: context.now().getTime(),
+      budgetSeconds: providers.typeOf(servedType(row.resource) ?? '')?.budget_seconds,
+      mask: (value) => context.secrets.mask(value),
+    });
   }
 }
 

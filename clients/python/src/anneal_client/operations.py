@@ -65,6 +65,20 @@ class Operations:
         """Show one page of the stacks of the project, newest first, in the form of Heat. Nested ones are left out."""
         return self.connection.json("GET", "/stacks", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
 
+    def list_stack_resources(
+        self,
+        stack: str,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+        depth: int | None = None,
+    ) -> types.ListStackResourcesAnswer:
+        """Show one page of the resources of a stack and its nested stacks, in the form of Heat with the path of each. Columns: path, state (what failed first), type, changed."""
+        return self.connection.json("GET", f"/stacks/{self.connection.segment(stack)}/resources", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit, "depth": depth})
+
     def list_nodes(
         self,
         *,
@@ -174,9 +188,10 @@ class Operations:
         host: str | None = None,
         stack: str | None = None,
         config: str | None = None,
+        ended_after: str | None = None,
     ) -> types.ListDeploymentsAnswer:
         """List the deployments of the project, of a host, of a stack, or of a config without a stack."""
-        return self.connection.json("GET", "/deployments", query={"host": host, "stack": stack, "config": config})
+        return self.connection.json("GET", "/deployments", query={"host": host, "stack": stack, "config": config, "ended_after": ended_after})
 
     def create_deployment(self, body: types.CreateDeploymentBody) -> types.ListDeploymentsAnswer:
         """Run a config on hosts. A repeat runs nothing twice, because a host and a config have one deployment. Nothing runs when a host does not exist. In the answer `config` is null and `input_values` is empty. The deployments are deleted some time after their end (ANNEAL_CONFIGURATION_RUN_KEEP_SECONDS)."""
@@ -207,9 +222,17 @@ class Operations:
         """Stream the output of a deployment as it arrives, as server-sent events: `state`, `output` with base64 bytes, and `end`."""
         return self.connection.stream(f"/deployments/{self.connection.segment(deployment)}/logs", query={"follow": follow})
 
-    def list_queues(self) -> types.ListQueuesAnswer:
-        """List all queues: of services, hosts and users."""
-        return self.connection.json("GET", "/queues")
+    def list_queues(
+        self,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListQueuesAnswer:
+        """List all queues: of services, hosts and users. With `limit`, one page of them by name, those of services first. Columns: name, depth, in_flight, oldest; any but the name measures every queue."""
+        return self.connection.json("GET", "/queues", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
 
     def get_queue(self, queue: str) -> types.Queue:
         """Show a queue: messages that wait, messages in flight, age of the oldest."""

@@ -438,6 +438,16 @@ class ListStacksAnswer(TypedDict):
     found: NotRequired[int]
 
 
+class ListStackResourcesAnswer(TypedDict):
+    resources: list[Any]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
+    # How many resources are in each state, with and without the words of the search.
+    states: dict[str, int]
+
+
 class ListNodesAnswer(TypedDict):
     nodes: list[Any]
     # With a page: how many rows the list has.
@@ -668,6 +678,10 @@ class Queue(TypedDict):
 
 class ListQueuesAnswer(TypedDict):
     queues: list[Queue]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
 
 
 class Message(TypedDict):

@@ -2,7 +2,8 @@
 import type { Client } from '@anneal/client/connect.ts';
 import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
 import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
-import { useState, type FormEvent } from 'react';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { useRef, useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { ErrorCard } from '../parts/error-card.tsx';
 import { randomId } from '../parts/random-id.ts';
@@ -30,14 +31,21 @@ interface Wanted {
 /** @throws Error when a name is unknown or no host matches; then nothing runs */
 async function chosenHosts(client: Client, which: string): Promise<readonly HostView[]> {
   const where = which !== '' && !isNames(which) ? which : undefined;
+  if (where === undefined && which !== '') {
+    return Promise.all(which.split(',').map((name) => hostNamed(client, name.trim())));
+  }
   const found = (await client.hosts.list({ where })).filter(({ status }) => status !== 'deleting');
   if (found.length === 0) throw new Error('Nothing was run: no host matches.');
-  if (where !== undefined || which === '') return found;
-  return which.split(',').map((name) => {
-    const known = found.find((each) => each.name === name.trim() || each.id === name.trim());
-    if (!known) throw new Error(`Nothing was run: there is no host ${name.trim()}.`);
-    return known;
-  });
+  return found;
+}
+
+async function hostNamed(client: Client, name: string): Promise<HostView> {
+  try {
+    return await client.hosts.show({ host: name });
+  } catch (error) {
+    const isUnknown = error instanceof AnnealError && error.code === 'NotFound';
+    throw isUnknown ? new Error(`Nothing was run: there is no host ${name}.`) : error;
+  }
 }
 
 async function startRun(client: Client, hosts: readonly HostView[], { command, seconds }: Wanted): Promise<Run> {
@@ -142,21 +150,36 @@ function HostsField({ value, onChange }: { value: string; onChange: (value: stri
   );
 }
 
+/** Answers that end in the same moment are stored one after the other. */
+const overlapMs = 5000;
+/** Hosts whose unexpected reports are looked at. */
+const mostReports = 100;
+
 function Results({ run }: { run: Run }) {
   const { config, hosts, since } = run;
   const [isDone, setDone] = useState(false);
+  // Each question asks only for what has ended since the last one: a run may have thousands of answers.
+  const known = useRef(new Map<string, DeploymentView>());
   const answers = useAsk(
-    ['deployments', 'of', config],
+    ['answers', config],
     async (client) => {
-      const [rows, all] = await Promise.all([client.deployments.list({ config }), client.hosts.list()]);
-      if (rows.length === hosts.length && rows.every(({ status }) => status !== 'IN_PROGRESS')) setDone(true);
-      return { rows, all };
+      const latest = [...known.current.values()].reduce(
+        (last, { finished_at: at }) => (at && at > last ? at : last),
+        since,
+      );
+      const endedAfter = new Date(Date.parse(latest) - overlapMs).toISOString();
+      for (const row of await client.deployments.list({ config, endedAfter })) known.current.set(row.id, row);
+      const ended = [...known.current.values()].filter(({ status }) => status !== 'IN_PROGRESS');
+      if (ended.length < hosts.length) return { ended, all: [] };
+      setDone(true);
+      // Reports that no run waits for are with their hosts.
+      const few = hosts.slice(0, mostReports);
+      return { ended, all: await Promise.all(few.map(({ id }) => client.hosts.show({ host: id }))) };
     },
     isDone ? undefined : Math.min(2000, Math.max(400, hosts.length * 2)),
   );
-  const rows: readonly DeploymentView[] = answers.data?.rows ?? [];
-  const ended = rows.filter(({ status }) => status !== 'IN_PROGRESS');
-  const outcome = outcomeOfCommand(ended, { hosts: answers.data?.all ?? [], since });
+  const { ended, all } = answers.data ?? { ended: [], all: [] };
+  const outcome = outcomeOfCommand(ended, { hosts: all, since });
   return (
     <section className="card" aria-label="Answers">
       <header>

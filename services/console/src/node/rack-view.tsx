@@ -1,19 +1,24 @@
 /** The nodes where they stand: one card for each rack, one slot for each node. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { Link } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { CopyCommand } from '../parts/command.tsx';
 import { Mark } from '../parts/state.tsx';
-import { firstRacks, nameOfNode, powerDomainsOf, toneMeanings, toneOfNode, tonesOf, type Rack } from './racks.ts';
+import { nameOfNode, powerDomainsOf, toneMeanings, toneOfNode, tonesOf, type Rack } from './racks.ts';
 
-/** Nodes in the page before the reader asks for more: thousands of links would make each change of a node slow. */
-const nodesAtOnce = 1000;
-
-export function RackView({ nodes }: { nodes: readonly NodeRepresentation[] }) {
-  const [most, setMost] = useState(nodesAtOnce);
+/** @param found how many nodes the server has found; `nodes` are the first of them */
+export function RackView({
+  nodes,
+  found,
+  onMore,
+}: {
+  nodes: readonly NodeRepresentation[];
+  found: number;
+  onMore: () => void;
+}) {
   const domains = useMemo(() => powerDomainsOf(nodes), [nodes]);
   const counts = useMemo(() => tonesOf(nodes), [nodes]);
-  const { shown, hidden } = firstRacks(domains, most);
+  const hidden = found - nodes.length;
   const isPlaced = domains.some(({ name, racks }) => name !== '' || racks.some((rack) => rack.name !== ''));
   return (
     <div className="stackwise">
@@ -30,7 +35,7 @@ export function RackView({ nodes }: { nodes: readonly NodeRepresentation[] }) {
           <CopyCommand command="anneal node set NODE --property rack=r1 --property power_domain=feed-a" />
         </div>
       )}
-      {shown.map(({ name, racks }) => (
+      {domains.map(({ name, racks }) => (
         <section key={name} className="stackwise tight" aria-label={domainTitle(name)}>
           <h2>{domainTitle(name)}</h2>
           <div className="racks">
@@ -41,9 +46,14 @@ export function RackView({ nodes }: { nodes: readonly NodeRepresentation[] }) {
         </section>
       ))}
       {hidden > 0 && (
-        <button type="button" className="button" onClick={() => setMost(most + nodesAtOnce)}>
-          Show more of the {hidden.toLocaleString()} other nodes
-        </button>
+        <div className="row wrap">
+          <button type="button" className="button" onClick={onMore}>
+            Show more nodes
+          </button>
+          <span className="dim">
+            {nodes.length.toLocaleString()} of {found.toLocaleString()} nodes are shown
+          </span>
+        </div>
       )}
     </div>
   );

@@ -1,6 +1,6 @@
 import { nodeSchema, type NodeRepresentation } from '@anneal/client/representation.ts';
 import { expect, it } from 'vitest';
-import { firstRacks, powerDomainsOf, toneOfNode, tonesOf } from './racks.ts';
+import { powerDomainsOf, toneOfNode, tonesOf } from './racks.ts';
 
 const node = (name: string, more: object = {}): NodeRepresentation =>
   nodeSchema.parse({ uuid: name, name, provision_state: 'available', last_error: null, ...more });
@@ -39,17 +39,4 @@ it('shows a fault before maintenance, and maintenance before the state', () => {
   ];
   expect(tones.map(toneOfNode)).toEqual(['failed', 'failed', 'wait', 'done', 'busy', 'wait', 'idle', 'idle']);
   expect(tonesOf(tones).get('failed')).toBe(2);
-});
-
-it('shows whole racks first, and counts the nodes of the others', () => {
-  const nodes = ['r1', 'r1', 'r2', 'r3', 'r3'].map((rack, at) => node(`n${at}`, { properties: { rack } }));
-  const racksIn = (most: number) => {
-    const { shown, hidden } = firstRacks(powerDomainsOf(nodes), most);
-    return [shown.flatMap(({ racks }) => racks.map(({ name }) => name)), hidden];
-  };
-  expect([racksIn(1), racksIn(3), racksIn(4)]).toEqual([
-    [['r1'], 3],
-    [['r1', 'r2'], 2],
-    [['r1', 'r2', 'r3'], 0],
-  ]);
 });

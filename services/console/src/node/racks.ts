@@ -18,7 +18,7 @@ export interface PowerDomain {
 export const nameOfNode = ({ name, uuid }: NodeRepresentation): string => name ?? uuid;
 
 /** A property that says where the node is; empty when the operator declared none. */
-export function propertyOf(node: NodeRepresentation, property: 'rack' | 'power_domain'): string {
+function propertyOf(node: NodeRepresentation, property: 'rack' | 'power_domain'): string {
   const properties = node['properties'] as Json | undefined;
   const value = properties !== undefined && isObject(properties) ? properties[property] : undefined;
   return typeof value === 'string' ? value : '';
@@ -67,26 +67,3 @@ export const powerDomainsOf = (nodes: readonly NodeRepresentation[]): readonly P
         .toSorted(byName),
     }))
     .toSorted(byName);
-
-/** The first racks with at least this many nodes together, none of them in part, and the number of the other nodes. */
-export function firstRacks(
-  domains: readonly PowerDomain[],
-  most: number,
-): { readonly shown: readonly PowerDomain[]; readonly hidden: number } {
-  let taken = 0;
-  let hidden = 0;
-  const shown: PowerDomain[] = [];
-  for (const { name, racks } of domains) {
-    const own: Rack[] = [];
-    for (const rack of racks) {
-      if (taken >= most) {
-        hidden += rack.nodes.length;
-        continue;
-      }
-      taken += rack.nodes.length;
-      own.push(rack);
-    }
-    if (own.length > 0) shown.push({ name, racks: own });
-  }
-  return { shown, hidden };
-}

@@ -18,8 +18,10 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const messageOf = ({ failure }: DeadLetterRow): string =>
   typeof failure === 'object' && failure !== null && 'message' in failure ? text(failure.message) : '';
 
+const mostLetters = 500;
+
 export function DeadLettersPage() {
-  const letters = useAsk(['dead-letters'], (client) => client.deadLetters.list({ limit: 500 }), 5000);
+  const letters = useAsk(['dead-letters'], (client) => client.deadLetters.list({ limit: mostLetters }), 5000);
   const find = useFilter();
   return (
     <div className="stackwise">
@@ -30,12 +32,22 @@ export function DeadLettersPage() {
       <Answer of={letters}>
         {(rows) => {
           const causes = causesOf(matching(rows, find, (row) => [text(row['queue']), messageOf(row)]));
+          const isCut = rows.length === mostLetters;
           return causes.length === 0 ? (
             <section className="card">
               <Empty>{find === '' ? 'No message has died.' : 'No dead letter matches the filter.'}</Empty>
             </section>
           ) : (
-            causes.map(([cause, same]) => <Cause key={cause} letters={same} />)
+            <>
+              {isCut && (
+                <p className="tone-wait">
+                  These are the latest {mostLetters}; there are more. What you replay or purge here makes room for them.
+                </p>
+              )}
+              {causes.map(([cause, same]) => (
+                <Cause key={cause} letters={same} />
+              ))}
+            </>
           );
         }}
       </Answer>

@@ -1,7 +1,6 @@
 /** Every host: whether it answers, and what waits for it. */
 import type { HostView } from '@anneal/contracts/calls/configuration.ts';
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';
 import { Empty } from '../parts/command.tsx';
@@ -41,13 +40,20 @@ const views: readonly View[] = [
 ];
 
 export function HostsPage() {
-  const [panel, setPanel] = useState<'run' | 'join'>();
+  const { tab: panel } = useSearch({ from: '/hosts' });
+  const navigate = useNavigate();
   const toggle = (name: 'run' | 'join', label: string) => (
     <button
       type="button"
       className="button"
       aria-expanded={panel === name}
-      onClick={() => setPanel(panel === name ? undefined : name)}
+      onClick={() =>
+        void navigate({
+          to: '/hosts',
+          search: (last) => ({ ...last, tab: panel === name ? undefined : name }),
+          replace: true,
+        })
+      }
     >
       {label}
     </button>

@@ -4,14 +4,14 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { EnrolMany } from '../node/node-parts.tsx';
 import { RackView } from '../node/rack-view.tsx';
-import { nameOfNode, propertyOf } from '../node/racks.ts';
-import { useAsk } from '../live/ask.ts';
+import { nameOfNode } from '../node/racks.ts';
+import type { Client } from '@anneal/client/connect.ts';
+import { useAsk, useAskEach } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
-import { matching } from '../parts/table.tsx';
 import { Same } from '../parts/same.tsx';
 import { Age } from '../parts/time.tsx';
 
@@ -65,24 +65,12 @@ const columns: readonly PagedColumn<NodeRepresentation>[] = [
 const tabs = ['list', 'racks'] as const;
 const mute = 'BMC does not answer';
 
-const isSilent = ({ bmc }: NodeRepresentation): boolean => bmc !== null && bmc.failures > 0;
-
-const textsOf = (node: NodeRepresentation): readonly string[] => [
-  nameOfNode(node),
-  node.provision_state ?? '',
-  node.power_state ?? '',
-  node.resource_class ?? '',
-  node.fault ?? '',
-  isSilent(node) ? mute : '',
-  propertyOf(node, 'rack'),
-  propertyOf(node, 'power_domain'),
-];
-
 export function NodesPage() {
   const silent = useAsk(['nodes', 'silent'], (client) => client.nodes.page({ find: mute, limit: 1 })).data?.found ?? 0;
   const find = useFilter();
   const { tab = 'list' } = useSearch({ from: '/nodes' });
-  const [isEnrolling, setEnrolling] = useState(false);
+  const [isToggled, toggle] = useState(false);
+  const isEnrolling = isToggled !== (tab === 'enrol');
   return (
     <div className="stackwise">
       <div className="heading">
@@ -97,7 +85,7 @@ export function NodesPage() {
           {mute}
           {silent > 0 && ` (${silent})`}
         </Link>
-        <button type="button" className="button" aria-expanded={isEnrolling} onClick={() => setEnrolling(!isEnrolling)}>
+        <button type="button" className="button" aria-expanded={isEnrolling} onClick={() => toggle(!isToggled)}>
           Enrol many …
         </button>
       </div>
@@ -139,15 +127,39 @@ const noNode = (find: string) => (
   </Empty>
 );
 
-/** All nodes where they stand. */
+/** Nodes of one question. Racks have some dozens of nodes. */
+const nodesAtOnce = 200;
+
+/** The nodes where they stand, in the order of their places. More are asked for when the reader wants them. */
 function Racks({ find }: { find: string }) {
-  const nodes = useAsk(['nodes', 'all'], (client) => client.nodes.list());
+  const [pages, setPages] = useState(1);
+  const answers = useAskEach(
+    Array.from({ length: pages }, (_, page) => ({
+      key: ['nodes', 'racks', find, String(page)],
+      ask: (client: Client) =>
+        client.nodes.page({
+          sort: 'place',
+          ...(find !== '' && { find }),
+          offset: page * nodesAtOnce,
+          limit: nodesAtOnce,
+        }),
+    })),
+  );
+  const [first] = answers;
+  if (!first) return null;
   return (
-    <Answer of={nodes}>
-      {(all) => {
-        const rows = matching(all, find, textsOf);
-        return rows.length > 0 ? <RackView nodes={rows} /> : <section className="card">{noNode(find)}</section>;
-      }}
+    <Answer of={first}>
+      {({ found }) =>
+        found === 0 ? (
+          <section className="card">{noNode(find)}</section>
+        ) : (
+          <RackView
+            nodes={answers.flatMap(({ data }) => data?.rows ?? [])}
+            found={found}
+            onMore={() => setPages(pages + 1)}
+          />
+        )
+      }
     </Answer>
   );
 }

@@ -3,19 +3,18 @@ import { type Tone } from '@anneal/client/text/tone.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { Link } from '@tanstack/react-router';
-import { useAsk } from '../live/ask.ts';
-import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
-import { Filter, useFilter } from '../parts/filter.tsx';
+import { Filter } from '../parts/filter.tsx';
 import { Mark, QuietMark } from '../parts/state.tsx';
 import { Same } from '../parts/same.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { Views, type View } from '../parts/views.tsx';
 
 /** What a queue without consumers and with messages needs: a look. */
 const toneOfQueue = ({ depth, consumers, in_flight: busy }: QueueRow): Tone =>
   depth > 0 && consumers === 0 ? 'failed' : depth + busy > 0 ? 'busy' : 'idle';
 
-const columns: readonly Column<QueueRow>[] = [
+const columns: readonly PagedColumn<QueueRow>[] = [
   {
     name: 'Queue',
     cell: (row) => (
@@ -26,47 +25,48 @@ const columns: readonly Column<QueueRow>[] = [
         </Link>
       </span>
     ),
-    sort: ({ name }) => name,
   },
-  { name: 'Waiting', cell: ({ depth }) => depth.toLocaleString(), sort: ({ depth }) => depth, isNumber: true },
-  { name: 'In flight', cell: ({ in_flight: busy }) => busy, sort: ({ in_flight: busy }) => busy, isNumber: true },
+  { name: 'Waiting', cell: ({ depth }) => depth.toLocaleString(), by: 'depth', isNumber: true },
+  { name: 'In flight', cell: ({ in_flight: busy }) => busy, by: 'in_flight', isNumber: true },
   {
     name: 'Oldest',
     cell: ({ oldest_age_ms: age }) => (age === null ? '–' : formatDuration(age)),
-    sort: ({ oldest_age_ms: age }) => age ?? -1,
+    by: 'oldest',
     isNumber: true,
   },
   {
     name: 'Consumers',
     cell: ({ consumers }) => consumers ?? '–',
-    sort: ({ consumers }) => consumers ?? -1,
     isNumber: true,
     isExtra: true,
   },
-  { name: 'Kind', cell: ({ kind }) => <span className="dim">{kind}</span>, sort: ({ kind }) => kind, isExtra: true },
+  { name: 'Kind', cell: ({ kind }) => <span className="dim">{kind}</span>, isExtra: true },
+];
+
+const views: readonly View[] = [
+  { name: 'Of services', find: 'service' },
+  { name: 'Of hosts', find: 'host' },
+  { name: 'Of users', find: 'user' },
 ];
 
 export function QueuesPage() {
-  const queues = useAsk(['queues'], (client) => client.queues.list(), 2000);
-  const find = useFilter();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Queues</h1>
         <Filter what="queues by name or kind" />
       </div>
+      <Views list="queues" known={views} />
       <section className="card">
-        <Answer of={queues}>
-          {(rows) => (
-            <Table
-              label="Queues"
-              rows={matching(rows, find, ({ name, kind }) => [name, kind])}
-              columns={columns}
-              keyOf={({ name }) => name}
-              empty={<Empty>No queue matches the filter.</Empty>}
-            />
-          )}
-        </Answer>
+        <PagedTable
+          list="queues"
+          label="Queues"
+          ask={({ queues }, page) => queues.page(page)}
+          columns={columns}
+          keyOf={({ name }) => name}
+          everyMs={2000}
+          empty={() => <Empty>No queue matches the filter.</Empty>}
+        />
       </section>
       <Same command="anneal queue list" />
     </div>

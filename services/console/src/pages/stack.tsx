@@ -2,7 +2,6 @@
 import { toneOf } from '@anneal/client/text/tone.ts';
 import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
 import type { Stack } from '@anneal/client/representation.ts';
-import { withPaths } from '@anneal/client/nested.ts';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Act } from '../parts/act.tsx';
@@ -16,13 +15,12 @@ import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../parts/why.tsx';
 import { useSession } from '../session/session.tsx';
 import { StackEvents } from '../stack/events.tsx';
-import { Graph } from '../stack/graph.tsx';
 import { StackHistory } from '../stack/history-tab.tsx';
 import { StackOutputs } from '../stack/outputs.tsx';
 import { Scaling } from '../stack/scaling.tsx';
-import { Resources, type PlacedResource } from '../stack/resources.tsx';
+import { Resources } from '../stack/resources.tsx';
 import { Same } from '../parts/same.tsx';
-import { Timeline } from '../stack/timeline.tsx';
+import { WorkOf } from '../stack/work.tsx';
 
 /** The commands that print what a tab shows. */
 const commands: Readonly<Record<string, string>> = {
@@ -44,9 +42,6 @@ export function StackPage() {
   const { stack: name } = useParams({ from: '/stacks/$stack' });
   const { tab = 'now' } = useSearch({ from: '/stacks/$stack' });
   const stack = useAsk(['stack', name], (client) => client.stacks.show({ stack: name, outputs: false }));
-  const resources = useAsk(['stack', name, 'resources'], async (client) =>
-    withPaths(await client.stacks.resources({ stack: name, depth: 10 })),
-  );
   return (
     <Answer of={stack}>
       {(shown) => (
@@ -64,13 +59,11 @@ export function StackPage() {
               </Link>
             ))}
           </nav>
-          {tab === 'now' && <Answer of={resources}>{(rows) => <Now stack={shown} resources={rows} />}</Answer>}
-          {tab === 'resources' && (
-            <Answer of={resources}>{(rows) => <Resources stack={name} resources={rows} />}</Answer>
-          )}
+          {tab === 'now' && <Now stack={shown} />}
+          {tab === 'resources' && <Resources stack={name} />}
           {tab === 'events' && <StackEvents stack={name} />}
           {tab === 'outputs' && <StackOutputs stack={name} />}
-          {tab === 'scaling' && <Answer of={resources}>{(rows) => <Scaling stack={name} resources={rows} />}</Answer>}
+          {tab === 'scaling' && <Scaling stack={name} />}
           {tab === 'history' && <StackHistory stack={name} />}
           {tab === 'parameters' && <Parameters stack={shown} />}
           {tab in commands && <Same command={`${commands[tab]} ${quoted(name)}`} />}
@@ -154,23 +147,14 @@ function Heading({ stack }: { stack: Stack }) {
   );
 }
 
-function Now({ stack, resources }: { stack: Stack; resources: readonly PlacedResource[] }) {
+function Now({ stack }: { stack: Stack }) {
   const { stack_name: name, stack_status: status } = stack;
   const why = useAsk(['stack', name, 'why'], (client) => client.actions.why({ stack: name }), 5000);
   return (
     <div className="stackwise">
       <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOf(status)} />}</Answer>
       <Failures stack={stack} />
-      {resources.length === 0 ? (
-        <section className="card">
-          <Empty>This stack has no resources.</Empty>
-        </section>
-      ) : (
-        <>
-          <Graph resources={resources} />
-          <Timeline resources={resources} />
-        </>
-      )}
+      <WorkOf stack={name} />
     </div>
   );
 }

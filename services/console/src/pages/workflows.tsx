@@ -22,7 +22,7 @@ import { useSession } from '../session/session.tsx';
 type Action = Parameters<ReturnType<typeof useSession>['client']['executions']['act']>[0]['action'];
 
 export function WorkflowsPage() {
-  const executions = useAsk(['executions'], (client) => client.executions.list({ limit: 500 }), 2000);
+  const executions = useAsk(['executions'], (client) => client.executions.list({ limit: 100 }), 3000);
   const find = useFilter();
   const [chosen, choose] = useChosen();
   const columns: readonly Column<ExecutionView>[] = [

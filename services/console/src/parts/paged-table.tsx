@@ -22,6 +22,8 @@ const typingMs = 150;
 export function PagedTable<T>(props: {
   /** The first word of the answers, which events make out of date. */
   list: string;
+  /** The object that the list belongs to. */
+  of?: string;
   label: string;
   ask: (client: Client, page: PageRequest) => Promise<PageOf<T>>;
   columns: readonly PagedColumn<T>[];
@@ -29,7 +31,7 @@ export function PagedTable<T>(props: {
   empty: (find: string) => ReactNode;
   everyMs?: number;
 }) {
-  const { list, label, ask, columns, keyOf, empty, everyMs } = props;
+  const { list, of = '', label, ask, columns, keyOf, empty, everyMs } = props;
   const find = useQuiet(useFilter(), typingMs);
   const [order, setOrder] = useState<Order>();
   const [[first, last], setRange] = useState<readonly [number, number]>([0, 0]);
@@ -44,7 +46,7 @@ export function PagedTable<T>(props: {
   const pages = [...new Set([0, ...pagesBetween(first, last)])];
   const answers = useAskEach(
     pages.map((page) => ({
-      key: [list, 'page', find, by ?? '', String(order?.isUp ?? ''), String(page)],
+      key: [list, of, 'page', find, by ?? '', String(order?.isUp ?? ''), String(page)],
       ask: (client: Client) => ask(client, { ...sorting, offset: page * rowsAtOnce, limit: rowsAtOnce }),
     })),
     everyMs,

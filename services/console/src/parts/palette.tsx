@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { isTyping } from './filter.tsx';
 import { toggleTheme } from './theme.ts';
+import { useQuiet } from './use-quiet.ts';
 
 const pages = [
   { key: 'h', name: 'Home', to: '/' },
@@ -53,7 +54,13 @@ export function usePalette(): PaletteState {
   return { isOpen, open: () => setOpen(true), close: () => setOpen(false) };
 }
 
+/** Shown of each kind. The server has found the best by the typed words. */
+const mostShown = 20;
+/** The writer of a search has stopped to type. */
+const typingMs = 120;
+
 export function Palette({ isOpen, close }: PaletteState) {
+  const [typed, setTyped] = useState('');
   return (
     <Command.Dialog
       open={isOpen}
@@ -64,22 +71,17 @@ export function Palette({ isOpen, close }: PaletteState) {
       overlayClassName="veil"
       contentClassName="dialog palette"
     >
-      <Command.Input placeholder="A page, a stack, a host, a node …" />
+      <Command.Input placeholder="A page, a stack, a host, a node …" value={typed} onValueChange={setTyped} />
       <Command.List>
         <Command.Empty>Nothing has this name.</Command.Empty>
-        {isOpen && <Objects close={close} />}
+        {isOpen && <Items typed={typed} close={close} />}
       </Command.List>
     </Command.Dialog>
   );
 }
 
-const mostShown = 200;
-
-function Objects({ close }: { close: () => void }) {
+function Items({ typed, close }: { typed: string; close: () => void }) {
   const navigate = useNavigate();
-  const stacks = useAsk(['stacks'], (client) => client.stacks.list({ limit: 1000 }));
-  const hosts = useAsk(['hosts'], (client) => client.hosts.list());
-  const nodes = useAsk(['nodes'], (client) => client.nodes.list());
   const go = (to: () => Promise<void>) => () => {
     close();
     void to();
@@ -92,18 +94,52 @@ function Objects({ close }: { close: () => void }) {
             <span className="grow">{name}</span> <kbd>g {key}</kbd>
           </Command.Item>
         ))}
+      </Command.Group>
+      <Objects find={useQuiet(typed.trim(), typingMs)} go={go} />
+      <Command.Group heading="Actions">
         <Command.Item value="new stack create" onSelect={go(() => navigate({ to: '/create' }))}>
           New stack
+        </Command.Item>
+        <Command.Item
+          value="run a command on hosts"
+          onSelect={go(() => navigate({ to: '/hosts', search: { tab: 'run' } }))}
+        >
+          Run a command on hosts
+        </Command.Item>
+        <Command.Item
+          value="join a machine host"
+          onSelect={go(() => navigate({ to: '/hosts', search: { tab: 'join' } }))}
+        >
+          Join a machine
+        </Command.Item>
+        <Command.Item value="enrol nodes" onSelect={go(() => navigate({ to: '/nodes', search: { tab: 'enrol' } }))}>
+          Enrol nodes
         </Command.Item>
         <Command.Item value="change the theme dark light" onSelect={go(() => Promise.resolve(toggleTheme()))}>
           Change the theme
         </Command.Item>
       </Command.Group>
+    </>
+  );
+}
+
+/** The objects that the server finds by the typed words. */
+function Objects({ find, go }: { find: string; go: (to: () => Promise<void>) => () => void }) {
+  const navigate = useNavigate();
+  const page = { limit: mostShown, ...(find !== '' && { find }) };
+  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(page));
+  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(page));
+  const nodes = useAsk(['nodes', 'palette', find], (client) => client.nodes.page(page));
+  // The server has matched the words, also with texts that the name does not have.
+  const matched = find.split(/\s+/);
+  return (
+    <>
       <Command.Group heading="Stacks">
-        {(stacks.data ?? []).slice(0, mostShown).map(({ id, stack_name: name }) => (
+        {(stacks.data?.rows ?? []).map(({ id, stack_name: name }) => (
           <Command.Item
             key={id}
             value={`stack ${name} ${id}`}
+            keywords={matched}
             onSelect={go(() => navigate({ to: '/stacks/$stack', params: { stack: name } }))}
           >
             {name}
@@ -111,10 +147,11 @@ function Objects({ close }: { close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Hosts">
-        {(hosts.data ?? []).slice(0, mostShown).map(({ id, name }) => (
+        {(hosts.data?.rows ?? []).map(({ id, name }) => (
           <Command.Item
             key={id}
             value={`host ${name} ${id}`}
+            keywords={matched}
             onSelect={go(() => navigate({ to: '/hosts/$host', params: { host: name } }))}
           >
             {name}
@@ -122,10 +159,11 @@ function Objects({ close }: { close: () => void }) {
         ))}
       </Command.Group>
       <Command.Group heading="Nodes">
-        {(nodes.data ?? []).slice(0, mostShown).map(({ uuid, name }) => (
+        {(nodes.data?.rows ?? []).map(({ uuid, name }) => (
           <Command.Item
             key={uuid}
             value={`node ${name ?? ''} ${uuid}`}
+            keywords={matched}
             onSelect={go(() => navigate({ to: '/nodes/$node', params: { node: name ?? uuid } }))}
           >
             {name ?? uuid}

@@ -19,8 +19,16 @@ import type { PlacedResource } from './resources.tsx';
 const isGroup = ({ resource_type: type }: PlacedResource): boolean =>
   /AutoScalingGroup$|Scaling::Group$|InstanceGroup$/.test(type);
 
-export function Scaling({ stack, resources }: { stack: string; resources: readonly PlacedResource[] }) {
-  const groups = resources.filter(isGroup);
+const mostGroups = 200;
+
+export function Scaling({ stack }: { stack: string }) {
+  const page = useAsk(['stack', stack, 'groups'], (client) =>
+    client.stacks.resourcePage({ stack, find: 'group', limit: mostGroups }),
+  );
+  return <Answer of={page}>{({ rows }) => <Groups stack={stack} groups={rows.filter(isGroup)} />}</Answer>;
+}
+
+function Groups({ stack, groups }: { stack: string; groups: readonly PlacedResource[] }) {
   return (
     <div className="stackwise">
       {groups.length === 0 && (
