@@ -1,6 +1,7 @@
-/** The output of a config as it appears. Following stops when the reader scrolls up, and says so. */
-import { useEffect, useRef, useState } from 'react';
+/** The output of a config as it appears. */
+import { useEffect, useState } from 'react';
 import { reasonOf } from '../parts/error-card.tsx';
+import { Followed } from '../parts/followed.tsx';
 import { StatePill } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -12,8 +13,6 @@ export function Output({ deployment }: { deployment: string }) {
   const [text, setText] = useState('');
   const [state, setState] = useState('IN_PROGRESS');
   const [failure, setFailure] = useState('');
-  const [isFollowing, follow] = useState(true);
-  const view = useRef<HTMLPreElement>(null);
 
   useEffect(() => {
     const ending = new AbortController();
@@ -45,38 +44,9 @@ export function Output({ deployment }: { deployment: string }) {
     };
   }, [client, deployment]);
 
-  useEffect(() => {
-    if (isFollowing && view.current) view.current.scrollTop = view.current.scrollHeight;
-  }, [text, isFollowing]);
-
   return (
-    <section className="card" aria-label="Output">
-      <header>
-        <h2>Output</h2>
-        <StatePill state={state} />
-        <span className="more">
-          {isFollowing ? (
-            'following'
-          ) : (
-            <button type="button" className="button" onClick={() => follow(true)}>
-              Follow again ↓
-            </button>
-          )}
-        </span>
-      </header>
-      <div className="body">
-        {failure !== '' && <p className="tone-failed">{failure}</p>}
-        <pre
-          className="output"
-          ref={view}
-          tabIndex={0}
-          onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) =>
-            follow(scrollTop + clientHeight > scrollHeight - 24)
-          }
-        >
-          {text === '' ? 'No output yet.' : text}
-        </pre>
-      </div>
-    </section>
+    <Followed label="Output" text={text} empty="No output yet." failure={failure}>
+      <StatePill state={state} />
+    </Followed>
   );
 }

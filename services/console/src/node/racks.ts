@@ -18,7 +18,7 @@ export interface PowerDomain {
 export const nameOfNode = ({ name, uuid }: NodeRepresentation): string => name ?? uuid;
 
 /** A property that says where the node is; empty when the operator declared none. */
-function propertyOf(node: NodeRepresentation, property: 'rack' | 'power_domain'): string {
+export function propertyOf(node: NodeRepresentation, property: 'rack' | 'power_domain'): string {
   const properties = node['properties'] as Json | undefined;
   const value = properties !== undefined && isObject(properties) ? properties[property] : undefined;
   return typeof value === 'string' ? value : '';

@@ -8,12 +8,16 @@ import { Empty } from '../parts/command.tsx';
 import { StatePill, StateWord } from '../parts/state.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
+import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
+import { HostActions, WaitOf } from '../host/host-actions.tsx';
 import { Output } from '../host/output.tsx';
+import { useState } from 'react';
 import { Same } from '../parts/same.tsx';
 import { RunPanel } from '../host/run.tsx';
 
 export function HostPage() {
   const { host: name } = useParams({ from: '/hosts/$host' });
+  const [secret, setSecret] = useState<ShownSecret>();
   const host = useAsk(['hosts', name], (client) => client.hosts.show({ host: name }), 10_000);
   return (
     <Answer of={host}>
@@ -31,7 +35,10 @@ export function HostPage() {
                 </>
               )}
             </span>
+            <HostActions host={shown} onSecret={setSecret} />
           </div>
+          {secret && <SecretOnce secret={secret} close={() => setSecret(undefined)} />}
+          <WaitOf host={shown} />
           <div className="two">
             <Deployments host={shown} />
             <Facts host={shown} />

@@ -16,6 +16,7 @@ import { WhyCard } from '../parts/why.tsx';
 import { useSession } from '../session/session.tsx';
 import { StackEvents } from '../stack/events.tsx';
 import { StackHistory } from '../stack/history-tab.tsx';
+import { Snapshots } from '../stack/snapshots.tsx';
 import { StackOutputs } from '../stack/outputs.tsx';
 import { Scaling } from '../stack/scaling.tsx';
 import { Resources } from '../stack/resources.tsx';
@@ -64,7 +65,12 @@ export function StackPage() {
           {tab === 'events' && <StackEvents stack={name} />}
           {tab === 'outputs' && <StackOutputs stack={name} />}
           {tab === 'scaling' && <Scaling stack={name} />}
-          {tab === 'history' && <StackHistory stack={name} />}
+          {tab === 'history' && (
+            <>
+              <StackHistory stack={name} />
+              <Snapshots stack={name} />
+            </>
+          )}
           {tab === 'parameters' && <Parameters stack={shown} />}
           {tab in commands && <Same command={`${commands[tab]} ${quoted(name)}`} />}
         </div>

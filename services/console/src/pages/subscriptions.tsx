@@ -2,6 +2,8 @@
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
+import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
+import { Subscribe } from '../subscription/subscribe.tsx';
 import { useState } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';
@@ -21,6 +23,8 @@ export function SubscriptionsPage() {
   const subscriptions = useAsk(['subscriptions'], (client) => client.subscriptions.list(), 3000);
   const find = useFilter();
   const [chosen, choose] = useChosen();
+  const [isAdding, setAdding] = useState(false);
+  const [secret, setSecret] = useState<ShownSecret>();
   const columns: readonly Column<SubscriptionView>[] = [
     {
       name: 'Subscription',
@@ -47,7 +51,20 @@ export function SubscriptionsPage() {
       <div className="heading">
         <h1>Subscriptions</h1>
         <Filter what="subscriptions by name, listener or status" />
+        <button type="button" className="button first" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
+          Subscribe …
+        </button>
       </div>
+      {secret && <SecretOnce secret={secret} close={() => setSecret(undefined)} />}
+      {isAdding && (
+        <Subscribe
+          onDone={(id, shown) => {
+            setAdding(false);
+            choose(id);
+            setSecret(shown);
+          }}
+        />
+      )}
       <Answer of={subscriptions}>
         {(rows) => {
           const shown = rows.find(({ id }) => id === chosen);
@@ -66,7 +83,7 @@ export function SubscriptionsPage() {
                   }
                 />
               </section>
-              {shown && <Detail key={shown.id} subscription={shown} />}
+              {shown && <Detail key={shown.id} subscription={shown} onSecret={setSecret} />}
             </>
           );
         }}
@@ -80,7 +97,13 @@ export function SubscriptionsPage() {
 const stateOf = ({ status, last_error: error, backlog }: SubscriptionView): string =>
   status === 'active' && error !== null && backlog > 0 ? 'retrying after an error' : status;
 
-function Detail({ subscription }: { subscription: SubscriptionView }) {
+function Detail({
+  subscription,
+  onSecret,
+}: {
+  subscription: SubscriptionView;
+  onSecret: (secret: ShownSecret) => void;
+}) {
   const { id, name, reason, last_error: error } = subscription;
   return (
     <section className="card" aria-label={`Subscription ${name}`}>
@@ -88,7 +111,7 @@ function Detail({ subscription }: { subscription: SubscriptionView }) {
         <h2>{name || id}</h2>
         <StatePill state={stateOf(subscription)} />
         <span className="more row wrap">
-          <Actions subscription={subscription} />
+          <Actions subscription={subscription} onSecret={onSecret} />
         </span>
       </header>
       <div className="body stackwise">
@@ -112,7 +135,13 @@ function Detail({ subscription }: { subscription: SubscriptionView }) {
   );
 }
 
-function Actions({ subscription: { id, name, status } }: { subscription: SubscriptionView }) {
+function Actions({
+  subscription: { id, name, status, url },
+  onSecret,
+}: {
+  subscription: SubscriptionView;
+  onSecret: (secret: ShownSecret) => void;
+}) {
   const { client } = useSession();
   const { attempt } = useNotify();
   const queries = useQueryClient();
@@ -148,6 +177,23 @@ function Actions({ subscription: { id, name, status } }: { subscription: Subscri
         action: () => client.subscriptions.retry({ id }),
         done: `What waits for ${name} is attempted.`,
       })}
+      {url.startsWith('http') && (
+        <Confirm
+          label="New secret"
+          title={`Replace the secret of ${name}?`}
+          command={`anneal subscription rotate-secret ${id}`}
+          request={`POST ${path}/rotate-secret`}
+          onConfirm={() =>
+            attempt(async () => {
+              const { secret } = await client.subscriptions.rotateSecret({ id });
+              onSecret({ title: `${name} has a new secret.`, values: { secret } });
+            }, `The secret of ${name} is replaced.`)
+          }
+        >
+          Deliveries are signed with the new secret, which is shown once. The old one signs beside it for a while, so
+          that the listener can change.
+        </Confirm>
+      )}
       <Confirm
         label="Delete"
         title={`Delete the subscription ${name}?`}

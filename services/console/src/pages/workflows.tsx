@@ -162,6 +162,16 @@ function ExecutionActions(props: {
       {execution.state === 'PAUSED' && (
         <Act label="Resume" {...same('resume')} onAct={() => onAct({ kind: 'resume' }, 'The execution goes on.')} />
       )}
+      {isOver(execution.state) && (
+        <Confirm
+          label="Forget"
+          title={`Delete the record of this execution of ${execution.workflow}?`}
+          {...same('forget')}
+          onConfirm={async () => onAct({ kind: 'delete' }, 'The execution is forgotten.')}
+        >
+          Its tasks, results and reasons are deleted. What it did stays. This cannot be undone.
+        </Confirm>
+      )}
       {!isOver(execution.state) && (
         <Confirm
           label="Cancel"
@@ -203,6 +213,7 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
             <Tasks
               execution={id}
               tasks={tasks}
+              onSkip={(task) => act({ kind: 'skip', task: task.id }, `${task.name} is skipped.`)}
               onRerun={(task) =>
                 act(
                   { kind: 'rerun', task: task.id, failed_items_only: task.items.total > 1 },
@@ -228,11 +239,13 @@ function Tasks({
   execution,
   tasks,
   onRerun,
+  onSkip,
 }: {
   /** The id of the execution. */
   execution: string;
   tasks: readonly ExecutionTaskView[];
   onRerun: (task: ExecutionTaskView) => void;
+  onSkip: (task: ExecutionTaskView) => void;
 }) {
   const now = useNow();
   if (tasks.length === 0) return <p className="dim">No task has begun.</p>;
@@ -257,6 +270,17 @@ function Tasks({
                   ? 'not started'
                   : formatDuration(Math.max(0, end - Date.parse(task.started_at)))}
               </span>
+              {task.state === 'ERROR' && (
+                <Confirm
+                  label="Skip"
+                  title={`Skip the task ${task.name}?`}
+                  command={`anneal workflow skip ${execution} ${task.name}`}
+                  request={`POST /api/v1/executions/${execution}/action`}
+                  onConfirm={async () => onSkip(task)}
+                >
+                  It counts as done without a result, and the tasks after it run.
+                </Confirm>
+              )}
               {task.state === 'ERROR' && (
                 <Act
                   label="Run again"

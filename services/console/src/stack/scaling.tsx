@@ -1,6 +1,6 @@
 /** The groups of a stack that scale: size over time and why, members, pause and resize; and the alarms of the stack. */
 import type { AlarmSeries } from '@anneal/client/alarms.ts';
-import type { GroupView } from '@anneal/contracts/calls/scaling.ts';
+import type { GroupAct, GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
 import { useEffect, useState } from 'react';
@@ -78,7 +78,8 @@ function Group({ stack, path }: { stack: string; path: string }) {
                 {formatClock(shown.deciding.deadline)}.
               </p>
             )}
-            <Members members={shown.members} label="Members" />
+            <Refresh stack={stack} path={path} group={shown} />
+            <Members members={shown.members} label="Members" of={{ stack, path }} />
             {shown.warm_pool && <Members members={shown.warm_pool.members} label="Warm pool" />}
             <Outcomes group={shown} />
             <Same command={`anneal group show ${stack} ${path}`} />
@@ -156,7 +157,16 @@ function Resize({ stack, path, group }: { stack: string; path: string; group: Gr
   );
 }
 
-function Members({ members, label }: { members: GroupView['members']; label: 'Members' | 'Warm pool' }) {
+function Members({
+  members,
+  label,
+  of,
+}: {
+  members: GroupView['members'];
+  label: 'Members' | 'Warm pool';
+  /** The group, for actions on its members. */
+  of?: { readonly stack: string; readonly path: string };
+}) {
   if (members.length === 0)
     return <p className="dim">{label === 'Members' ? 'It has no members.' : 'Its warm pool is empty.'}</p>;
   return (
@@ -178,10 +188,99 @@ function Members({ members, label }: { members: GroupView['members']; label: 'Me
                 {isProtected && ', protected'}
                 {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
               </span>
+              {of && <MemberActions {...of} member={name} isProtected={isProtected} />}
             </li>
           ))}
       </ul>
     </>
+  );
+}
+
+/** What an operator does with one member. */
+function MemberActions(props: { stack: string; path: string; member: string; isProtected: boolean }) {
+  const { stack, path, member, isProtected } = props;
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const act = (action: GroupAct, done: string) =>
+    attempt(() => client.groups.act({ stack, group: path, action }), done);
+  const same = (verb: string) => ({
+    command: `anneal group ${verb} ${stack} ${path} ${member}`,
+    request: `POST /api/v1/stacks/${encodeURIComponent(stack)}/groups/${encodeURIComponent(path)}/actions`,
+  });
+  return (
+    <span className="more row">
+      <Act
+        label={isProtected ? 'Unprotect' : 'Protect'}
+        {...same(isProtected ? 'unprotect' : 'protect')}
+        onAct={() =>
+          act(
+            { kind: 'protect', members: [member], protected: !isProtected },
+            isProtected ? `${member} may leave.` : `${member} never leaves when the group shrinks.`,
+          )
+        }
+      />
+      <Confirm
+        label="Replace"
+        title={`Replace the member ${member} of ${path}?`}
+        name={member}
+        {...same('remove --replace')}
+        onConfirm={() =>
+          act(
+            { kind: 'remove', members: [member], replace: true },
+            `${member} leaves, and a new member takes its place.`,
+          )
+        }
+      >
+        The member is deleted with what is on it. A new one takes its place.
+      </Confirm>
+    </span>
+  );
+}
+
+/** Replaces all members in batches, and what one can do with a refresh that runs. */
+function Refresh({ stack, path, group: { refresh } }: { stack: string; path: string; group: GroupView }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const request = `POST /api/v1/stacks/${encodeURIComponent(stack)}/groups/${encodeURIComponent(path)}/actions`;
+  const act = (action: GroupAct, done: string) =>
+    attempt(() => client.groups.act({ stack, group: path, action }), done);
+  const isRunning = refresh !== null && (refresh.state === 'running' || refresh.state === 'waiting');
+  if (!isRunning) {
+    return (
+      <p>
+        <Confirm
+          label="Refresh all members"
+          title={`Replace all members of ${path}, one after the other?`}
+          name={path}
+          command={`anneal group refresh ${stack} ${path}`}
+          request={request}
+          onConfirm={() => act({ kind: 'refresh', batch: 1, checkpoints: [] }, `${path} replaces its members.`)}
+        >
+          Each member is deleted with what is on it, after a new one has taken its place.
+        </Confirm>
+      </p>
+    );
+  }
+  return (
+    <p className="row wrap">
+      <span>
+        Refresh {refresh.state}, {refresh.done} of {refresh.total}
+      </span>
+      {refresh.state === 'waiting' && (
+        <Act
+          label="Continue"
+          command={`anneal group refresh ${stack} ${path} --continue`}
+          request={request}
+          onAct={() => act({ kind: 'continue refresh' }, 'The refresh goes on.')}
+        />
+      )}
+      <Act
+        label="Cancel the refresh"
+        command={`anneal group refresh ${stack} ${path} --cancel`}
+        request={request}
+        onAct={() => act({ kind: 'cancel refresh' }, 'The refresh ends after its batch.')}
+      />
+    </p>
   );
 }
 

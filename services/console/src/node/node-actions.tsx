@@ -1,0 +1,156 @@
+/** What an operator does with a node: its next state, its place, its power, maintenance and removal. */
+import type { NodeRepresentation } from '@anneal/client/representation.ts';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { Act } from '../parts/act.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { useNotify } from '../parts/notices.tsx';
+import { quoted } from '../parts/quoted.ts';
+import { Same } from '../parts/same.tsx';
+import { useChange } from '../parts/use-change.ts';
+import { useSession } from '../session/session.tsx';
+import { propertyOf } from './racks.ts';
+import { isRemovable, verbLabels, verbsOf, verbWarnings, type OfferedVerb } from './verbs.ts';
+
+export function NodeActions({ node }: { node: NodeRepresentation }) {
+  const name = node.name ?? node.uuid;
+  const state = node.provision_state ?? '';
+  return (
+    <div className="actions">
+      {verbsOf(state).map((verb) => (
+        <Provision key={verb} node={node} verb={verb} />
+      ))}
+      <Maintenance node={node} name={name} />
+      <Power node={node} name={name} />
+      {isRemovable(state) && node.instance_uuid === null && <Remove node={node} name={name} />}
+    </div>
+  );
+}
+
+function Provision({ node: { name, uuid }, verb }: { node: NodeRepresentation; verb: OfferedVerb }) {
+  const { client } = useSession();
+  const change = useChange('nodes');
+  const node = name ?? uuid;
+  const same = {
+    label: verbLabels[verb],
+    command: `anneal node provide ${quoted(node)}${verb === 'provide' ? '' : ` --verb ${verb}`}`,
+    request: `PUT /baremetal/v1/nodes/${uuid}/states/provision`,
+  };
+  const act = () => change(() => client.nodes.provision({ node, target: verb }), `${node}: ${verb} has started.`);
+  const warning = verbWarnings[verb];
+  if (warning === undefined) return <Act {...same} onAct={act} />;
+  return (
+    <Confirm {...same} title={`${verbLabels[verb]} the work on ${node}?`} onConfirm={act}>
+      {warning}
+    </Confirm>
+  );
+}
+
+function Maintenance({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const inMaintenance = (on: boolean) => ({
+    action: () => client.nodes.maintenance({ node: name, on }),
+    done: on ? `${name} is in maintenance.` : `${name} is back in service.`,
+  });
+  const { action, done } = inMaintenance(!node.maintenance);
+  return (
+    <Act
+      label={node.maintenance ? 'End maintenance' : 'Set maintenance'}
+      command={`anneal node maintenance ${quoted(name)} ${node.maintenance ? 'off' : 'on'}`}
+      request={`${node.maintenance ? 'DELETE' : 'PUT'} /baremetal/v1/nodes/${node.uuid}/maintenance`}
+      onAct={() => attempt(action, done, inMaintenance(node.maintenance))}
+    />
+  );
+}
+
+function Power({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const request = `PUT /baremetal/v1/nodes/${node.uuid}/states/power`;
+  if (node.power_state !== 'power on') {
+    return (
+      <Act
+        label="Power on"
+        command={`anneal node power ${quoted(name)} on`}
+        request={request}
+        onAct={() =>
+          attempt(() => client.nodes.power({ node: name, target: 'power on' }), `${name} is being turned on.`)
+        }
+      />
+    );
+  }
+  return (
+    <Confirm
+      label="Power off"
+      title={`Turn ${name} off?`}
+      name={name}
+      command={`anneal node power ${quoted(name)} off`}
+      request={request}
+      onConfirm={() =>
+        attempt(() => client.nodes.power({ node: name, target: 'power off' }), `${name} is being turned off.`)
+      }
+    >
+      Everything that runs on it stops at once.
+    </Confirm>
+  );
+}
+
+function Remove({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const change = useChange('nodes');
+  const navigate = useNavigate();
+  return (
+    <Confirm
+      label="Remove"
+      title={`Remove the node ${name}?`}
+      name={name}
+      command={`anneal node remove ${quoted(name)}`}
+      request={`DELETE /baremetal/v1/nodes/${node.uuid}`}
+      onConfirm={async () => {
+        const isDone = await change(() => client.nodes.remove({ node: name }), `${name} is removed.`);
+        if (isDone) await navigate({ to: '/nodes' });
+      }}
+    >
+      Anneal forgets the machine, its credentials and its history. The machine itself stays as it is, and can be
+      enrolled again.
+    </Confirm>
+  );
+}
+
+/** Where the node stands: placement spreads servers over racks and power domains. */
+export function NodePlace({ node }: { node: NodeRepresentation }) {
+  const { client } = useSession();
+  const change = useChange('nodes');
+  const [rack, setRack] = useState(propertyOf(node, 'rack'));
+  const [domain, setDomain] = useState(propertyOf(node, 'power_domain'));
+  const name = node.name ?? node.uuid;
+  const isChanged = rack !== propertyOf(node, 'rack') || domain !== propertyOf(node, 'power_domain');
+  const save = (event: FormEvent): void => {
+    event.preventDefault();
+    const fields = {
+      ...(rack !== propertyOf(node, 'rack') && { 'properties/rack': rack === '' ? null : rack }),
+      ...(domain !== propertyOf(node, 'power_domain') && {
+        'properties/power_domain': domain === '' ? null : domain,
+      }),
+    };
+    void change(() => client.nodes.set({ node: name, fields }), `${name} has its new place.`);
+  };
+  return (
+    <form className="card body form" aria-label="Place" onSubmit={save}>
+      <div className="row wrap">
+        <label htmlFor="node-rack">Rack</label>
+        <input id="node-rack" className="field" value={rack} onChange={(event) => setRack(event.target.value)} />
+        <label htmlFor="node-domain">Power domain</label>
+        <input id="node-domain" className="field" value={domain} onChange={(event) => setDomain(event.target.value)} />
+        <button type="submit" className="button" disabled={!isChanged}>
+          Save
+        </button>
+      </div>
+      <Same
+        command={`anneal node set ${quoted(name)} --property rack=${quoted(rack || 'r1')} --property power_domain=${quoted(domain || 'feed-a')}`}
+        request={`PATCH /baremetal/v1/nodes/${node.uuid}`}
+      />
+    </form>
+  );
+}
