@@ -26,7 +26,7 @@ async function copy(
   const collection = await store.collection<Fields>({ name, indexes: [] });
   const [first] = await collection.find({ where: {}, limit: 1 });
   if (!first) throw new Error(`The collection ${name} has no document to copy.`);
-  const documents = Array.from({ length: count }, (_, at) => ({ ...first, id: v7(), ...change(first, at) }) as Fields);
+  const documents = Array.from({ length: count }, (_, at) => ({ ...first, id: v7(), ...change(first, at) }));
   const outcomes = await collection.bulk(documents.map((document) => ({ kind: 'insert', document })));
   const refused = outcomes.filter((outcome) => outcome !== 'done').length;
   if (refused > 0) throw new Error(`${refused} of ${count} documents were not added to ${name}.`);

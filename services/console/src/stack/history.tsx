@@ -108,7 +108,7 @@ function RevisionRow(props: { stack: string; row: StackRevision; chosen: Chosen;
             search={{ revision: row.id }}
             aria-label={`Plan the return to ${row.action} of ${row.at}`}
           >
-            Plan the return
+            Plan …
           </Link>
         )}
       </td>

@@ -182,11 +182,15 @@ function Members({
               ) : (
                 <Mark tone={lost === null ? toneOf(status) : 'failed'} />
               )}
-              <b className="cut">{name}</b>
-              <span className="dim cut">
-                {wordsOf(status)}
-                {isProtected && ', protected'}
-                {lost !== null && `, lost: ${reason ?? 'its host is silent'}`}
+              <span className="grow cut">
+                <b>{name}</b>{' '}
+                <span className="dim">
+                  {[
+                    ...(toneOf(status) === 'done' ? [] : [wordsOf(status)]),
+                    ...(isProtected ? ['protected'] : []),
+                    ...(lost === null ? [] : [`lost: ${reason ?? 'its host is silent'}`]),
+                  ].join(', ')}
+                </span>
               </span>
               {of && <MemberActions {...of} member={name} isProtected={isProtected} />}
             </li>
