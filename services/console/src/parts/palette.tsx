@@ -1,4 +1,6 @@
 /** The palette (Ctrl K): every page and every object by its name. Also the keys that jump to a page. */
+import type { PageOf } from '@anneal/client/page.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useState } from 'react';
@@ -123,19 +125,30 @@ function Items({ typed, close }: { typed: string; close: () => void }) {
   );
 }
 
+/** `stack web` as stacks with the word web. */
+function wishOf(find: string): { readonly kind?: string; readonly words: string } {
+  const [, kind, words = ''] = /^(stack|host|node)s?(?:\s+(.*))?$/i.exec(find) ?? [];
+  return kind === undefined ? { words: find } : { kind: kind.toLowerCase(), words };
+}
+
 /** The objects that the server finds by the typed words. */
 function Objects({ find, go }: { find: string; go: (to: () => Promise<void>) => () => void }) {
   const navigate = useNavigate();
-  const page = { limit: mostShown, ...(find !== '' && { find }) };
-  const stacks = useAsk(['stacks', 'palette', find], (client) => client.stacks.page(page));
-  const hosts = useAsk(['hosts', 'palette', find], (client) => client.hosts.page(page));
-  const nodes = useAsk(['nodes', 'palette', find], (client) => client.nodes.page(page));
+  const { kind, words } = wishOf(find);
+  /** The rows of a list; none when the reader has named another kind. */
+  const ask = <T,>(own: string, read: (page: PageRequest) => Promise<PageOf<T>>): Promise<readonly T[]> =>
+    kind === undefined || kind === own
+      ? read({ limit: mostShown, ...(words !== '' && { find: words }) }).then(({ rows }) => rows)
+      : Promise.resolve([]);
+  const stacks = useAsk(['stacks', 'palette', find], (client) => ask('stack', (page) => client.stacks.page(page)));
+  const hosts = useAsk(['hosts', 'palette', find], (client) => ask('host', (page) => client.hosts.page(page)));
+  const nodes = useAsk(['nodes', 'palette', find], (client) => ask('node', (page) => client.nodes.page(page)));
   // The server has matched the words, also with texts that the name does not have.
   const matched = find.split(/\s+/);
   return (
     <>
       <Command.Group heading="Stacks">
-        {(stacks.data?.rows ?? []).map(({ id, stack_name: name }) => (
+        {(stacks.data ?? []).map(({ id, stack_name: name }) => (
           <Command.Item
             key={id}
             value={`stack ${name} ${id}`}
@@ -147,7 +160,7 @@ function Objects({ find, go }: { find: string; go: (to: () => Promise<void>) => 
         ))}
       </Command.Group>
       <Command.Group heading="Hosts">
-        {(hosts.data?.rows ?? []).map(({ id, name }) => (
+        {(hosts.data ?? []).map(({ id, name }) => (
           <Command.Item
             key={id}
             value={`host ${name} ${id}`}
@@ -159,7 +172,7 @@ function Objects({ find, go }: { find: string; go: (to: () => Promise<void>) => 
         ))}
       </Command.Group>
       <Command.Group heading="Nodes">
-        {(nodes.data?.rows ?? []).map(({ uuid, name }) => (
+        {(nodes.data ?? []).map(({ uuid, name }) => (
           <Command.Item
             key={uuid}
             value={`node ${name ?? ''} ${uuid}`}
