@@ -48,7 +48,7 @@ export async function findPage<T extends Document>(
     return { documents, total, found: total };
   }
   const all = (await collection.find({ where, ...order })).filter((document) => !isWanted || isWanted(document));
-  const { rows, ...counts } = pageOf(all, { ...list, natural: natural.name }, request);
+  const { rows, ...counts } = pageOfRows(all, { ...list, natural: natural.name }, request);
   return { documents: rows, ...counts };
 }
 
@@ -64,7 +64,7 @@ export interface PagedRows<T> {
  * One page of rows that are in memory. Pure.
  * @throws AnnealError InvalidRequest for a column that the rows do not have
  */
-export function pageOf<T>(
+export function pageOfRows<T>(
   all: readonly T[],
   { natural, columns, textsOf }: PagedRows<T>,
   { find = '', sort = natural, descending, offset = 0, limit }: PageRequest,

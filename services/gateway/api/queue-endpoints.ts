@@ -10,7 +10,7 @@ import {
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
 import { pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
-import { pageOf, type PagedRows } from '@anneal/store/page.ts';
+import { pageOfRows, type PagedRows } from '@anneal/store/page.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
@@ -117,10 +117,10 @@ async function pageOfQueues({ ask, bus }: QueueEndpointOptions, request: Fastify
   const ofServices = (await busQueues(bus, request)).map(busRow);
   if (sort !== 'name') {
     const all = [...ofServices, ...(await storeQueues(ask, project)).map(storeRow)];
-    const { rows, ...counts } = pageOf(all, listed, asked);
+    const { rows, ...counts } = pageOfRows(all, listed, asked);
     return { queues: rows, ...counts };
   }
-  const { rows, ...own } = pageOf(
+  const { rows, ...own } = pageOfRows(
     ofServices.toSorted((a, b) => byName.compare(a.name, b.name)),
     listed,
     { find, offset, limit: most },

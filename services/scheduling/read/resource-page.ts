@@ -2,7 +2,7 @@
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { shownType, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
-import { pageOf } from '@anneal/store/page.ts';
+import { pageOfRows } from '@anneal/store/page.ts';
 import type { StackTree } from '../nested/tree.ts';
 import { rowsOf } from './views.ts';
 
@@ -22,7 +22,7 @@ const stateOf = (row: Row): string =>
   'resource' in row ? `${row.resource.action}_${row.resource.status}` : 'INIT_COMPLETE';
 const changedOf = (row: Row): string => ('resource' in row ? row.resource.updated_at : '');
 
-/** What needs a look comes first. */
+/** Failures come first, then work in progress. */
 const ranks = ['FAILED', 'IN_PROGRESS', 'COMPLETE'];
 const rankOf = ({ row }: PlacedRow): string => {
   const state = stateOf(row);
@@ -44,7 +44,7 @@ export async function pageOfResources(
   const states: Record<string, number> = {};
   for (const { row } of all) states[stateOf(row)] = (states[stateOf(row)] ?? 0) + 1;
   const textsOf = ({ row, path }: PlacedRow): string[] => [path, typeOf(row), stateOf(row)];
-  return { ...pageOf(all, { natural: 'path', columns, textsOf }, page), states };
+  return { ...pageOfRows(all, { natural: 'path', columns, textsOf }, page), states };
 }
 
 /** All resources in the order of the tree: after each nested stack come the resources in it. */

@@ -1,4 +1,4 @@
-/** What an operator can do with a node in each state. Pure. */
+/** The actions of an operator on a node in each state. Pure. */
 import type { ProvisionVerb } from '@anneal/contracts/calls/provisioning.ts';
 
 /** The verbs that the console offers. Those with steps, and those that end the work of a stack, are left to commands. */
@@ -13,7 +13,7 @@ export const verbLabels: Readonly<Record<OfferedVerb, string>> = {
   unhold: 'Continue',
 };
 
-/** What is lost; only for verbs that interrupt work. */
+/** The losses; only for verbs that interrupt work. */
 export const verbWarnings: { readonly [V in OfferedVerb]?: string } = {
   abort: 'The work in progress on the machine ends where it is. The node is failed or held then, until you decide.',
 };
