@@ -271,8 +271,7 @@ export async function openConfigurationCollections(store: Store): Promise<Config
       indexes: [
         { fields: ['project', 'kind', 'host_id'] },
         { fields: ['project', 'kind', 'stack_id'] },
-        { fields: ['host_id', 'status'], only: unfinished },
-        { fields: ['status'], only: unfinished },
+        { fields: ['status', 'host_id'], only: unfinished },
         { fields: ['status', 'removed_at'], only: { field: 'status', is: 'FAILED' } },
         { fields: ['awaits'], only: { field: 'awaits' } },
         { fields: ['unwaited'], only: { field: 'unwaited' } },

@@ -38,7 +38,6 @@ export function createAsk({
   const taken = <Q>(service: ServiceName, data: Q, sealed: Json | undefined): Q =>
     service === 'templating' ? data : (secrets.fromOutside(data as Json, sealed) as Q);
   return async (service, call, { data, project, signal, sealed, compiles }) => {
-    requireValid(call, data);
     const [timeoutMs, setting] = compiles
       ? [compileTimeoutMs, 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS']
       : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
@@ -65,6 +64,8 @@ export function createAsk({
           { cause: error },
         );
       }
+      // The bus validates each message that it sends, so data of a request are validated again only for their error.
+      if (error instanceof AnnealError && error.code === 'Defect') requireValid(call, data);
       throw error;
     } finally {
       signal?.removeEventListener('abort', abandon);

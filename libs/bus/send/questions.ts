@@ -1,6 +1,6 @@
 /** Questions that wait for their answers, by the id of the question. */
 import type { CallDefinition } from '@anneal/contracts/define.ts';
-import { answerSchema, type Envelope } from '@anneal/contracts/envelope.ts';
+import { answerType, type Answer, type Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
 import { validateInSlices } from '@anneal/contracts/slices/validate-slices.ts';
 
@@ -72,12 +72,13 @@ async function readAnswer<Q, A>(parameters: {
   answer: Envelope;
 }): Promise<A> {
   const { queue, call, answer } = parameters;
-  const outer = answerSchema.safeParse(answer.data);
-  if (!outer.success) {
-    throw new AnnealError('Defect', `The answer of ${queue} to ${call.type} is no answer: ${outer.error.message}`);
+  // The codec has validated the data of this type as an answer.
+  if (answer.type !== answerType(call.type)) {
+    throw new AnnealError('Defect', `${queue} answered ${call.type} with ${answer.type}, which is no answer to it.`);
   }
-  if (!outer.data.ok) throw fromFailure(outer.data.failure);
-  const value = await validateInSlices(call.answer, outer.data.value);
+  const outer = answer.data as Answer;
+  if (!outer.ok) throw fromFailure(outer.failure);
+  const value = await validateInSlices(call.answer, outer.value);
   if (value.success) return value.data;
   throw new AnnealError('Defect', `The answer of ${queue} to ${call.type} is not valid: ${value.error.message}`);
 }
