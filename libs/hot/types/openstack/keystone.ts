@@ -1,4 +1,4 @@
-/** Identity. The gateway serves some of the types; the others are schemas, for checks of templates offline. */
+/** Identity. The gateway serves all of the types. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, list, listOf, mapOf, oneOf, resourceType, string } from '../schema.ts';
 import { explained } from '../texts/texts.ts';
@@ -124,9 +124,5 @@ export const keystoneTypes: ResourceType[] = explained([
   ),
 ]);
 
-const served = ['Group', 'GroupRoleAssignment', 'Project', 'Role', 'User', 'UserRoleAssignment'];
-
-/** The types that the gateway serves. */
-export const identityTypes: readonly ResourceType[] = keystoneTypes.filter(({ type }) =>
-  served.includes(type.slice('OS::Keystone::'.length)),
-);
+/** The types that the gateway serves: all. */
+export const identityTypes: readonly ResourceType[] = keystoneTypes;

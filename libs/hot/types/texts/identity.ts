@@ -17,6 +17,35 @@ const operators = 'Only the stack of an operator has it.';
 
 /** By type. */
 export const identityTexts: Readonly<Record<string, TypeTexts>> = {
+  'OS::Keystone::Domain': {
+    '': `A domain: a separate set of users and projects. Its deletion removes what is in it. ${operators}`,
+    name: 'Its name. The default is the physical name of the resource.',
+    description: 'A text about it.',
+    enabled: 'False: no user of the domain logs in.',
+  },
+  'OS::Keystone::Endpoint': {
+    '': `An address of a service, which the catalog of each token lists. ${operators}`,
+    name: 'Its name. The default is the physical name of the resource.',
+    service: 'The service: its id, name or type.',
+    interface: 'Who the address is for.',
+    url: 'The address. The catalog replaces `$(project_id)s` by the project of the token.',
+    region: 'The id of the region. The default is none.',
+    enabled: 'False: the catalog leaves it out.',
+  },
+  'OS::Keystone::Region': {
+    '': `A region, which endpoints name. It is deleted only without endpoints and regions below it. ${operators}`,
+    id: 'Its id. The default follows from the id of the resource.',
+    parent_region: 'The id of the region above. The default is none.',
+    description: 'A text about it.',
+    enabled: 'Stored for clients. It has no effect.',
+  },
+  'OS::Keystone::Service': {
+    '': `A service in the catalog. Its deletion removes its endpoints. ${operators}`,
+    name: 'Its name. The default is the physical name of the resource.',
+    type: 'Its type, by which clients find it: `shop`.',
+    description: 'A text about it.',
+    enabled: 'False: the catalog leaves it out.',
+  },
   'OS::Keystone::Group': {
     ...common,
     ...roles,

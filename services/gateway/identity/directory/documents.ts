@@ -158,6 +158,8 @@ export interface PolicyDocument extends Document {
 }
 
 export interface RegionDocument extends Document {
+  /** The id of the resource of a stack that created it. */
+  readonly by?: string;
   readonly description: string;
   readonly parent_region_id: string | null;
   readonly extra: JsonObject;

@@ -19,15 +19,18 @@ export interface WantedObject {
   readonly applies: (property: string) => boolean;
 }
 
+/** The parts that the kinds use. */
+export type ResourceOptions = IdentityOptions & { readonly region: string };
+
 /** Serves the resources of one type. */
 export interface IdentityKind {
   /** Whether a deletion has something to remove. */
-  owns(options: IdentityOptions, id: string): Promise<boolean>;
+  owns(options: ResourceOptions, id: string): Promise<boolean>;
   /** Creates or updates. A repeat has no second effect. */
-  apply(options: IdentityOptions, wish: WantedObject): Promise<Result>;
-  remove(options: IdentityOptions, id: string): Promise<void>;
+  apply(options: ResourceOptions, wish: WantedObject): Promise<Result>;
+  remove(options: ResourceOptions, id: string): Promise<void>;
   /** False when a part of it is gone. */
-  isWhole(options: IdentityOptions, wish: WantedObject): Promise<boolean>;
+  isWhole(options: ResourceOptions, wish: WantedObject): Promise<boolean>;
 }
 
 /** The end of an update that needs a new object. */

@@ -8,10 +8,11 @@ import { rolesField } from './assignments.ts';
 import { insertOwn, needsNew, type IdentityKind, type WantedObject } from './kind.ts';
 import { domainId, grantsAfter, grantsOf, idIn } from './references.ts';
 
-const given = <T>(fields: z.ZodType<T>, { properties, request }: WantedObject, what: string): T =>
+/** The fields of the properties; without a name the physical name of the resource. @throws AnnealError InvalidRequest */
+export const fieldsGiven = <T>(fields: z.ZodType<T>, { properties, request }: WantedObject, what: string): T =>
   parseField(fields, { ...properties, name: properties['name'] ?? request.data.resource.physical_name }, what);
 
-const flag = z.boolean().nullish();
+export const flagField = z.boolean().nullish();
 
 const groupFields = z.object({
   name: nameField(255),
@@ -27,7 +28,7 @@ export const userGroupKind: IdentityKind = {
   remove: ({ directory }, id) => directory.groups.remove(id),
   async apply({ directory }, wish) {
     const { id, before, applies } = wish;
-    const { name, domain, description = '', roles } = given(groupFields, wish, 'The group');
+    const { name, domain, description = '', roles } = fieldsGiven(groupFields, wish, 'The group');
     const { groups } = directory;
     const domain_id = await domainId(directory, domain ?? defaultDomain.id);
     const grants = await grantsOf(directory, roles ?? []);
@@ -56,7 +57,7 @@ const projectFields = z.object({
   name: nameField(64),
   domain: z.string().nullish(),
   description: textField.optional(),
-  enabled: flag,
+  enabled: flagField,
   parent: z.string().nullish(),
   tags: tagsField.nullish(),
 });
@@ -75,7 +76,7 @@ export const projectKind: IdentityKind = {
     const { id, before, applies } = wish;
     const { directory } = options;
     const { projects } = directory;
-    const fields = given(projectFields, wish, 'The project');
+    const fields = fieldsGiven(projectFields, wish, 'The project');
     const { name, description = '', tags } = fields;
     const enabled = fields.enabled ?? true;
     const domain_id = await domainId(directory, fields.domain ?? defaultDomain.id);
@@ -122,7 +123,7 @@ export const roleKind: IdentityKind = {
   async apply({ directory }, wish) {
     const { id, before, applies } = wish;
     const { roles } = directory;
-    const { name, domain } = given(roleFields, wish, 'The role');
+    const { name, domain } = fieldsGiven(roleFields, wish, 'The role');
     const known = await roles.find(id);
     if (before && !known) return needsNew(`The role ${name} was deleted.`);
     const taken = `Duplicate entry found with name ${name}.`;

@@ -204,6 +204,62 @@ describe('identity resources', () => {
       expect((await logIn(name, secret, { project: { id: project } })).status).toBe(201);
     },
   );
+
+  it('make a domain, whose deletion removes what is in it', async () => {
+    const sales = await create('Domain', { name: 'sales', description: 'a department' });
+    expect(await show(`domains/${sales.id}`)).toMatchObject({
+      name: 'sales',
+      description: 'a department',
+      enabled: true,
+    });
+    const body = { user: { name: 'bob', domain_id: sales.id } };
+    const { json } = await gateway.call('POST', `${v3}/users`, body);
+    const user = String(json['user']?.['id']);
+    expect(await asAdmin('update', sales.request, { enabled: false })).toMatchObject({ status: 'complete' });
+    expect(await show(`domains/${sales.id}`)).toMatchObject({ name: 'sales', enabled: false });
+    const end = probe.request('delete', sales.request, { fence: 3 });
+    expect(await answerTo({ ...end, data: { ...end.data, operator: adminUser.id } })).toMatchObject({
+      status: 'complete',
+    });
+    expect([await statusOf(`domains/${sales.id}`), await statusOf(`users/${user}`)]).toEqual([404, 404]);
+  });
+
+  it('make a region, a service and an endpoint, which tokens then list', async () => {
+    const north = await create('Region', { id: 'north', description: 'cold' });
+    expect(north.id).toBe('north');
+    const shop = await create('Service', { name: 'shop', type: 'shop' });
+    const url = 'http://shop.example.org/';
+    const wanted = { name: 'public', service: 'shop', interface: 'public', url, region: 'north' };
+    const endpoint = await create('Endpoint', wanted);
+    const catalog = async (): Promise<string> => (await gateway.call('GET', `${v3}/auth/catalog`)).text;
+    expect(await catalog()).toContain(url);
+
+    const moved = 'http://shop.example.net/';
+    expect(await asAdmin('update', endpoint.request, { url: moved })).toMatchObject({ status: 'complete' });
+    expect(await show(`endpoints/${endpoint.id}`)).toMatchObject({ url: moved, region_id: 'north', name: 'public' });
+
+    expect(await asAdmin('delete', north.request)).toMatchObject({ status: 'failed', error: { code: 'Forbidden' } });
+    expect(await asAdmin('delete', shop.request)).toMatchObject({ status: 'complete' });
+    expect(await statusOf(`endpoints/${endpoint.id}`)).toBe(404);
+    const again = probe.request('delete', north.request, { fence: 3 });
+    expect(await answerTo({ ...again, data: { ...again.data, operator: adminUser.id } })).toMatchObject({
+      status: 'complete',
+    });
+    expect(await statusOf('regions/north')).toBe(404);
+  });
+
+  it('refuse a region, a service and an endpoint that do not fit', async () => {
+    const refusal = async (type: string, properties: JsonObject) =>
+      (await answerTo(requestFor(adminUser.id, 'create', { type: `OS::Keystone::${type}`, properties }))).error;
+    const url = 'http://a.example.org/';
+    expect(await refusal('Endpoint', { service: 'none', interface: 'public', url })).toMatchObject({
+      code: 'InvalidRequest',
+    });
+    expect(await refusal('Region', { id: 'RegionOne' })).toMatchObject({ code: 'AlreadyExists' });
+    expect(await refusal('Region', { parent_region: 'none' })).toMatchObject({ code: 'NotFound' });
+    const request = requestFor(undefined, 'create', { type: 'OS::Keystone::Service', properties: { type: 'x' } });
+    expect((await answerTo(request)).error).toMatchObject({ code: 'Forbidden' });
+  });
 });
 
 describe('a stack that acts for no operator', () => {

@@ -17,16 +17,21 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import type { IdentityOptions } from '../routes/shape.ts';
 import { groupAssignmentKind, userAssignmentKind } from './assignments.ts';
-import type { IdentityKind, WantedObject } from './kind.ts';
+import { catalogServiceKind, domainKind, endpointKind, regionKind } from './catalog.ts';
+import type { IdentityKind, ResourceOptions, WantedObject } from './kind.ts';
 import { userGroupKind, projectKind, roleKind } from './objects.ts';
 import { requireOperator } from './operator.ts';
 import { userKind } from './user.ts';
 
 const kinds: Readonly<Record<string, IdentityKind>> = {
+  'OS::Keystone::Domain': domainKind,
+  'OS::Keystone::Endpoint': endpointKind,
   'OS::Keystone::Group': userGroupKind,
   'OS::Keystone::GroupRoleAssignment': groupAssignmentKind,
   'OS::Keystone::Project': projectKind,
+  'OS::Keystone::Region': regionKind,
   'OS::Keystone::Role': roleKind,
+  'OS::Keystone::Service': catalogServiceKind,
   'OS::Keystone::User': userKind,
   'OS::Keystone::UserRoleAssignment': userAssignmentKind,
 };
@@ -52,7 +57,8 @@ export async function openIdentityResources(
     timers: () => timers,
     timerOf: ({ id }) => ({ id, data: null }),
     decide: () => Promise.resolve({ kind: 'waiting', ms: 0 }),
-    work: ({ action }, request) => provide({ options, secrets: context.secrets }, action, request),
+    work: ({ action }, request) =>
+      provide({ options: { ...options, region: context.region }, secrets: context.secrets }, action, request),
     forgets: ({ action }) => action === 'delete',
   });
   timers = await createTimers({
@@ -89,7 +95,7 @@ export async function openIdentityResources(
 const idOf = ({ data }: Request): string => data.resource.id.replaceAll('-', '');
 
 async function provide(
-  { options, secrets }: { options: IdentityOptions; secrets: Secrets },
+  { options, secrets }: { options: ResourceOptions; secrets: Secrets },
   action: ResourceAction,
   request: Request,
 ): Promise<Result> {

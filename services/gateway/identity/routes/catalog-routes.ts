@@ -35,13 +35,13 @@ const serviceFields = {
   description: textField.optional(),
   enabled: z.boolean().optional(),
 };
-const regionId = z.string().max(255).refine(isPlainName, plainName);
+export const regionId = z.string().max(255).refine(isPlainName, plainName);
 const regionFields = {
   id: regionId.optional(),
   description: z.string().max(65_535).optional(),
   parent_region_id: z.string().max(255).nullable().optional(),
 };
-const endpointFields = {
+export const endpointFields = {
   service_id: z.string(),
   interface: z.enum(['public', 'internal', 'admin']),
   url: z.url().max(2048),
@@ -174,7 +174,8 @@ const serviceRow = ({ id, name, type, description, enabled, extra }: ServiceDocu
   enabled,
 });
 
-function servicesOf({ directory: { services, endpoints }, newId }: CatalogOptions): Kind {
+function servicesOf({ directory, newId }: CatalogOptions): Kind {
+  const { services } = directory;
   return {
     rules: ['list_services', 'get_service'],
     filters: ['name', 'type'],
@@ -195,13 +196,17 @@ function servicesOf({ directory: { services, endpoints }, newId }: CatalogOption
         await services.update(id, (present) => ({ ...present, ...known, extra: { ...present.extra, ...extra } })),
       );
     },
-    // The endpoints first: a repetition after a crash removes the rest.
     async remove(id) {
       await services.get(id);
-      for (const each of await endpoints.list({ service_id: id })) await endpoints.remove(each.id);
-      await services.remove(id);
+      await removeService(directory, id);
     },
   };
+}
+
+/** Removes a service. Its endpoints first: a repetition after a crash removes the rest. */
+export async function removeService({ services, endpoints }: Directory, id: string): Promise<void> {
+  for (const each of await endpoints.list({ service_id: id })) await endpoints.remove(each.id);
+  await services.remove(id);
 }
 
 const endpointRow = ({ id, service_id, interface: side, url, region_id, enabled, extra }: EndpointDocument): Row => ({
@@ -289,11 +294,7 @@ const regionRow = ({ id, description, parent_region_id, extra }: RegionDocument)
 });
 
 function regionsOf({ directory, newId, region: home }: CatalogOptions): Kind {
-  const { regions, endpoints } = directory;
-  const checkParent = async (id: string | null | undefined): Promise<void> => {
-    if (id == null || id === home || (await regions.find(id))) return;
-    throw new AnnealError('NotFound', `Could not find region: ${id}.`);
-  };
+  const { regions } = directory;
   return {
     rules: ['list_regions', 'get_region'],
     filters: ['parent_region_id'],
@@ -310,27 +311,38 @@ function regionsOf({ directory, newId, region: home }: CatalogOptions): Kind {
       const id = named ?? (known.id === undefined || known.id === '' ? keystoneId(newId) : known.id);
       if (id === home)
         throw new AnnealError('AlreadyExists', `Conflict occurred attempting to store region - ${takenRegion(id)}`);
-      await checkParent(parent_region_id);
+      await checkRegion(directory, parent_region_id, home);
       return regionRow(await regions.insert({ id, description, parent_region_id, extra }, takenRegion(id)));
     },
     async update(request, id) {
       const { known, extra } = readObject(request, 'region', partial(regionFields));
       const { id: _, ...rest } = known;
-      await checkParent(rest.parent_region_id);
+      await checkRegion(directory, rest.parent_region_id, home);
       return regionRow(
         await regions.update(id, (present) => ({ ...present, ...rest, extra: { ...present.extra, ...extra } })),
       );
     },
     async remove(id) {
       await regions.get(id);
-      const [used, below] = await Promise.all([endpoints.list(), regions.list()]);
-      if (used.some(({ region_id }) => region_id === id) || below.some(({ parent_region_id: up }) => up === id)) {
-        throw new AnnealError(
-          'Forbidden',
-          `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
-        );
-      }
-      await regions.remove(id);
+      await removeRegion(directory, id);
     },
   };
+}
+
+/** @throws AnnealError NotFound for a region that is neither this server's nor an added one */
+export async function checkRegion({ regions }: Directory, id: string | null | undefined, home: string): Promise<void> {
+  if (id == null || id === home || (await regions.find(id))) return;
+  throw new AnnealError('NotFound', `Could not find region: ${id}.`);
+}
+
+/** @throws AnnealError Forbidden for a region that is in use */
+export async function removeRegion({ regions, endpoints }: Directory, id: string): Promise<void> {
+  const [used, below] = await Promise.all([endpoints.list(), regions.list()]);
+  if (used.some(({ region_id }) => region_id === id) || below.some(({ parent_region_id: up }) => up === id)) {
+    throw new AnnealError(
+      'Forbidden',
+      `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
+    );
+  }
+  await regions.remove(id);
 }

@@ -60,7 +60,7 @@ const rowOf = (request: FastifyRequest, { id, name, description, enabled, tags, 
     extra,
   });
 
-const taken = (name: string): string =>
+export const domainTaken = (name: string): string =>
   `it is not permitted to have two projects acting as domains with the same name: ${name}.`;
 
 /** `/v3/domains` */
@@ -89,7 +89,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
         tags: known.tags ?? [],
         extra,
       },
-      taken(known.name),
+      domainTaken(known.name),
     );
     return reply.code(201).send({ domain: rowOf(request, domain) });
   });
@@ -115,7 +115,7 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     const domain = await domains.update(
       id,
       (present) => ({ ...present, ...known, extra: { ...present.extra, ...extra } }),
-      taken(known.name ?? ''),
+      domainTaken(known.name ?? ''),
     );
     return { domain: rowOf(request, domain) };
   });
@@ -127,18 +127,18 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
     if (domain.enabled) {
       throw new AnnealError('Forbidden', 'Cannot delete a domain that is enabled, please disable it first.');
     }
-    await removeContents(options, id);
-    await domains.remove(id);
+    await removeDomain(options, id);
     return reply.code(204).send();
   });
 };
 
-/** Removes everything in a domain. A repetition after a crash removes the rest. */
-async function removeContents(options: IdentityOptions, domain_id: string): Promise<void> {
-  const { projects, users, groups, roles } = options.directory;
+/** Removes a domain with everything in it. A repetition after a crash removes the rest. */
+export async function removeDomain(options: IdentityOptions, domain_id: string): Promise<void> {
+  const { domains, projects, users, groups, roles } = options.directory;
   const inside = await projects.list({ domain_id });
   for (const project of inside) await removeProject(options, project);
   for (const user of await users.list({ domain_id })) await removeUser(options, user.id);
   for (const { id } of await groups.list({ domain_id })) await groups.remove(id);
   for (const { id } of await roles.list({ domain_id })) await roles.remove(id);
+  await domains.remove(domain_id);
 }
