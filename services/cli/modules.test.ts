@@ -57,6 +57,16 @@ describe('the modules that a command loads', { timeout: 60_000 }, () => {
     expect(modules.length).toBeLessThanOrEqual(8);
   });
 
+  it('completion of names loads one part of the client, and no commands', async () => {
+    const modules = await modulesOf(['completion-server', 'bash', '--', 'stack', 'show', 'w'], {
+      OS_AUTH_URL: `${url}/identity/v3`,
+      OS_USERNAME: 'u',
+      OS_PASSWORD: 'p',
+    });
+    expect(modules.filter((one) => one.endsWith('/libs/client/stacks.ts'))).toHaveLength(1);
+    expect(modules.filter((one) => /commander|\/cli\/(command|run|program)/.test(one))).toEqual([]);
+  });
+
   it('stack list loads one noun, and of the client the stacks', async () => {
     const modules = await modulesOf(['stack', 'list'], {
       OS_AUTH_URL: `${url}/identity/v3`,

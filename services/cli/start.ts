@@ -3,13 +3,14 @@ import type { Login } from '@anneal/client/connection.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit.ts';
 import { createOutput } from './output.ts';
-import { runCommand } from './run.ts';
 
 /** Returns the exit status. Call it once, because it handles the signals of the process. */
 export async function start(given: readonly string[]): Promise<number> {
   const { interrupt } = handleSignals();
   const { words, server } = takeServer(given);
   const context = openContext(interrupt, server);
+  // Completion uses the context too, and needs no commands.
+  const { runCommand } = await import('./run.ts');
   return runCommand({ context, words, stdout: process.stdout, stderr: process.stderr });
 }
 
