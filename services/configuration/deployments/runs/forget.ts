@@ -1,4 +1,5 @@
 /** The end of deployments without a stack that are kept for a limited time. */
+import { change } from '@anneal/store/change.ts';
 import type { NewRunContext } from './new-run.ts';
 
 /**
@@ -12,16 +13,16 @@ export async function forgetRuns({
 }: Pick<NewRunContext, 'collections' | 'runKeepMs'> & { readonly now: number }): Promise<void> {
   const due = await resources.find({ where: { forget_at: { gt: 0, lt: now } }, limit: 1000 });
   for (const document of due) {
-    const { forget_at: _, ...kept } = document;
     const isUsed =
       document.kind === 'config' &&
       (await resources.find({ where: { config_id: document.id, project: document.project } })).some(
         ({ removed_at }) => removed_at === null,
       );
-    const isRunning = isUsed || document.status === 'IN_PROGRESS';
-    const next = isRunning
-      ? { ...kept, forget_at: now + runKeepMs }
-      : { ...kept, removed_at: document.removed_at ?? now };
-    await resources.replace(next, document.version);
+    // The outbox of a run that has just ended may be emptied meanwhile.
+    await change(resources, document, ({ forget_at: at, ...kept }) => {
+      if (at === undefined) return undefined;
+      if (isUsed || kept.status === 'IN_PROGRESS') return { ...kept, forget_at: now + runKeepMs };
+      return { ...kept, removed_at: kept.removed_at ?? now };
+    });
   }
 }
