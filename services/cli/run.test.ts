@@ -5,18 +5,23 @@ import type { CliContext } from './context.ts';
 import { createOutput } from './output.ts';
 import { runCommand } from './run.ts';
 
-async function run(words: readonly string[], client: CliContext['client']): Promise<{ status: number; text: string }> {
+const unused = (): never => {
+  throw new Error('asked the server');
+};
+
+async function run(
+  words: readonly string[],
+  client: CliContext['client'],
+  part: () => Promise<unknown> = unused,
+): Promise<{ status: number; text: string }> {
   let text = '';
   const stream = { write: (chunk: string) => ((text += chunk), true) } as unknown as NodeJS.WritableStream;
   const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
   const interrupt = new AbortController().signal;
-  const context = { output, environment: {}, cwd: '/', interrupt, client } as unknown as CliContext;
+  const context = { output, environment: {}, cwd: '/', interrupt, client, part } as unknown as CliContext;
   const status = await runCommand({ context, words, stdout: stream, stderr: stream });
   return { status, text };
 }
-const unused = (): never => {
-  throw new Error('asked the server');
-};
 
 it.each([
   [['group', 'resize', 'web', 'workers', 'many'], "'many' is invalid for argument 'size'. Must be a"],
@@ -47,4 +52,12 @@ it.each([
   expect(text).toContain(
     `Error: ${message} (NotFound)\nRemedy: Check the name and the project. \`anneal ${list}\` shows what exists.\n`,
   );
+});
+
+it('reports one error when each of the requests of a list is refused', async () => {
+  const refuse = (): Promise<never> => Promise.reject(new AnnealError('Forbidden', 'Only operators may.'));
+  const parts = { stacks: { list: refuse }, why: { lines: refuse }, identity: { projects: { list: refuse } } };
+  const { status, text } = await run(['stack', 'list', '--all-projects'], unused, () => Promise.resolve(parts));
+  expect(status).toBe(1);
+  expect(text).toMatch(/^Error: Only operators may. \(Forbidden\)\nRemedy: .*\n$/);
 });

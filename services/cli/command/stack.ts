@@ -209,15 +209,16 @@ function addStackList(stack: Command, context: CliContext): void {
         allProjects && format === 'table' ? (await context.part(['identity'])).identity.projects.list() : [];
       // Without explanations, as from a server that is partly down, the list is still right.
       const explaining = format === 'table' ? why.lines().catch(() => undefined) : undefined;
-      const rows = await stacks.list({
+      const listing = stacks.list({
         ...(deleted && { deleted }),
         ...(nested && { nested }),
         ...(status !== undefined && { status }),
         ...(allProjects && { allProjects }),
         ...(limit !== undefined && { limit }),
       });
-      const lines = await explaining;
-      const names = new Map((await naming).map(({ id, name }) => [id, name]));
+      // Together, because a user without the right gets an error from each.
+      const [rows, lines, projects] = await Promise.all([listing, explaining, naming]);
+      const names = new Map(projects.map(({ id, name }) => [id, name]));
       output.list(format, {
         rows,
         none: 'No stacks.',
