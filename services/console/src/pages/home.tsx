@@ -245,36 +245,39 @@ const mostCells = 300;
 
 function HostCells() {
   const hosts = useAsk(['hosts', 'cells'], (client) => client.hosts.page({ limit: mostCells }));
-  const { rows, total } = hosts.data ?? { rows: [], total: 0 };
   return (
     <section className="card">
       <header>
         <h2>Hosts</h2>
-        <span className="more">{rows.length === 0 ? '' : '1 cell = 1 host'}</span>
+        <span className="more">{hosts.data && hosts.data.rows.length > 0 ? '1 cell = 1 host' : ''}</span>
       </header>
-      {rows.length === 0 ? (
-        <Empty command="anneal host join web1">
-          No host yet. A stack brings its own; a machine of yours joins with:
-        </Empty>
-      ) : (
-        <div className="body cells">
-          {rows.map(({ id, name, status, pending }) => {
-            const tone = status === 'up' && pending > 0 ? 'busy' : toneOf(status);
-            const label = `${name}: ${status}${pending > 0 ? `, ${pending} configs` : ''}`;
-            return (
-              <Link
-                key={id}
-                to="/hosts/$host"
-                params={{ host: name }}
-                className={`tone-${tone}`}
-                title={label}
-                aria-label={label}
-              />
-            );
-          })}
-          {total > mostCells && <Link to="/hosts">and {(total - mostCells).toLocaleString()} more</Link>}
-        </div>
-      )}
+      <Answer of={hosts}>
+        {({ rows, total }) =>
+          rows.length === 0 ? (
+            <Empty command="anneal host join web1">
+              No host yet. A stack brings its own; a machine of yours joins with:
+            </Empty>
+          ) : (
+            <div className="body cells">
+              {rows.map(({ id, name, status, pending }) => {
+                const tone = status === 'up' && pending > 0 ? 'busy' : toneOf(status);
+                const label = `${name}: ${status}${pending > 0 ? `, ${pending} configs` : ''}`;
+                return (
+                  <Link
+                    key={id}
+                    to="/hosts/$host"
+                    params={{ host: name }}
+                    className={`tone-${tone}`}
+                    title={label}
+                    aria-label={label}
+                  />
+                );
+              })}
+              {total > mostCells && <Link to="/hosts">and {(total - mostCells).toLocaleString()} more</Link>}
+            </div>
+          )
+        }
+      </Answer>
     </section>
   );
 }

@@ -90,6 +90,7 @@ function Start({ onStart }: { onStart: (id: string) => void }) {
       onStart(id);
     }, `${name} has started.`);
   };
+  if (!workflows.data) return <Answer of={workflows}>{() => null}</Answer>;
   if (rows.length === 0) {
     return (
       <section className="card">
