@@ -53,6 +53,7 @@ export function compileOutput(name: string, entry: MappingEntry, context: Output
   }
   const built = build.value(value.value, {
     path: join(path, 'value'),
+    inOutput: true,
     onReference: (reference) => void checkReference(reference, `outputs.${name}`, context),
   });
   return built && { ...about, value: built };

@@ -13,6 +13,8 @@ export interface Scope {
   readonly templateVersion: string;
   /** Undefined when not known yet. */
   parameter(name: string): Json | undefined;
+  /** True when every parameter has a value: another name is an error, and not a value that is not known yet. */
+  readonly hasAllParameters?: true;
   /** True when input that Heat silently accepts is an error: a path that leads nowhere, a null among texts. */
   readonly strict?: boolean;
   /** Limits of a yaql expression; Heat's when absent. */

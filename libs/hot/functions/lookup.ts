@@ -1,4 +1,5 @@
 /** Functions that read values outside their arguments. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isPlainObject, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
@@ -12,6 +13,8 @@ const getParam: TemplateFunction = {
     const [name, ...path] = Array.isArray(argument) ? argument : [argument];
     if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
     const value = scope.parameter(name);
+    if (value === undefined && scope.hasAllParameters)
+      throw new AnnealError('InvalidTemplate', `The Parameter (${name}) was not provided.`);
     if (value === undefined) return undefined;
     let at: Json | undefined = value;
     for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);

@@ -68,6 +68,8 @@ export interface Place {
   readonly onReference: (reference: Reference) => void;
   /** True inside a condition, where only the functions of conditions are allowed. */
   readonly inCondition?: boolean;
+  /** True in an output, where an unknown parameter is not a mistake: as in Heat, the output shows the error. */
+  readonly inOutput?: boolean;
 }
 
 /** Turns the nodes of one template into expressions. Mistakes are added, and undefined is returned for that part. */
@@ -269,7 +271,8 @@ export class Build {
     const [first, second] = lookupArguments(argument);
     if (name === 'get_param') {
       const parameter = first === undefined ? this.#workedOutName(argument, path) : first;
-      if (typeof parameter === 'string' && !this.#knowsParameter(parameter, { path, at, isHidden })) return false;
+      if (typeof parameter === 'string' && !this.#knowsParameter(parameter, { place, path, at, isHidden }))
+        return false;
     }
     if (name === 'get_resource' || name === 'get_attr') {
       if (typeof first === 'string') {
@@ -319,13 +322,17 @@ export class Build {
 
   #knowsParameter(
     name: string,
-    { path, at, isHidden }: { path: string; at: PlanSource | undefined; isHidden: boolean },
+    { place, path, at, isHidden }: { place: Place; path: string; at: PlanSource | undefined; isHidden: boolean },
   ): boolean {
     if (this.#options.parameters.has(name)) return true;
     const message = `The Parameter (${isHidden ? hiddenValue : name}) was not provided. (in ${path})`;
     const expected = listed(this.#options.parameters);
     const quoted = isHidden ? {} : { found: name, nearest: nearestName(name, this.#options.parameters) };
     const draft = { code: 'UnknownParameter', message, path, at, expected, ...quoted };
+    if (place.inOutput && !this.#options.scope.strict) {
+      this.#options.mistakes.warn({ ...draft, message: `${message} The output will have no value.` });
+      return true;
+    }
     // Heat does not look at a condition until something uses it.
     if (path.startsWith('conditions.') && !this.#options.scope.strict) this.conditions.hold(draft);
     else this.#options.mistakes.add(draft);

@@ -142,6 +142,45 @@ resources:
   });
 });
 
+describe('an output that reads an unknown parameter', () => {
+  const wrong = `
+heat_template_version: 2018-08-31
+parameters: {foot: {type: string, default: a}}
+outputs: {o: {value: {list_join: ['', [{get_param: foo}]]}}}
+`;
+  const around = `
+heat_template_version: 2018-08-31
+resources: {n: {type: wrong.yaml}}
+outputs: {o: {value: {get_attr: [n, o]}}}
+`;
+  const files = { 'wrong.yaml': wrong };
+
+  it('is accepted by all, with a warning at its place, in a nested template too', () => {
+    for (const template of [wrong, around]) {
+      const all = verdicts({ ...given, template, files });
+      expect(all).toEqual({ create: ['valid'], validate: ['valid'], plan: ['valid'], render: ['valid'] });
+    }
+    const nested = validate({ ...given, template: around, files });
+    expect('warnings' in nested && nested.warnings).toMatchObject([
+      {
+        code: 'UnknownParameter',
+        path: 'resources.n<wrong.yaml>.outputs.o.value.list_join.1.0.get_param',
+        found: 'foo',
+        nearest: 'foot',
+        message: expect.stringContaining('The Parameter (foo) was not provided.') as string,
+      },
+    ]);
+  });
+
+  it('is refused in strict mode, and a property that reads one is refused always', () => {
+    const strict = compile({ ...given, template: around, files, strict: true });
+    expect('mistakes' in strict && strict.mistakes).toMatchObject([{ code: 'UnknownParameter', found: 'foo' }]);
+    const resource = `${wrong}resources: {r: {type: OS::Heat::Value, properties: {value: {get_param: foo}}}}\n`;
+    for (const words of Object.values(verdicts({ ...given, template: resource })))
+      expect(words.join()).toContain('The Parameter (foo) was not provided. (in resources.r');
+  });
+});
+
 describe('the nesting depth', () => {
   const level = (inner: string) => `
 heat_template_version: 2018-08-31

@@ -1,8 +1,9 @@
 /** No error quotes a hidden value, however short it is and wherever it comes from: the origin decides, not the text. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { expect, it } from 'vitest';
+import { compile } from '../compile.ts';
 import { resolveProperties } from '../resources/properties.ts';
-import { mistakesOf, planOf } from './types-and-compile.ts';
+import { mistakesOf, planOf, types } from './types-and-compile.ts';
 
 /** A search for a text as short as this would find it anywhere, so the evaluation must not write it. */
 const secret = 'Zq';
@@ -36,7 +37,7 @@ it.each([
     withResource('OS::Heat::TestResource', '{wait_secs: {get_param: {get_param: which}}}'),
   ],
   ['names of properties in a computed map', withResource('OS::Heat::TestResource', '{get_param: [map, value]}')],
-  ['the name of a parameter', withOutput('{get_param: {get_param: text}}')],
+  ['the name of a parameter', withResource('OS::Heat::TestResource', '{value: {get_param: {get_param: text}}}')],
   ['the name of a resource', withOutput('{get_attr: [{get_param: text}, value]}')],
   ['the name of a file', withOutput('{get_file: {get_param: text}}')],
   [
@@ -60,6 +61,14 @@ it.each([
   const mistakes = mistakesOf(template, { parameters });
   expect(mistakes.length).toBeGreaterThan(0);
   expect(JSON.stringify(mistakes)).not.toContain(secret);
+});
+
+it('a warning of the name of a parameter does not quote a hidden value', () => {
+  const template = withOutput('{get_param: {get_param: text}}');
+  const result = compile({ template, parameters, types, stackName: 's', stackId: '', projectId: 'p' });
+  const warnings = 'plan' in result ? result.warnings : [];
+  expect(warnings).toMatchObject([{ code: 'UnknownParameter' }]);
+  expect(JSON.stringify(warnings)).not.toContain(secret);
 });
 
 it('a refusal of a visible value beside a hidden one quotes the visible value', () => {

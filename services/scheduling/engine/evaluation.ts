@@ -2,7 +2,7 @@
  * Evaluates the expressions of a plan for the core: properties before a request of the resource, and outputs on a read.
  * Secrets are opened here. A result that could show a secret is sealed again before it leaves.
  */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
@@ -21,7 +21,7 @@ import { answerAtOnce, type AnsweredAtOnce } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
 import type { Heavy, HeavyTask } from './heavy.ts';
-import { sealedOutputs, shownOutputs } from './outputs.ts';
+import { shownOutputs } from './outputs.ts';
 import { createPreviewTools } from './preview-tools.ts';
 import { resolveResource } from './resolve.ts';
 import { referenceTo, scopeOf } from './scope.ts';
@@ -41,15 +41,13 @@ export interface Evaluation {
   }): Tools & { readonly unresolved: readonly HeavyTask[] };
   /** Values that could show a secret are sealed; the service that shows the outputs opens them. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
-  /** Outputs by name. Values that could show a secret are sealed; failed ones are null. @throws NeedsWorker */
-  sealedOutputs(parameters: Evaluated): JsonObject;
   /** The value of `get_resource` for the resource in a stack of the project; a secret stays sealed. */
   referenceTo(resource: ResourceDocument, project: string): Json;
-  /** The stored value of an attribute, and the part of the path that is still to be followed. */
+  /** The stored value of an attribute, and the part of the path that is still to be followed; or why it has none. */
   attributeOf(
     resource: ResourceDocument,
     path: readonly Json[],
-  ): { readonly value: Json | undefined; readonly rest: readonly Json[] };
+  ): { readonly value: Json | undefined; readonly rest: readonly Json[]; readonly problem?: string | undefined };
   previewTools(parameters: { plan: Plan; stack: StackDocument }): PreviewTools;
   /** The value of an expression that reads only parameters. Without an expression or a known value: an empty map. */
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
@@ -105,11 +103,6 @@ export function createEvaluation(parameters: {
     previewTools: (about) => createPreviewTools({ ...tools, compare, replaceFailed }, about),
     referenceTo: (resource, project) => referenceTo(tools, resource, project),
     attributeOf,
-    sealedOutputs: (about) =>
-      bounded('sealed outputs', about, {
-        run: (work) => sealedOutputs(tools, about, work),
-        failed: () => Object.fromEntries(Object.keys(about.plan.outputs).map((name) => [name, null])),
-      }),
     written(expression, { plan, stack }) {
       if (!expression) return {};
       const about = { plan, stack, peer: () => undefined };

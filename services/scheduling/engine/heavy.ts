@@ -13,7 +13,7 @@ import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 /** The data that an evaluation reads, and no more, because it is copied to the worker. */
 export interface HeavyTask {
-  readonly kind: 'resolve' | 'outputs' | 'sealed outputs';
+  readonly kind: 'resolve' | 'outputs';
   readonly plan: Plan;
   readonly stack: Pick<StackDocument, 'id' | 'name' | 'project'>;
   /** Only for `resolve`. */

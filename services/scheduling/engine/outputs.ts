@@ -1,6 +1,6 @@
 /** Evaluates the outputs of a stack. Values that could show a secret are sealed. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonBytes, type Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
@@ -27,22 +27,6 @@ export function shownOutputs(tools: OutputTools, about: Evaluated, work: Evaluat
       return { key: name, description, value: null, error: toFailure(error).message };
     }
   });
-}
-
-/** The outputs by name; a failed one is null. @throws Abandoned when they take more than the work. */
-export function sealedOutputs(tools: OutputTools, about: Evaluated, work: EvaluationWork): JsonObject {
-  const read = outputsWithin(tools.sizes, { ...scopeOf(tools, about), work });
-  return Object.fromEntries(
-    Object.values(about.plan.outputs).map(({ name, value }): [string, Json] => {
-      try {
-        const found = read(name, value);
-        return [name, found === unknown ? null : tools.sealParts(value, found, about)];
-      } catch (error) {
-        if (error instanceof AnnealError) return [name, null];
-        throw error;
-      }
-    }),
-  );
 }
 
 /** The incarnation of each name that outputs read. */

@@ -1,6 +1,7 @@
 /** Computes the response of a nested stack to the stack around it: the attributes that the outer template reads. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseOf } from '@anneal/convergence/nested.ts';
@@ -12,6 +13,7 @@ import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
 import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { serversInside, serversKey } from '../groups/member-events.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
@@ -57,14 +59,27 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
   const attributes =
     kept.kind === 'group'
       ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
-      : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), peer, reader });
+      : stackAttributes({ kept, stack, outputs: evaluation.outputs({ plan, stack, peer }), peer, reader });
   const servers = kept.shows_servers ? serversInside(resources) : [];
   return servers.length > 0 ? { ...attributes, [serversKey]: servers } : attributes;
+}
+
+/** A resource inside has an error in place of the value. */
+class Unreadable extends Error {}
+
+function valueOrProblem(read: () => Json): Omit<NestedRead, 'path'> {
+  try {
+    return { value: read() };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { value: null, problem: error.message };
+  }
 }
 
 /** Reads resources, and notes whether a value was secret. */
 interface Reader {
   reference(name: string): PartialValue;
+  /** @throws Unreadable */
   attribute(name: string, attribute: string, path: readonly Json[]): PartialValue;
   /** Runs a read, and seals its value when a secret went into it. @throws AnnealError TooLarge */
   seal(read: () => PartialValue): Json;
@@ -99,6 +114,7 @@ function readerOf({
       const resource = peer(name);
       if (!resource) return null;
       const found = evaluation.attributeOf(resource, [attribute, ...path]);
+      if (found.problem !== undefined) throw new Unreadable(found.problem);
       return walk(open(found.value), found.rest);
     },
     seal(read) {
@@ -144,14 +160,13 @@ function groupAttributes({
   const skipped = state?.skipped ?? [];
   const read = ([attribute, ...path]: readonly Json[]): Omit<NestedRead, 'path'> => {
     if (typeof attribute !== 'string') return { value: null };
-    let problem: string | undefined;
-    const value = reader.seal(() => {
-      const found = readGroup({ group, type, members, skipped, attribute, path });
-      if ('value' in found) return found.value;
-      problem = found.problem;
-      return null;
-    });
-    return problem === undefined ? { value } : { value, problem };
+    return valueOrProblem(() =>
+      reader.seal(() => {
+        const found = readGroup({ group, type, members, skipped, attribute, path });
+        if ('value' in found) return found.value;
+        throw new Unreadable(found.problem);
+      }),
+    );
   };
   const plain = {
     numbered: ['refs', 'refs_map', 'removed_rsrc_list'],
@@ -161,10 +176,7 @@ function groupAttributes({
     deployments: ['deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes'],
   }[kind ?? 'numbered'];
   const reads = kept.reads.map((path): NestedRead => ({ path, ...read(path) }));
-  return {
-    ...Object.fromEntries(plain.map((name) => [name, read([name]).value])),
-    ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }),
-  };
+  return withReads(Object.fromEntries(plain.map((name) => [name, read([name]).value])), reads);
 }
 
 function stackAttributes({
@@ -176,30 +188,39 @@ function stackAttributes({
 }: {
   kept: StoredNestedRequest;
   stack: StackDocument;
-  outputs: JsonObject;
+  outputs: NonNullable<StackView['outputs']>;
   peer: (name: string) => ResourceDocument | undefined;
   reader: Reader;
 }): JsonObject {
-  if (kept.kind === 'stack') {
-    if (stackTypeOf(kept.type)?.outputs === 'map') return { stack_name: stack.name, outputs };
-    return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
-  }
+  const isStack = kept.kind === 'stack';
+  const named = (prefix: string): JsonObject => toRecord(outputs.map(({ key, value }) => [`${prefix}${key}`, value]));
+  if (isStack && stackTypeOf(kept.type)?.outputs === 'map') return { stack_name: stack.name, outputs: named('') };
+  const prefix = isStack ? 'Outputs.' : '';
+  const owner = stack.parent?.resource_name ?? stack.name;
+  const failed = outputs.flatMap(({ key, error }): NestedRead[] =>
+    error === undefined
+      ? []
+      : [{ path: [`${prefix}${key}`], value: null, problem: `Error in ${owner} output ${key}: ${error}` }],
+  );
+  if (isStack) return withReads(named(prefix), failed);
   const reads = kept.reads.flatMap(([attribute, ...path]): NestedRead[] => {
     if (typeof attribute !== 'string') return [];
     const inner = readInside(attribute, (name) => peer(name) !== undefined);
     if (!inner) return [];
     const { resource } = inner;
     const [first, ...rest] = [...inner.path, ...path];
-    const value = reader.seal(() =>
-      first === undefined
-        ? reader.reference(resource)
-        : typeof first === 'string'
-          ? reader.attribute(resource, first, rest)
-          : null,
-    );
-    return [{ path: [attribute, ...path], value }];
+    const read = (): PartialValue => {
+      if (first === undefined) return reader.reference(resource);
+      return typeof first === 'string' ? reader.attribute(resource, first, rest) : null;
+    };
+    return [{ path: [attribute, ...path], ...valueOrProblem(() => reader.seal(read)) }];
   });
-  const { [readsKey]: named, ...others } = outputs;
-  if (named !== undefined) reads.push({ path: [readsKey], value: named });
-  return { ...others, ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }) };
+  const { [readsKey]: output, ...others } = named(prefix);
+  if (output !== undefined) reads.push({ path: [readsKey], value: output });
+  return withReads(others, [...failed, ...reads]);
 }
+
+const withReads = (attributes: JsonObject, reads: readonly NestedRead[]): JsonObject => ({
+  ...attributes,
+  ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }),
+});

@@ -254,3 +254,48 @@ outputs: {seen: {value: {get_attr: [n, seen]}}}
     expect(JSON.stringify(await world.resources(root.id, 1))).not.toContain('hush');
   });
 });
+
+describe('an output that reads an unknown parameter', () => {
+  const wrong = `
+heat_template_version: 2018-08-31
+resources:
+  t: {type: OS::Heat::TestResource, properties: {value: x}}
+outputs:
+  good: {value: {get_attr: [t, output]}}
+  bad: {value: {get_param: foo}}
+`;
+  const given = (more: string, outputs: string) => ({
+    template: `
+heat_template_version: 2018-08-31
+resources:
+  n: {type: wrong.yaml}
+  g: {type: OS::Heat::ResourceGroup, properties: {count: 1, resource_def: {type: wrong.yaml}}}
+${more}
+outputs: ${outputs}
+`,
+    files: { 'wrong.yaml': wrong },
+  });
+
+  it('has the error in place of a value, and so have the outputs that read it of a nested stack', async () => {
+    const outputs =
+      '{good: {value: {get_attr: [n, good]}}, bad: {value: {get_attr: [n, bad]}}, group: {value: {get_attr: [g, bad]}}, own: {value: {get_param: foo}}}';
+    const { id } = await world.createAndWait('s', given('', outputs));
+    const shown = (await world.updated(id, given('', outputs))).outputs ?? [];
+    expect(shown).toMatchObject([
+      { key: 'good', value: 'x' },
+      { key: 'bad', value: null, error: 'Error in n output bad: The Parameter (foo) was not provided.' },
+      { key: 'group', value: null, error: 'Error in 0 output bad: The Parameter (foo) was not provided.' },
+      { key: 'own', value: null, error: 'The Parameter (foo) was not provided.' },
+    ]);
+    expect(shown[0]).not.toHaveProperty('error');
+  });
+
+  it('fails a resource that reads it', async () => {
+    const reader = '  r: {type: OS::Heat::Value, properties: {value: {get_attr: [n, bad]}}}';
+    const { id } = await world.create('s', given(reader, '{}'));
+    expect(await world.settled(id)).toMatchObject({
+      status: 'FAILED',
+      reason: expect.stringContaining('Error in n output bad: The Parameter (foo) was not provided.') as string,
+    });
+  });
+});
