@@ -262,14 +262,16 @@ export const nodeList = call('node.list', 'List all nodes.', {
 });
 export const nodeOverview = call(
   'node.overview',
-  'Count all nodes by provision state, and show those with a fault or a failed state.',
+  'Count all nodes by provision state, and show those with a fault, in a failed state, or that could not be verified.',
   {
     question: z.object({ most: z.number().int().positive().max(100) }),
     answer: z.object({
       counts: z.record(z.string(), z.number().int()),
       failed: z
         .array(nodeViewSchema)
-        .meta({ description: 'At most `most` with a fault, and `most` in failed states.' }),
+        .meta({
+          description: 'At most `most` with a fault, `most` in failed states, and `most` that could not be verified.',
+        }),
       failed_count: z.number().int(),
     }),
   },

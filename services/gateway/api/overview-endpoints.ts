@@ -133,11 +133,13 @@ function needOfNode({
   updated_at: updated,
   conditions,
 }: NodeView): Need {
-  const what = fault ?? state;
+  // A node that could not be verified is in the state in which it began.
+  const what = fault ?? (state === 'enroll' ? 'not verified' : state);
   const reachable = conditions.find(({ type }) => type === 'Reachable');
   const since = reachable?.status === 'False' ? reachable.since : updated;
   const summary = error ? `Node ${name}: ${what}. ${error.message}` : `Node ${name}: ${what}.`;
-  return { kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`] };
+  const again = fault === null && state === 'enroll' ? [`anneal node provide ${name} --verb manage`] : [];
+  return { kind: 'node', id, name, summary, since, exits: [`anneal node show ${name}`, ...again] };
 }
 
 function needOfHost({ id, name, pending, last_seen_at: seen }: HostView): Need {

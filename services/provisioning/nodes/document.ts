@@ -199,6 +199,8 @@ export const unclaimedDefinition: CollectionDefinition = {
     { fields: ['boot.token_hash'] },
     { fields: ['unsent'], only: { field: 'unsent', is: true } },
     { fields: ['fault'], only: { field: 'fault' } },
+    // For the overview: the nodes that could not be verified.
+    { fields: ['state', 'last_error.code'], only: { field: 'last_error.code' } },
   ],
 };
 export const nodesDefinition: CollectionDefinition = {

@@ -223,18 +223,21 @@ export class Nodes {
     const nodes = this.#records.collection;
     const counted = await Promise.all(nodeStates.map(async (state) => [state, await nodes.count({ state })] as const));
     const faulty = { fault: { gt: '' } };
-    const [withFault, faults, broken] = await Promise.all([
+    const unverified = { state: 'enroll', 'last_error.code': { gt: '' } };
+    const [withFault, faults, broken, refused, refusals] = await Promise.all([
       nodes.find({ where: faulty, limit: most }),
       nodes.count(faulty),
       nodes.find({ where: { state: { in: failedStates } }, limit: most }),
+      nodes.find({ where: unverified, limit: most }),
+      nodes.count(unverified),
     ]);
-    const failed = [...new Map([...withFault, ...broken].map((node) => [node.id, node])).values()];
+    const failed = [...new Map([...withFault, ...broken, ...refused].map((node) => [node.id, node])).values()];
     const inFailedState = counted.reduce((all, [state, count]) => all + (failedStates.includes(state) ? count : 0), 0);
-    const twice = withFault.filter(({ state }) => failedStates.includes(state)).length;
+    const twice = withFault.filter(hasFailed).length;
     return {
       counts: Object.fromEntries(counted.filter(([, count]) => count > 0)),
       failed: await this.#views(failed),
-      failed_count: Math.max(failed.length, faults + inFailedState - twice),
+      failed_count: Math.max(failed.length, faults + inFailedState + refusals - twice),
     };
   }
 
@@ -637,6 +640,10 @@ function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange
 /** The states that only an operator ends. */
 const failedStates: readonly NodeState[] = nodeStates.filter((state) => state.endsWith('failed') || state === 'error');
 
+/** Whether its last action failed and only an operator continues: `enroll` has no failed state of its own. */
+const hasFailed = ({ state, last_error: error }: NodeDocument): boolean =>
+  failedStates.includes(state) || (state === 'enroll' && error !== null);
+
 /** The power domain, the rack and the name; nodes without a place come last. Numbers sort by their value. */
 function placeOf({ name, properties: { rack, power_domain: domain } }: NodeDocument): string {
   const part = (value: unknown): string =>
@@ -661,6 +668,6 @@ function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): strin
     .concat(
       isSilent ? ['BMC does not answer'] : [],
       node.maintenance ? ['maintenance'] : [],
-      node.fault !== null || failedStates.includes(node.state) ? ['fault'] : [],
+      node.fault !== null || hasFailed(node) ? ['fault'] : [],
     );
 }

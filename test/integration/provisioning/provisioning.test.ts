@@ -2,6 +2,7 @@ import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import {
   nodeList,
+  nodeOverview,
   nodeMaintenance,
   nodePower,
   nodeProvision,
@@ -311,6 +312,11 @@ describe('provisioning with the lab', () => {
       code: 'BmcMisconfigured',
       message: expect.stringContaining('credentials') as string,
     });
+    const overview = await w.ask(nodeOverview, { most: 20 });
+    expect(overview).toMatchObject({ counts: { enroll: 2 }, failed_count: 2 });
+    expect(overview.failed.map(({ name }) => name).toSorted()).toEqual(['gone', 'machine-1']);
+    expect(await w.ask(nodeOverview, { most: 1 })).toMatchObject({ failed: [{}], failed_count: 2 });
+    expect(await w.ask(nodeList, { page: { find: 'fault', limit: 10 } })).toMatchObject({ found: 2 });
     await w.ask(nodeRemove, { node: 'gone' });
     await expect(w.node('gone')).rejects.toThrow('no node');
   });
