@@ -107,5 +107,8 @@ it('names the end of the cooldown of a group', async () => {
   // As in Heat, the cooldown begins with the first size.
   const why = await whyMatching(/cools down until/, 'cool', 'workers');
   expect(why.summary).toMatch(/^Group workers is idle and cools down until 20[-\d]*T[:.\d]*Z/);
+  expect(why.exits).toEqual(['anneal group resize cool workers SIZE']);
+  const ofStack = await whyMatching(/cools down until/, 'cool');
+  expect(ofStack).toEqual({ ...why, chain: [expect.objectContaining({ object: 'stack cool' }), why.chain.at(-1)] });
   await client.stacks.delete({ stack: 'cool' });
 });

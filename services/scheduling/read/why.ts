@@ -33,6 +33,12 @@ type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
 type Link = Why['chain'][number];
 type End = Omit<Why, 'chain'>;
+/** What an idle group waits for, and whether that ends by itself. */
+interface Waiting {
+  readonly ends: boolean;
+  readonly link: Link;
+  readonly end: End;
+}
 
 /** The deepest nesting that an explanation follows. */
 const deepest = 100;
@@ -88,36 +94,49 @@ class Explanation {
     });
     if (stack.phase === 'paused') return this.#ofPaused(stack);
     if (stack.status === 'COMPLETE') {
-      return (
-        (await this.#ofBusyInside(stack)) ?? { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] }
-      );
+      return (await this.#ofInside(stack)) ?? { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] };
     }
     return stack.status === 'FAILED' ? this.#ofFailed(stack) : this.#ofInProgress(stack);
   }
 
   /**
-   * Explains a complete stack in which a nested stack works, has failed or waits by itself, as a group does that scales.
-   * Undefined when everything inside is idle.
+   * Explains a complete stack in which something works, has failed or waits by itself: a nested stack, as a group that
+   * scales, or else a group that cannot fill its warm pool or cools down. Undefined when everything inside is idle.
    */
-  async #ofBusyInside(stack: StackDocument): Promise<End | undefined> {
+  async #ofInside(stack: StackDocument): Promise<End | undefined> {
     const tree = await this.#shared.collections.stacks.find({ where: { root: stack.root } });
     const byId = new Map(tree.map((one) => [one.id, one]));
-    const busy = tree
-      .filter(({ status, phase, deleted_at: gone }) => gone === null && (status !== 'COMPLETE' || phase === 'paused'))
+    const inside = tree
+      .filter(({ deleted_at: gone }) => gone === null)
       .flatMap((one) => {
         const path = pathBetween(stack, one, byId);
-        return path ? [path] : [];
+        return path ? [{ one, path }] : [];
       })
       // The outermost contains the others. Of several, the one that has waited longest.
-      .toSorted((a, b) => a.length - b.length || sinceOfStack(a.at(-1)).localeCompare(sinceOfStack(b.at(-1))));
-    const [path] = busy;
-    const [first, ...below] = path ?? [];
-    if (!first) return undefined;
-    // Idle stacks around it still tell where it is.
-    for (const { name, action, status, reason, updated_at: at } of path?.slice(0, -1) ?? []) {
-      this.chain.push({ object: `stack ${name}`, state: `${action}_${status}`, reason, since: at });
+      .toSorted((a, b) => a.path.length - b.path.length || sinceOfStack(a.one).localeCompare(sinceOfStack(b.one)));
+    const busy = inside.find(({ one: { status, phase } }) => status !== 'COMPLETE' || phase === 'paused');
+    if (busy) {
+      this.#around(busy.path);
+      return this.ofStack(busy.one);
     }
-    return this.ofStack(below.at(-1) ?? first);
+    const groups = [{ one: stack, path: [stack] }, ...inside];
+    const explained = groups.flatMap(({ one, path }) => {
+      const holder = one.parent === null ? undefined : byId.get(one.parent.stack_id);
+      const found = this.#ofPool(one, holder) ?? this.#ofCooldown(one, holder);
+      return found ? [{ ...found, path }] : [];
+    });
+    // A cooldown ends by itself.
+    const found = explained.find(({ ends }) => !ends) ?? explained[0];
+    if (!found) return undefined;
+    this.#around(found.path);
+    this.chain.push(found.link);
+    return found.end;
+  }
+
+  /** Adds the idle stacks around the last of a path, because they tell where it is. */
+  #around(path: readonly StackDocument[]): void {
+    for (const { name, action, status, reason, updated_at: at } of path.slice(0, -1))
+      this.chain.push({ object: `stack ${name}`, state: `${action}_${status}`, reason, since: at });
   }
 
   #ofPaused(stack: StackDocument): End {
@@ -241,39 +260,41 @@ class Explanation {
   async #ofIdleStack(child: StackDocument | undefined): Promise<End | undefined> {
     if (!child || child.deleted_at !== null) return undefined;
     if (child.status !== 'COMPLETE' || child.phase === 'paused') return this.ofStack(child);
-    return (await this.#ofBusyInside(child)) ?? this.#ofPool(child) ?? this.#ofCooldown(child);
+    return this.#ofInside(child);
   }
 
   /** Explains a group that cannot fill its warm pool. */
-  #ofPool(child: StackDocument): End | undefined {
+  #ofPool(child: StackDocument, holder: StackDocument | undefined): Waiting | undefined {
     const kept = scalingGroup(child);
     const unfilled = kept?.members.scaling?.unfilled;
     // The size of a pool is not secret, so the stored form is enough.
     if (!kept || !unfilled || !hasRoom(kept.properties, kept.members.warm)) return undefined;
     const name = child.parent?.resource_name ?? child.name;
     const { since, reason } = unfilled;
-    this.chain.push({ object: `warm pool of ${name}`, state: 'waiting', reason, since });
     return {
-      summary: `Group ${name} is in service, and cannot fill its warm pool: ${withoutStop(reason)}. It tries again each minute.`,
-      exits: [`anneal project quota ${child.project}`, `anneal group show ${nameOf(child)} ${name}`],
+      ends: false,
+      link: { object: `warm pool of ${name}`, state: 'waiting', reason, since },
+      end: {
+        summary: `Group ${name} is in service, and cannot fill its warm pool: ${withoutStop(reason)}. It tries again each minute.`,
+        exits: [`anneal project quota ${child.project}`, `anneal group show ${nameOf(holder ?? child)} ${name}`],
+      },
     };
   }
 
   /** Explains a group that ignores its policies for a time after it has changed its size. */
-  #ofCooldown(child: StackDocument): End | undefined {
+  #ofCooldown(child: StackDocument, holder: StackDocument | undefined): Waiting | undefined {
     const state = scalingGroup(child)?.members;
     const until = state ? cooldownEnd(state.cooldown, child) : null;
     if (until === null || until <= this.#shared.context.now().toISOString()) return undefined;
     const name = child.parent?.resource_name ?? child.name;
-    this.chain.push({
-      object: `cooldown of ${name}`,
-      state: 'waiting',
-      reason: `until ${until}`,
-      since: child.completed_at,
-    });
+    const { blocks } = state?.cooldown ?? {};
     return {
-      summary: `Group ${name} is idle and cools down until ${until}: meanwhile its policies change nothing.`,
-      exits: [`anneal group resize ${nameOf(child)} ${name} SIZE`],
+      ends: true,
+      link: { object: `cooldown of ${name}`, state: 'waiting', reason: `until ${until}`, since: child.completed_at },
+      end: {
+        summary: `Group ${name} is idle and cools down until ${until}: meanwhile its policies ${blocks === 'in' ? 'do not make it smaller' : 'change nothing'}.`,
+        exits: [`anneal group resize ${nameOf(holder ?? child)} ${name} SIZE`],
+      },
     };
   }
 
