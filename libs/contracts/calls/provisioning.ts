@@ -267,11 +267,9 @@ export const nodeOverview = call(
     question: z.object({ most: z.number().int().positive().max(100) }),
     answer: z.object({
       counts: z.record(z.string(), z.number().int()),
-      failed: z
-        .array(nodeViewSchema)
-        .meta({
-          description: 'At most `most` with a fault, `most` in failed states, and `most` that could not be verified.',
-        }),
+      failed: z.array(nodeViewSchema).meta({
+        description: 'At most `most` with a fault, `most` in failed states, and `most` that could not be verified.',
+      }),
       failed_count: z.number().int(),
     }),
   },
