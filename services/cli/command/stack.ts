@@ -1,6 +1,7 @@
 /** `anneal stack …` */
 import type { Stack } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { rootCause } from '@anneal/contracts/root-cause.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
@@ -328,6 +329,10 @@ function addStackFailures(stack: Command, context: CliContext): void {
     });
 }
 
+/** Not the message that the field `reason` holds. */
+const conditionText = (stack: Stack, { message, reason }: Stack['conditions'][number]): string =>
+  message === '' || message === stack.stack_status_reason ? reason : message;
+
 function stackFields(
   stack: Stack,
   { context, why }: { context: CliContext; why: string | undefined },
@@ -338,8 +343,8 @@ function stackFields(
     ['id', stack.id],
     ['description', stack.description ?? ''],
     ['status', paintStatus(stack.stack_status, colors)],
-    ['reason', stack.stack_status_reason ?? ''],
     ...(why ? [['why', why] as const] : []),
+    ['reason', stack.stack_status_reason ?? ''],
     ['created', stack.creation_time ?? ''],
     ['updated', stack.updated_time ?? ''],
     ['timeout', stack.timeout_mins === null ? '' : `${stack.timeout_mins} minutes`],
@@ -347,7 +352,9 @@ function stackFields(
     ['tags', (stack.tags ?? []).join(', ')],
     ...Object.entries(stack.parameters).map(([name, value]) => [`parameter ${name}`, value] as const),
     ...(stack.outputs ?? []).map((one) => [`output ${one.output_key}`, outputText(one)] as const),
-    ...stack.conditions.map((one) => [`condition ${one.type}`, `${one.status}: ${one.message || one.reason}`] as const),
-    ...stack.failures.map((one) => [`failure ${one.resource}`, colors.red(one.failure.message)] as const),
+    ...stack.conditions.map((one) => [`condition ${one.type}`, `${one.status}: ${conditionText(stack, one)}`] as const),
+    ...stack.failures.map(
+      ({ resource, failure }) => [`failure ${resource}`, colors.red(`${rootCause(resource, failure)}.`)] as const,
+    ),
   ];
 }

@@ -20,8 +20,10 @@ export function addWhyCommand(program: Command, context: CliContext): void {
       const { colors } = output;
       output.prose(colors.bold(why.summary));
       for (const [depth, { object, state, reason, since }] of why.chain.entries()) {
+        // The summary often ends with it.
+        const more = reason === '' || why.summary.includes(reason) ? '' : `  ${reason}`;
         const age = since === null ? '' : colors.dim(` for ${formatAge(since, context.now())}`);
-        output.prose(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${reason === '' ? '' : `  ${reason}`}`);
+        output.prose(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${more}`);
       }
       if (why.exits.length > 0) output.prose(`Next steps: ${why.exits.join('; ')}`);
     });

@@ -6,6 +6,7 @@ import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { lastLines, rootCause } from '@anneal/contracts/root-cause.ts';
 import {
   isNested,
   representative,
@@ -33,7 +34,7 @@ type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
 type Link = Why['chain'][number];
 type End = Omit<Why, 'chain'>;
-/** What an idle group waits for, and whether that ends by itself. */
+/** The wait of an idle group, and whether it ends by itself. */
 interface Waiting {
   readonly ends: boolean;
   readonly link: Link;
@@ -89,7 +90,8 @@ class Explanation {
     this.chain.push({
       object: `stack ${stack.name}`,
       state: stack.phase === 'paused' ? `${state}, paused` : state,
-      reason: stack.reason,
+      // The reason of a failed stack wraps the failure that follows, in Heat's words.
+      reason: stack.status === 'FAILED' && stack.failures.length > 0 ? '' : stack.reason,
       since: stack.updated_at ?? stack.created_at,
     });
     if (stack.phase === 'paused') return this.#ofPaused(stack);
@@ -141,11 +143,13 @@ class Explanation {
 
   #ofPaused(stack: StackDocument): End {
     const name = nameOf(stack);
-    const failed = stack.failures[0];
+    const [failed] = stack.failures;
+    this.#pushFailure(stack);
+    const cause = failed ? `${rootCause(failed.resource, failed.failure)}. ` : '';
     // To skip a failure inside a nested stack, skip the resource of this stack that contains it.
     const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
     return {
-      summary: `Stack ${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}; it waits for an operator command.`,
+      summary: `${cause}Stack ${stack.name} is paused after ${failed ? 'this' : 'a failure'}; it waits for an operator command.`,
       exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, ...cancelOf(stack, name)],
     };
   }
@@ -153,11 +157,10 @@ class Explanation {
   #ofFailed(stack: StackDocument): End {
     const name = nameOf(stack);
     const [failed] = stack.failures;
-    if (failed) this.chain.push(linkOfFailure(failed, stack.updated_at));
-    const letter = failed && linkOfDeath(failed.failure);
-    if (letter) this.chain.push(letter);
+    this.#pushFailure(stack);
+    const waits = `Stack ${stack.name} has failed and waits for an operator command`;
     return {
-      summary: `Stack ${stack.name} has failed and waits for an operator command: ${stack.reason}`,
+      summary: failed ? `${rootCause(failed.resource, failed.failure)}. ${waits}.` : `${waits}: ${stack.reason}`,
       exits: [
         ...(failed ? exitsOfDeath(failed.failure) : []),
         `anneal stack failures ${name}`,
@@ -167,6 +170,12 @@ class Explanation {
         `anneal stack delete ${name}`,
       ],
     };
+  }
+
+  /** Adds the root cause of a failed or paused stack to the chain. */
+  #pushFailure({ failures: [failed], updated_at: at }: StackDocument): void {
+    if (!failed) return;
+    this.chain.push(linkOfFailure(failed, at), ...linksBelow(failed.resource, failed.failure));
   }
 
   async #ofInProgress(stack: StackDocument): Promise<End> {
@@ -306,10 +315,9 @@ class Explanation {
       return ofContext(resource) ?? { summary, exits: [] };
     }
     const name = nameOf(stack);
-    const letter = linkOfDeath(failure);
-    if (letter) this.chain.push(letter);
+    this.chain.push(...linksBelow(resource.name, failure));
     return {
-      summary: `${resource.name} has failed: ${failure.message.split('\n', 1)[0] ?? ''}`,
+      summary: `${rootCause(resource.name, failure)}.`,
       exits: [...exitsOfDeath(failure), `anneal resource show ${name} ${resource.name}`, `anneal stack retry ${name}`],
     };
   }
@@ -473,6 +481,18 @@ const linkOfDeath = (failure: Failure): Link | undefined => {
   const where = typeof queue === 'string' ? ` of ${queue}` : '';
   return { object: `dead letter ${letter}${where}`, state: 'dead', reason: failure.message, since: null };
 };
+
+/** The dead letter of a failure, and the last lines of its script when the summary does not hold them all. */
+function linksBelow(name: string, failure: Failure): Link[] {
+  const letter = linkOfDeath(failure);
+  const lines = lastLines(failure);
+  return [
+    ...(letter ? [letter] : []),
+    ...(lines.length > 1
+      ? [{ object: `script of ${name}`, state: 'wrote last', reason: lines.join(' ⏎ '), since: null }]
+      : []),
+  ];
+}
 
 const exitsOfDeath = (failure: Failure): string[] => {
   const letter = letterOf(failure);
