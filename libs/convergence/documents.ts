@@ -331,6 +331,14 @@ export const isNested = (resource: ResourceDocument): boolean => resource.nested
 /** Whether no provider ever got a request for the resource, and no existing object was adopted. */
 export const isUnrequested = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
 
+/** The code of the failure that a check reports for a resource whose creation failed. */
+export const notCreated = 'NotCreated';
+
+/** Whether the creation or adoption of the resource failed, also after a check has reported it. */
+export const isUncreated = ({ action, status, failure }: ResourceDocument): boolean =>
+  status === 'FAILED' &&
+  (action === 'CREATE' || action === 'ADOPT' || (action === 'CHECK' && failure?.code === notCreated));
+
 /** The incarnation readers see for a name: an existing object wins over one not created yet. */
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
   const rank = (resource: ResourceDocument): number =>

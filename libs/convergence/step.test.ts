@@ -358,6 +358,35 @@ describe('a visit', () => {
       "Resource SUSPEND failed: InvalidState: resources.a: State ('UPDATE', 'FAILED') invalid for suspend",
     );
   });
+
+  it('that checks a failed create marks the failed resource, however often, and the next update creates it', () => {
+    const state = fresh();
+    const wishes = { ok: wish(), plain: wish({ type: 'Plain' }), behind: wish({ requires: ['plain'] }) };
+    create(state, wishes);
+    answer(state, 'ok');
+    answer(state, 'plain', { status: 'failed' });
+    expect(status(state)).toBe('CREATE_FAILED');
+    const failed = find(state, 'plain').id;
+    for (const id of ['one', 'two']) {
+      expect(take(state, { kind: 'visit', id, action: 'CHECK' })).toEqual(['check ok']);
+      answer(state, 'ok');
+      expect(status(state)).toBe('CHECK_FAILED');
+      expect(find(state, 'ok')).toMatchObject({ action: 'CHECK', status: 'COMPLETE' });
+      expect(find(state, 'plain')).toMatchObject({
+        action: 'CHECK',
+        status: 'FAILED',
+        reason: 'NotCreated: resources.plain: Its create failed: no',
+      });
+      expect([...state.resources.values()].map(({ name }) => name).toSorted()).toEqual(['ok', 'plain']);
+      const mark = { kind: 'mark', unhealthy: false, reason: '' } as const;
+      take(state, { kind: 'resource', id: `mark ${id}`, resource: 'plain', action: mark });
+      expect(find(state, 'plain').status).toBe('FAILED');
+    }
+    expect(state.stack.reason).toBe('Resource CHECK failed: NotCreated: resources.plain: Its create failed: no');
+    expect(finish(state, update(state, wishes)).toSorted()).toEqual(['create behind', 'create plain', 'delete plain']);
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(find(state, 'plain').id).not.toBe(failed);
+  });
 });
 
 describe('a newer action', () => {

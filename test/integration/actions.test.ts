@@ -54,6 +54,29 @@ describe('an action', () => {
     expect(world.outputs(await world.updated(root.id, tree('y')))).toEqual({ b: 'y' });
   });
 
+  it('that checks a failed create fails the resource that was not created, and leaves those behind it', async () => {
+    const template = (fail: boolean): { template: string } => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  good: {type: OS::Heat::TestResource, properties: {value: x}}
+  bad: {type: OS::Heat::TestResource, depends_on: good, properties: {value: x, fail: ${fail}}}
+  behind: {type: OS::Heat::TestResource, depends_on: bad, properties: {value: x}}
+outputs: {bad: {value: {get_attr: [bad, output]}}}
+`,
+    });
+    const { id } = await world.create('s', template(true));
+    expect(await world.settled(id)).toMatchObject({ action: 'CREATE', status: 'FAILED' });
+    await world.act(id, { kind: 'check' });
+    const checked = await world.settled(id);
+    expect(checked).toMatchObject({ action: 'CHECK', status: 'FAILED' });
+    expect(checked.reason).toMatch(/^Resource CHECK failed: NotCreated: resources\.bad: Its create failed: /);
+    expect(world.outputs(checked)).toEqual({ bad: null });
+    const states = (await world.resources(id)).map(({ name, action, status }) => `${name} ${action}_${status}`);
+    expect(states.toSorted()).toEqual(['bad CHECK_FAILED', 'behind INIT_COMPLETE', 'good CHECK_COMPLETE']);
+    expect(world.outputs(await world.updated(id, template(false)))).toEqual({ bad: 'x' });
+  });
+
   it('creates snapshots and restores one', async () => {
     const root = await world.createAndWait('s', tree('x'));
     await world.act(root.id, { kind: 'snapshot', id: 'snap', name: 'first' });

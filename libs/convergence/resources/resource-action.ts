@@ -5,7 +5,7 @@ import { revisit } from '../graph/node.ts';
 import { clearHook, completeHook, heartbeat } from '../hooks/hook.ts';
 import { answerParent } from '../nested.ts';
 import type { Input } from '../protocol.ts';
-import { isNested, representative, type ResourceDocument } from '../documents.ts';
+import { isNested, isUncreated, representative, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 import { allows, retry } from '../traversal/traversal.ts';
 
@@ -82,7 +82,7 @@ function mark(
   // Later resources of the running action rely on this one.
   if (!allows(transaction, 'mark unhealthy')) return;
   // A resource that was never made is recreated in any case.
-  if (resource.status === 'FAILED' && (resource.action === 'CREATE' || resource.action === 'ADOPT')) return;
+  if (isUncreated(resource)) return;
   const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
   if (resource.action === 'DELETE' || resource.action === 'INIT' || unhealthy === isUnhealthy) return;
   const failure = { code: 'Unhealthy', message: reason === '' ? 'marked unhealthy' : reason };

@@ -7,9 +7,10 @@
  * | SUSPEND_COMPLETE        | ask        | done       | ask        | ask ¹      |
  * | SUSPEND_FAILED          | ask        | ask        | ask        | refuse     |
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
- * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
+ * | CREATE_ or ADOPT_FAILED | fail ²     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
  * ¹ The resource stays suspended, during its snapshot and after, so that it can be resumed.
+ * ² The resource becomes CHECK_FAILED with the cause. Later checks do not ask for it either.
  * A resource at its `launching` hook is awaited. `ask` sends no request and only changes the state when the type does
  * not serve the visit, and for external resources, except for CHECK. `leave` counts as done. A refused resource fails
  * the visit, and stays as it is. After an operator skips it, it is COMPLETE and asked; if no provider was ever asked to
@@ -17,12 +18,20 @@
  * A failure ends a visit like any traversal, except for CHECK: it changes nothing, so it continues and names all
  * failures.
  */
-import { refuseLeaf } from './failure.ts';
+import type { Failure } from '@anneal/contracts/errors.ts';
+import { failLeaf, refuseLeaf } from './failure.ts';
 import { markDone } from '../graph/node.ts';
 import { passThrough, send } from '../resources/incarnation.ts';
-import { isNested, isUnrequested, type ResourceDocument, type VisitAction } from '../documents.ts';
+import {
+  isNested,
+  isUncreated,
+  isUnrequested,
+  notCreated,
+  type ResourceDocument,
+  type VisitAction,
+} from '../documents.ts';
 import type { Graph } from '../state.ts';
-import type { Transaction } from '../transaction.ts';
+import { changeResource, type Transaction } from '../transaction.ts';
 
 /** Takes the next step of a visit to one resource, by the table above. A repeated visit sends nothing twice. */
 export function visitNode(transaction: Transaction, id: string): void {
@@ -44,6 +53,12 @@ export function visitNode(transaction: Transaction, id: string): void {
     markDone(transaction, id, id);
     return;
   }
+  if (verdict === 'fail') {
+    changeResource(transaction, id, { started_at: transaction.now });
+    failLeaf(transaction, id, { action: 'CHECK', failure: uncreated(resource) });
+    markDone(transaction, id, id);
+    return;
+  }
   if (verdict === 'refuse') {
     const failure = {
       code: 'InvalidState',
@@ -51,7 +66,6 @@ export function visitNode(transaction: Transaction, id: string): void {
       remedy: 'Update the stack, which repairs the failed resources; then try again.',
     };
     refuseLeaf(transaction, resource, failure, action);
-    if (action === 'CHECK') markDone(transaction, id, id);
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
@@ -67,12 +81,23 @@ export function visitNode(transaction: Transaction, id: string): void {
   markDone(transaction, id, id);
 }
 
-function judge(action: VisitAction, resource: ResourceDocument): 'ask' | 'done' | 'refuse' {
+/** Keeps the cause, because the check replaces the failure of the creation. */
+function uncreated({ action, failure, reason }: ResourceDocument): Failure {
+  if (failure?.code === notCreated) return failure;
+  return {
+    code: notCreated,
+    message: `Its ${action.toLowerCase()} failed: ${failure?.message ?? reason}`,
+    remedy: 'Update the stack, which creates it again.',
+    ...(failure?.details && { details: failure.details }),
+  };
+}
+
+function judge(action: VisitAction, resource: ResourceDocument): 'ask' | 'done' | 'fail' | 'refuse' {
   const failed = resource.status === 'FAILED';
   const halted = resource.action === 'SUSPEND' || resource.action === 'RESUME';
   switch (action) {
     case 'CHECK':
-      return failed && (resource.action === 'CREATE' || resource.action === 'ADOPT') ? 'refuse' : 'ask';
+      return isUncreated(resource) ? 'fail' : 'ask';
     case 'SUSPEND':
       if (failed && !halted) return 'refuse';
       return resource.action === 'SUSPEND' && !failed ? 'done' : 'ask';

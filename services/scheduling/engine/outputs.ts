@@ -3,7 +3,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
-import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
+import { isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { Abandoned, type EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { Evaluated } from './bounds.ts';
@@ -34,7 +34,7 @@ export function shownPeers(resources: readonly ResourceDocument[]): Peer {
   const byName = new Map<string, ResourceDocument[]>();
   for (const resource of resources) {
     // Skip an object that is not created yet. During a replacement the original is still readable.
-    if (resource.action === 'CREATE' && resource.status !== 'COMPLETE') continue;
+    if (isUncreated(resource) || (resource.action === 'CREATE' && resource.status !== 'COMPLETE')) continue;
     const list = byName.get(resource.name);
     if (list) list.push(resource);
     else byName.set(resource.name, [resource]);

@@ -1,7 +1,7 @@
 /** Reads a group from the state of its stack. */
 import { type VictimOrder, victimOrders } from '@anneal/contracts/calls/scaling.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
+import { isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import { hasMembers, scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
 import { fromKept, type GroupState, type StoredNestedRequest } from '../nested/kept.ts';
@@ -33,9 +33,10 @@ export const showsServers = (stack: State['stack']): boolean =>
   memberGroup(stack) !== undefined || fromKept(stack.group)?.shows_servers === true;
 
 /** When the resource entered service from a warm pool, or else was complete for the first time, as far as its document shows it; null: not yet. */
-export const sinceOf = ({ action, status, created_at, finished_at, entered_at }: ResourceDocument): string | null => {
+export const sinceOf = (resource: ResourceDocument): string | null => {
+  const { action, status, created_at, finished_at, entered_at } = resource;
   if (entered_at) return entered_at;
-  if (action === 'INIT' || (action === 'CREATE' && status !== 'COMPLETE')) return null;
+  if (action === 'INIT' || isUncreated(resource) || (action === 'CREATE' && status !== 'COMPLETE')) return null;
   return action === 'CREATE' ? (finished_at ?? created_at) : created_at;
 };
 

@@ -9,7 +9,7 @@ import { checkPassed } from './hooks.ts';
 
 /** Reasons for failure that an operator or a template caused: they are allowed even if no provider misbehaves. */
 const meant =
-  /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
+  /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended|NotCreated/;
 
 /** Whether the stack, or the parent stack whose deadline it shares, waited for an operator at a hook. */
 function asksPerson(world: CheckedWorld, { id, traversal, parent }: StackDocument): boolean {

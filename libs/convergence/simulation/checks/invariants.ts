@@ -134,11 +134,12 @@ function checkRequest(
 }
 
 /** Checks a visit by the table of `visit.ts`: which requests are allowed in which state. */
-function mayBeVisited({ id, action, status }: ResourceDocument, asked: string): void {
+function mayBeVisited({ id, action, status, failure }: ResourceDocument, asked: string): void {
   const said = `${id} is ${action}_${status}, and asked to ${asked}`;
   const failed = status === 'FAILED';
   const halted = action === 'SUSPEND' || action === 'RESUME';
-  if (asked === 'check') must(!failed || (action !== 'CREATE' && action !== 'ADOPT'), said);
+  if (asked === 'check')
+    must(!failed || (action !== 'CREATE' && action !== 'ADOPT' && failure?.code !== 'NotCreated'), said);
   if (asked === 'suspend') must(failed ? halted : action !== 'SUSPEND', said);
   if (asked === 'resume') must(halted && (failed || action === 'SUSPEND'), said);
   if (asked === 'snapshot') must(!failed || action === 'SNAPSHOT', said);

@@ -21,6 +21,14 @@ export const visitScenarios: Scenarios = {
       .ends('UPDATE_COMPLETE');
     must(script.find('a').id !== before, 'what was unhealthy was kept');
   },
+  'a check of a failed create fails what was not created, and the next update creates it': (script) => {
+    const wishes = { a: desiredResource(), b: desiredResource({ requires: ['a'] }) };
+    script.failing().create(wishes).ends('CREATE_FAILED').behaving();
+    for (const id of ['one', 'two']) script.say({ kind: 'visit', id, action: 'CHECK' }).ends('CHECK_FAILED');
+    const { action, status } = script.find('a');
+    must(`${action}_${status}` === 'CHECK_FAILED' && script.resources.length === 1, `${action}_${status}`);
+    script.update(wishes).ends('UPDATE_COMPLETE');
+  },
   'suspension goes before what it stands on, and back': (script) => {
     script.create(chain).ends('CREATE_COMPLETE').say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' });
     must(script.find('c').action === 'SUSPEND' && script.find('a').action === 'CREATE', 'a was suspended before c');
