@@ -52,6 +52,17 @@ describe('a reported failure', () => {
     );
   });
 
+  it('contains its path, when a check finds a nested stack that was not created', () => {
+    const stack = new Driver();
+    stack.create({ n: desiredResource({ type: 'Nested' }) });
+    const failure = { code: 'ResourceFailed', message: 'no' };
+    stack.answer('n', { status: 'failed', failures: [{ resource: 'x', type: 'Test', failure }] });
+    stack.take({ kind: 'visit', id: 'check', action: 'CHECK' });
+    expect(stack.state.stack.reason).toBe(
+      'Resource CHECK failed: NotCreated: resources.n: Its create failed: ResourceFailed: resources.n.resources.x: no',
+    );
+  });
+
   it('is limited in size', () => {
     const stack = new Driver();
     stack.create({ n: desiredResource({ type: 'Nested' }) });

@@ -82,11 +82,13 @@ export function visitNode(transaction: Transaction, id: string): void {
 }
 
 /** Keeps the cause, because the check replaces the failure of the creation. */
-function uncreated({ action, failure, reason }: ResourceDocument): Failure {
+function uncreated(resource: ResourceDocument): Failure {
+  const { action, failure, reason } = resource;
   if (failure?.code === notCreated) return failure;
   return {
     code: notCreated,
-    message: `Its ${action.toLowerCase()} failed: ${failure?.message ?? reason}`,
+    // The reason of a nested stack has the path of the resource inside.
+    message: `Its ${action.toLowerCase()} failed: ${(!isNested(resource) && failure?.message) || reason}`,
     remedy: 'Update the stack, which creates it again.',
     ...(failure?.details && { details: failure.details }),
   };
