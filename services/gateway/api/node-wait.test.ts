@@ -10,22 +10,32 @@ const why = {
 };
 const last_error = { code: 'BmcUnreachable', message: 'https://10.0.0.1 does not answer' };
 const asking =
-  (failures: number): Ask =>
+  (failures: number, conditions: object[] = []): Ask =>
   (_service, _call, { data }) => {
     expect(data).toMatchObject({ instance_id: 'r1' });
     const bmc = { failures, last_contact: 'T1', last_error, breaker: 'closed', next_try: 'T2' };
-    return Promise.resolve({ nodes: [{ name: 'rack1-u01', bmc }] } as never);
+    return Promise.resolve({ nodes: [{ name: 'rack1-u01', bmc, conditions }] } as never);
   };
 
 describe('the explanation of a server', () => {
   it('names the node whose BMC fails and its next try, without the address of the BMC', async () => {
     const explained = await explainNode(asking(4), why);
     expect(explained).toMatchObject({
-      summary: 'web waits for node rack1-u01, whose BMC has failed 4 times in a row; it last answered at T1.',
+      summary:
+        'web waits for node rack1-u01, whose BMC has failed 4 times in a row; it last answered at T1; the next try is at T2.',
       chain: [{ object: 'BMC of node rack1-u01', reason: 'it last answered at T1; the next try is at T2' }],
       exits: ['anneal node show rack1-u01', 'anneal resource show s web'],
     });
     expect(JSON.stringify(explained)).not.toContain('10.0.0.1');
+  });
+
+  it('names the turn of a node that waits for a slot, also when its BMC has failed before', async () => {
+    const message = 'waiting for a slot, position 2 of 5: 20 of 20 deploys in rack r1';
+    const turn = { type: 'HasSlot', status: 'False', reason: 'Waiting', message, since: 'T3' };
+    const { summary, chain, exits } = await explainNode(asking(1, [turn]), why);
+    expect(summary).toBe(`web has node rack1-u01, which begins its work when it has a slot: ${message}.`);
+    expect(chain).toEqual([{ object: 'slot of node rack1-u01', state: 'waiting', reason: message, since: 'T3' }]);
+    expect(exits.slice(0, 2)).toEqual(['anneal node list', 'anneal node show rack1-u01']);
   });
 
   it('stays the same while the BMC answers', async () => {

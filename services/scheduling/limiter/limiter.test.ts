@@ -134,8 +134,12 @@ describe('requests to a slow provider', () => {
     const held = Array.from({ length: 8 }, (_, index) => `r${index}`).find((name) => !sent.includes(name));
     const why = await harness.ask(stackWhy, { project: 'p1', stack: busy.id, resource: held ?? '' });
     expect(why.summary).toBe(
-      `The request to create ${held} waits for its turn: 2 requests of project p1 are in flight, and 2 of all projects in test.slow.`,
+      `The request to create ${held} waits for its turn: this project has 2 requests in flight (limit 3), and all projects have 2 in test.slow (limit 100).`,
     );
+    // The stack waits for what is sent; the others only wait behind it.
+    const ofStack = await harness.ask(stackWhy, { project: 'p1', stack: busy.id });
+    expect(ofStack.summary).toMatch(/^The provider has worked on r\d since \S+Z\. \(7 more in busy wait too\.\)$/);
+    expect(sent).toContain(/worked on (\w+)/.exec(ofStack.summary)?.[1]);
 
     await harness.remove(old.id);
     await eventually(() => provider.of('p1').find(({ type }) => type === 'resource.delete'));

@@ -51,6 +51,15 @@ interface LimiterOptions {
   readonly shards: { readonly count: number };
 }
 
+interface HeldBehind {
+  /** In flight, of its project and of its provider. */
+  readonly project: number;
+  readonly provider: number;
+  readonly limits: TurnLimits;
+  /** Whether this process counts them. */
+  readonly here: boolean;
+}
+
 interface CountedRequest {
   readonly stack: StackDocument;
   readonly resource: ResourceDocument;
@@ -141,13 +150,11 @@ export class Limiter {
   }
 
   /** The numbers of requests in flight while a request is held back; undefined when it is not held back. */
-  async heldBehind({
-    id,
-    request,
-  }: ResourceDocument): Promise<{ project: number; provider: number; queue: string; here: boolean } | undefined> {
-    const found = await this.#options.held.get(id);
+  async heldBehind({ id, request }: ResourceDocument): Promise<HeldBehind | undefined> {
+    const { held, limits } = this.#options;
+    const found = await held.get(id);
     if (!found || found.fence !== request?.fence || this.#turns.sent(id)) return undefined;
-    return { ...this.#turns.inFlight(found), queue: found.queue, here: this.#senders.has(found.shard) };
+    return { ...this.#turns.inFlight(found), limits, here: this.#senders.has(found.shard) };
   }
 
   stop(): void {

@@ -124,6 +124,38 @@ it('why reports the root cause of a failed stack and the next steps', async () =
   await expect(why(id, 'nope')).rejects.toMatchObject({ code: 'NotFound' });
 });
 
+it('why reports when a request is sent again after a failure that may pass, and why', async () => {
+  const { bus, mint } = harness.context;
+  const type = 'Test::Busy';
+  await bus.consume('test.busy', async ({ message }) => {
+    const request = message as Envelope<ResourceRequest>;
+    const { resource: of, stack, fence } = request.data;
+    const error = { code: 'Unavailable', message: 'the pool is full.', details: { retryable: true } };
+    const data = {
+      resource_id: of.id,
+      stack_id: stack.id,
+      action: 'create' as const,
+      fence,
+      status: 'failed' as const,
+      error,
+    };
+    const answer = mint(resourceResponse, { id: `${request.id}:answer`, cause: request, data });
+    await bus.send({ queue: request.replyto ?? '', messages: [answer] });
+  });
+  const types = [{ type, properties: {}, attributes: {} }];
+  const announced = mint(providerAnnounced, { data: { provider: 'test', queue: 'test.busy', types } });
+  await bus.send({ queue: requestsQueue('scheduling'), messages: [announced] });
+  const { id } = await harness.create('s', planWith([resource('pool', {}, { type })]));
+  const found = await eventually(async () => {
+    const answered = await why(id);
+    return answered.summary.includes('is sent again') ? answered : undefined;
+  });
+  expect(found.summary).toMatch(
+    /^The request to create pool is sent again at 20[-\d]*T[:.\d]*Z, because it failed in a way that may pass: the pool is full\. Attempt \d of \d+ follows at \S+Z\.$/,
+  );
+  expect(found.exits).toEqual(['anneal resource show s pool', 'anneal stack cancel s --no-rollback']);
+});
+
 it('why names the member on which a config of a context failed after the last update of the stack', async () => {
   const { bus, mint } = harness.context;
   const type = 'Anneal::Context';

@@ -41,6 +41,12 @@ interface Waiting {
   readonly end: End;
 }
 
+/** The reason of a resource whose provider gave none. */
+const unnamed = 'state changed';
+
+/** The most requests of a stack that are read to find one that is sent. */
+const mostHeld = 20;
+
 /** The deepest nesting that an explanation follows. */
 const deepest = 100;
 
@@ -183,7 +189,7 @@ class Explanation {
     const pending = resources
       .filter(({ hook, request }) => hook !== null || request !== null)
       .toSorted((a, b) => Number(b.hook !== null) - Number(a.hook !== null) || sinceOf(a).localeCompare(sinceOf(b)));
-    const [first] = pending;
+    const first = await this.#firstSent(pending);
     const pause = stack.batch?.until ?? null;
     if (!first && pause !== null) {
       return {
@@ -196,7 +202,18 @@ class Explanation {
     const others = pending.length - 1;
     return others === 0
       ? end
-      : { ...end, summary: `${end.summary} (The same is true of ${others} more in ${stack.name}.)` };
+      : {
+          ...end,
+          summary: `${end.summary} (${others} more in ${stack.name} ${others === 1 ? 'waits' : 'wait'} too.)`,
+        };
+  }
+
+  /** The first that does not only wait for its turn, because requests in flight of the stack may be what it waits for. */
+  async #firstSent(pending: readonly ResourceDocument[]): Promise<ResourceDocument | undefined> {
+    for (const one of pending.slice(0, mostHeld)) {
+      if (one.hook || !(await this.#shared.gate.heldBehind(one))) return one;
+    }
+    return pending[0];
   }
 
   /** Explains a stack with nothing in flight: a message must be on its way to the stack. */
@@ -207,7 +224,7 @@ class Explanation {
       consumers === 0
         ? `Stack ${stack.name} waits for messages in ${queue}, but no scheduling service consumes from it.`
         : depth > 0
-          ? `Stack ${stack.name} waits until the ${depth} messages in ${queue} are handled.`
+          ? `Stack ${stack.name} waits until the messages in ${queue} are handled: ${depth}.`
           : `Stack ${stack.name} has no request in flight: it is between two steps, or its deadline (${stack.deadline ?? 'none'}) will end it.`;
     return { summary, exits: ['anneal service list', `anneal queue peek ${queue}`] };
   }
@@ -216,7 +233,7 @@ class Explanation {
     this.chain.push({
       object: `resource ${resource.name} (${resource.type})`,
       state: `${resource.action}_${resource.status}`,
-      reason: resource.reason,
+      reason: resource.reason === unnamed ? '' : resource.reason,
       since: sinceOf(resource),
     });
     if (resource.hook) return this.#ofHook(stack, resource, resource.hook);
@@ -330,6 +347,13 @@ class Explanation {
 
   async #ofRequest(stack: StackDocument, resource: ResourceDocument): Promise<End> {
     const { providers, shards, waiting } = this.#shared;
+    const again = resource.request?.not_before;
+    if (again) {
+      return {
+        summary: `The request to ${verbOf(resource)} ${resource.name} is sent again at ${again}, because it failed in a way that may pass: ${withoutStop(resource.reason)}.`,
+        exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
+      };
+    }
     const wait = await waiting({ stack, resource });
     if (wait) {
       const { object, state, reason, summary, exits } = wait;
@@ -352,11 +376,11 @@ class Explanation {
     const held = await this.#shared.gate.heldBehind(resource);
     if (!held) return undefined;
     await this.#measured(queue);
-    const counted = held.here
-      ? `: ${held.project} requests of project ${stack.project} are in flight, and ${held.provider} of all projects in ${queue}`
+    const numbers = held.here
+      ? `: this project has ${counted(held.project)} in flight (limit ${held.limits.project}), and all projects have ${held.provider} in ${queue} (limit ${held.limits.provider})`
       : '';
     return {
-      summary: `The request to ${verbOf(resource)} ${resource.name} waits for its turn${counted}.`,
+      summary: `The request to ${verbOf(resource)} ${resource.name} waits for its turn${numbers}.`,
       exits: [
         `anneal queue peek ${queue}`,
         'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
@@ -394,8 +418,8 @@ class Explanation {
       const summary = `${resource.name} waits for a node: ${resource.reason.slice('waiting for a node: '.length)}.`;
       return { summary, exits: ['anneal node list', ...exits] };
     }
-    const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
-    const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
+    const detail = resource.reason === unnamed ? '' : `: ${resource.reason}`;
+    const behind = depth > 0 ? `; ${counted(depth)} ${depth === 1 ? 'waits' : 'wait'} in ${queue}` : '';
     return {
       request: { stack_id: stack.id, resource: resource.name, queue, resource_id: resource.id },
       summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
@@ -427,6 +451,8 @@ class Explanation {
     return this.#shared.context.bus.deadLetters.list({ queue, limit: 100 }).catch(() => []);
   }
 }
+
+const counted = (requests: number): string => `${requests} ${requests === 1 ? 'request' : 'requests'}`;
 
 const verbOf = ({ request }: ResourceDocument): string => request?.action ?? 'work';
 
