@@ -1,3 +1,4 @@
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
@@ -154,6 +155,28 @@ it('why reports when a request is sent again after a failure that may pass, and 
     /^The request to create pool is sent again at 20[-\d]*T[:.\d]*Z, because it failed in a way that may pass: the pool is full\. Attempt \d of \d+ follows at \S+Z\.$/,
   );
   expect(found.exits).toEqual(['anneal resource show s pool', 'anneal stack cancel s --no-rollback']);
+});
+
+it('why begins with the error of a dead letter, names it, and shows it first among the next steps', async () => {
+  const { bus, mint } = harness.context;
+  const type = 'Test::Broken';
+  await bus.consume('test.broken', () => Promise.reject(new AnnealError('InvalidRequest', 'this pool is unknown.')));
+  const types = [{ type, properties: {}, attributes: {} }];
+  const announced = mint(providerAnnounced, { data: { provider: 'test', queue: 'test.broken', types } });
+  await bus.send({ queue: requestsQueue('scheduling'), messages: [announced] });
+  const { id } = await harness.create('s', planWith([resource('pool', {}, { type })]));
+  expect(await harness.settled(id)).toMatchObject({ status: 'FAILED' });
+  const { summary, chain, exits } = await why(id);
+  const [letter] = await bus.deadLetters.list({ queue: 'test.broken', limit: 10 });
+  expect(summary).toBe(
+    `pool has failed: this pool is unknown. The message is dead letter ${letter?.id} of test.broken. Stack s has failed and waits for an operator command.`,
+  );
+  expect(chain.map(({ object }) => object)).toEqual([
+    'stack s',
+    `resource pool (${type})`,
+    `dead letter ${letter?.id} of test.broken`,
+  ]);
+  expect(exits[0]).toBe(`anneal dead-letter show ${letter?.id}`);
 });
 
 it('why names the member on which a config of a context failed after the last update of the stack', async () => {
