@@ -17,7 +17,13 @@ beforeAll(async () => {
 afterAll(() => server?.dispose());
 
 it('the pages that must run are among those that do', () => {
-  for (const page of ['docs/getting-started.md', 'docs/tasks/deploy-a-stack.md', 'examples/first-steps/README.md'])
+  for (const page of [
+    'docs/getting-started.md',
+    'docs/tasks/deploy-a-stack.md',
+    'docs/symptoms/dead-letters-appear.md',
+    'docs/symptoms/stack-stays-in-progress.md',
+    'examples/first-steps/README.md',
+  ])
     expect(pages).toContain(page);
 });
 
