@@ -1,4 +1,7 @@
 /** `why` against a whole server: it names what waits, in nested stacks and on hosts, and only commands that exist. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describedCommands } from '@anneal/cli/completion/described.ts';
 import type { Why } from '@anneal/client/why.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -111,4 +114,42 @@ it('names the end of the cooldown of a group', async () => {
   const ofStack = await whyMatching(/cools down until/, 'cool');
   expect(ofStack).toEqual({ ...why, chain: [expect.objectContaining({ object: 'stack cool' }), why.chain.at(-1)] });
   await client.stacks.delete({ stack: 'cool' });
+});
+
+it('lists a node that could not be verified among what needs a person, until it is removed', async () => {
+  const { client } = server;
+  const bmc = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+  await once(bmc, 'listening');
+  try {
+    const address = `http://127.0.0.1:${(bmc.address() as AddressInfo).port}`;
+    await client.nodes.enrol({
+      name: 'locked',
+      driver: 'redfish',
+      address,
+      username: 'u',
+      password: 'wrong',
+      provide: true,
+    });
+    let last: unknown;
+    const { needs, need_counts: counts } = await eventually(
+      async () => {
+        last = await client.nodes.show({ node: 'locked' });
+        const overview = await client.overview();
+        return overview.needs.some(({ kind }) => kind === 'node') ? overview : undefined;
+      },
+      { what: 'the node among the needs', last: () => last },
+    );
+    expect(counts?.['node']).toBe(1);
+    expect(needs.filter(({ kind }) => kind === 'node')).toMatchObject([
+      {
+        name: 'locked',
+        summary: expect.stringMatching(/^Node locked: not verified\. The BMC refused the credentials/) as string,
+        exits: ['anneal node show locked', 'anneal node provide locked --verb manage'],
+      },
+    ]);
+    await client.nodes.remove({ node: 'locked' });
+    expect((await client.overview()).need_counts?.['node']).toBe(0);
+  } finally {
+    bmc.close();
+  }
 });

@@ -11,6 +11,7 @@ it('runs the commands that need nothing but a press', () => {
     'anneal resource skip web database',
     'anneal dead-letter replay 7',
     'anneal workflow resume run-1',
+    'anneal node provide machine-1 --verb manage',
   ].map((command) => exitActionOf(command)?.label);
   expect(labels).toEqual([
     'Retry',
@@ -21,6 +22,7 @@ it('runs the commands that need nothing but a press', () => {
     'Skip database',
     'Replay',
     'Resume the workflow',
+    'Verify again',
   ]);
 });
 
@@ -28,6 +30,7 @@ it('never runs a command that destroys, has an unknown option, or is none of ann
   const commands = [
     'anneal stack delete web',
     'anneal stack retry web --force',
+    'anneal node provide machine-1 --verb deleted',
     'anneal stack cancel web --no-rollback --yes',
     'start the agent on the machine: anneal host token web1',
     'anneal hook complete web database approve continue --token …',

@@ -71,6 +71,14 @@ export function exitActionOf(command: string): ExitAction | undefined {
       run: (client) => client.actions.actOn({ stack: first, resource: second, action: { kind: 'skip' } }),
     };
   }
+  if (noun === 'node' && verb === 'provide' && second === '--verb' && third === 'manage') {
+    return {
+      label: 'Verify again',
+      request: `PUT /baremetal/v1/nodes/${encoded(first)}/states/provision`,
+      done: `The verification of ${first} has started.`,
+      run: (client) => client.nodes.provision({ node: first, target: 'manage' }),
+    };
+  }
   if (noun === 'dead-letter' && verb === 'replay') {
     return {
       label: 'Replay',
