@@ -96,8 +96,8 @@ class Explanation {
     this.chain.push({
       object: `stack ${stack.name}`,
       state: stack.phase === 'paused' ? `${state}, paused` : state,
-      // The reason of a failed stack wraps the failure that follows, in Heat's words.
-      reason: stack.status === 'FAILED' && stack.failures.length > 0 ? '' : stack.reason,
+      // The reason of a failed or paused stack wraps the failure that follows, in Heat's words.
+      reason: (stack.status === 'FAILED' || stack.phase === 'paused') && stack.failures.length > 0 ? '' : stack.reason,
       since: stack.updated_at ?? stack.created_at,
     });
     if (stack.phase === 'paused') return this.#ofPaused(stack);
