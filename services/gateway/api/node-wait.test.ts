@@ -33,7 +33,7 @@ describe('the explanation of a server', () => {
     const message = 'waiting for a slot, position 2 of 5: 20 of 20 deploys in rack r1';
     const turn = { type: 'HasSlot', status: 'False', reason: 'Waiting', message, since: 'T3' };
     const { summary, chain, exits } = await explainNode(asking(1, [turn]), why);
-    expect(summary).toBe(`web has node rack1-u01, which begins its work when it has a slot: ${message}.`);
+    expect(summary).toBe(`web has node rack1-u01, which is ${message}.`);
     expect(chain).toEqual([{ object: 'slot of node rack1-u01', state: 'waiting', reason: message, since: 'T3' }]);
     expect(exits.slice(0, 2)).toEqual(['anneal node list', 'anneal node show rack1-u01']);
   });

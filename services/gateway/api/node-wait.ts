@@ -22,7 +22,7 @@ export async function explainNode(ask: Ask, why: Why): Promise<Why> {
 function withTurn(why: Why, name: string, { message, since }: NodeView['conditions'][number]): Why {
   return {
     ...why,
-    summary: `${nameIn(why)} has node ${name}, which begins its work when it has a slot: ${message}.`,
+    summary: `${nameIn(why)} has node ${name}, which is ${message}.`,
     chain: [...why.chain, { object: `slot of node ${name}`, state: 'waiting', reason: message, since }],
     exits: [
       'anneal node list',
