@@ -47,7 +47,11 @@ automation:
     remove: {action: anneal.stack_delete stack=made}
     hold: {action: anneal.node_maintenance, input: {node: <% $.machine %>, maintenance: true, reason: tests}, publish: {held: <% task().result.maintenance %>}, on-success: release}
     release: {action: anneal.node_maintenance, input: {node: <% $.machine %>, maintenance: false}, publish: {free: <% task().result.maintenance %>}, on-success: power}
-    power: {action: anneal.node_power, input: {node: <% $.machine %>, target: power off}, on-success: manage}
+    power: {action: anneal.node_power, input: {node: <% $.machine %>, target: power off}, on-success: is_off}
+    is_off:
+      action: anneal.node_show node=<% $.machine %>
+      retry: {count: 60, delay: 1, continue-on: <% task().result.target_power_state != null %>}
+      on-success: manage
     manage: {action: anneal.node_provision, input: {node: <% $.machine %>, target: manage}, on-success: managed}
     managed:
       action: anneal.node_show node=<% $.machine %>

@@ -196,10 +196,9 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function isTaken(port: number): Promise<boolean | undefined> {
-  const socket = createSocket('udp4');
-  return new Promise((resolve) => {
-    socket.once('error', () => resolve(true));
-    socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(undefined)));
-  });
+/** Reads the kernel's table, because a probe that binds the port can take it from the simulator. */
+async function isTaken(port: number): Promise<boolean> {
+  const address = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const table = await readFile('/proc/net/udp', 'utf8');
+  return table.split('\n').some((line) => line.trim().split(/\s+/)[1]?.endsWith(address) === true);
 }

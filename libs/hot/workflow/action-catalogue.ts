@@ -42,7 +42,7 @@ const resource = required('resource', 'Name of the resource.');
 const node = required('node', 'Name or id of the node.');
 const subscription = required('subscription', 'Id of the subscription.');
 const stackResult = '`{id, name, action, status}`';
-const nodeResult = '`{id, name, provision_state, power_state, maintenance}`';
+const nodeResult = '`{id, name, provision_state, power_state, target_power_state, maintenance}`';
 
 /** All actions, by name. */
 export const workflowActions: readonly ActionDefinition[] = [
@@ -196,7 +196,8 @@ export const workflowActions: readonly ActionDefinition[] = [
   },
   {
     name: 'anneal.node_power',
-    description: 'Changes the power state of a node.',
+    description:
+      'Changes the power state of a node. The task ends when the change is accepted; `anneal.node_show` with `retry` waits until `target_power_state` is null.',
     inputs: [
       node,
       input('target', 'The wanted state.', {

@@ -12,11 +12,12 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import type { z } from 'zod';
 import { occasionOfCall, optionalText, refusedWith, resultOf, textIn, type RunAction } from './ask.ts';
 
-const shown = ({ id, name, provision_state, power_state, maintenance }: NodeView): JsonObject => ({
+const shown = ({ id, name, provision_state, power_state, target_power_state, maintenance }: NodeView): JsonObject => ({
   id,
   name,
   provision_state,
   power_state,
+  target_power_state,
   maintenance,
 });
 
