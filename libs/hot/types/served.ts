@@ -3,7 +3,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { configurationTypes } from './configuration.ts';
 import { measuringTypes } from './measuring.ts';
 import { nestedTypes, scalingTypes } from './nested.ts';
-import { identityTypes } from './openstack/keystone.ts';
+import { keystoneTypes } from './openstack/keystone.ts';
 import { workflowTypes } from './openstack/mistral.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { schedulingTypes } from './scheduling.ts';
@@ -14,7 +14,7 @@ export const servedTypes = {
   'anneal.provisioning': provisioningTypes,
   'anneal.configuration': configurationTypes,
   'anneal.notification': measuringTypes,
-  'anneal.gateway': identityTypes,
+  'anneal.gateway': keystoneTypes,
 } as const satisfies Readonly<Record<string, readonly ResourceType[]>>;
 
 /** The types of all these providers. */

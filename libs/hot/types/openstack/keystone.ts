@@ -123,6 +123,3 @@ export const keystoneTypes: ResourceType[] = explained([
     repaired,
   ),
 ]);
-
-/** The types that the gateway serves: all. */
-export const identityTypes: readonly ResourceType[] = keystoneTypes;

@@ -7,7 +7,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceUpdate } from '@anneal/contracts/resource.ts';
-import { identityTypes } from '@anneal/hot/types/openstack/keystone.ts';
+import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo, type Request, type Result } from '@anneal/provider/document.ts';
 import { Provider, type WorkingDocument } from '@anneal/provider/provide.ts';
@@ -82,7 +82,7 @@ export async function openIdentityResources(
       announceTypes(context, {
         provider: 'anneal.gateway',
         queue: requestsQueue('gateway'),
-        types: [...identityTypes],
+        types: [...keystoneTypes],
       }),
     async stop() {
       await provider.stop();
