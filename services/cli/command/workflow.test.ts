@@ -8,9 +8,9 @@ const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it.each([
-  [['create', 'none.yaml'], /Cannot read none\.yaml: ENOENT/],
-  [['create', '.'], /Cannot read \.: EISDIR/],
-  [['start', 'w', '--input-file', 'none.json'], /Cannot read none\.json: ENOENT/],
+  [['create', 'none.yaml'], /Cannot read none\.yaml: there is no such file/],
+  [['create', '.'], /Cannot read \.: it is a folder/],
+  [['start', 'w', '--input-file', 'none.json'], /Cannot read none\.json: there is no such file/],
 ])('anneal workflow %j names the file that it cannot read, with status 2', (words, message) => {
   const main = join(import.meta.dirname, '..', 'main.ts');
   const { status, stderr } = spawnSync(process.execPath, [main, 'workflow', ...words], {
