@@ -29,7 +29,6 @@ export function scopeOf(reads: ScopeTools, { plan, stack, peer }: Evaluated): Sc
   return {
     templateVersion: plan.template_version,
     isHidden: (expression) => reads.readsSecret(expression, { plan, peer }),
-    hasAllParameters: true,
     parameter(name) {
       const found = Object.hasOwn(plan.parameters, name) ? plan.parameters[name] : undefined;
       return found ? secrets.open(found.value) : pseudoParameter(name, stack);
