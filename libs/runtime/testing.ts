@@ -71,6 +71,27 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
   };
 }
 
+/** A store that reports each call of a collection before it runs. */
+export const notingStore = (
+  store: Store,
+  note: (call: { collection: string; method: string; given: readonly unknown[] }) => void,
+): Store => ({
+  blobs: store.blobs,
+  check: () => store.check(),
+  close: () => store.close(),
+  collection: async (definition) =>
+    new Proxy(await store.collection<never>(definition), {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: unknown[]) => {
+          note({ collection: definition.name, method: String(name), given });
+          return Reflect.apply(method, target, given) as unknown;
+        };
+      },
+    }),
+});
+
 /**
  * Waits until `read` returns a value other than undefined and false. Tests wait for facts, never for time: the deadline only serves the failure, which
  * prints the last state seen.

@@ -1,7 +1,6 @@
 /** The reads and writes of a claim. They limit how many steps of hosts a server makes in a second. */
 import * as contract from '@anneal/contracts/calls/configuration.ts';
-import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
-import type { Store } from '@anneal/store/port.ts';
+import { createTestContext, notingStore, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
@@ -10,34 +9,17 @@ interface Call {
   readonly given: readonly unknown[];
 }
 
-/** A store that notes the calls of the collection of messages. */
-const noting = (store: Store, calls: Call[]): Store => ({
-  blobs: store.blobs,
-  check: () => store.check(),
-  close: () => store.close(),
-  collection: async (definition) => {
-    const found = await store.collection<never>(definition);
-    if (definition.name !== 'configuration_messages') return found;
-    return new Proxy(found, {
-      get(target, name) {
-        const method: unknown = Reflect.get(target, name);
-        if (typeof method !== 'function') return method;
-        return (...given: unknown[]) => {
-          calls.push({ method: String(name), given });
-          return Reflect.apply(method, target, given) as unknown;
-        };
-      },
-    });
-  },
-});
-
+/** Those of the collection of messages. */
 const calls: Call[] = [];
 let context: TestContext;
 let rig: Rig;
 let host: string;
 beforeAll(async () => {
   context = await createTestContext({ name: 'configuration' });
-  rig = await createRig({ store: noting(context.store, calls) });
+  const store = notingStore(context.store, ({ collection, ...call }) => {
+    if (collection === 'configuration_messages') calls.push(call);
+  });
+  rig = await createRig({ store });
   ({ id: host } = await rig.host('web'));
 });
 afterAll(async () => {

@@ -1,6 +1,5 @@
 /** Remembered users: changes of the directory by another replica, and the reads of the store that they save. */
-import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
-import type { Store } from '@anneal/store/port.ts';
+import { createTestContext, notingStore, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { password, project } from '../testing/test-gateway.ts';
 import { openDirectory } from './directory/directory.ts';
@@ -14,30 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => context?.dispose());
 
-/** The store, with the names of the collections that are called. */
-const watched = (store: Store, reads: string[]): Store => ({
-  blobs: store.blobs,
-  check: () => store.check(),
-  close: () => store.close(),
-  collection: async (definition) => {
-    const found = await store.collection<never>(definition);
-    return new Proxy(found, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') return value;
-        return (...given: unknown[]) => {
-          reads.push(definition.name);
-          return Reflect.apply(value, target, given) as unknown;
-        };
-      },
-    });
-  },
-});
-
 /** The parts that a gateway opens. Their clocks only move when the test moves them. */
 async function replica() {
   const reads: string[] = [];
-  const store = watched(context.store, reads);
+  const store = notingStore(context.store, ({ collection }) => reads.push(collection));
   let elapsed = 1_000;
   let nowMs = Date.now();
   const now = () => new Date(nowMs);

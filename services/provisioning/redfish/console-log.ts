@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { ConsoleLine, ConsoleLog } from '@anneal/contracts/calls/provisioning.ts';
 import { linkIn, type Answer } from './http.ts';
-import { isBmcRefusal, linkedBodies, numberValue, textValue } from './inventory.ts';
+import { bodyIfShown, linkedBodies, numberValue, textValue } from './inventory.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 interface Client {
@@ -69,15 +69,6 @@ async function lastMembers(
 function nextOf(body: Body): string | undefined {
   const next = body['Members@odata.nextLink'] ?? body['@odata.nextLink'];
   return typeof next === 'string' && next.startsWith('/') ? next : undefined;
-}
-
-async function bodyIfShown(client: Client, path: string): Promise<Body | undefined> {
-  try {
-    return (await client.get(path)).body;
-  } catch (error) {
-    if (isBmcRefusal(error)) return undefined;
-    throw error;
-  }
 }
 
 function linesIn(entry: Body): ConsoleLine[] {

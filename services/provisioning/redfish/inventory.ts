@@ -114,19 +114,23 @@ function addressesIn(nic: Body, name: string): string[] {
 
 /** Leaves out parts that a controller does not show, because an inventory with gaps is better than none. */
 async function members(client: Client, path: string | undefined): Promise<Body[]> {
-  if (path === undefined) return [];
-  try {
-    const { body } = await client.get(path);
-    return await linkedBodies(client, Array.isArray(body['Members']) ? body['Members'] : []);
-  } catch (error) {
-    if (isBmcRefusal(error)) return [];
-    throw error;
-  }
+  const found = path === undefined ? undefined : (await bodyIfShown(client, path))?.['Members'];
+  return linkedBodies(client, Array.isArray(found) ? found : []);
 }
 
 const mostMembers = 32;
-export const isBmcRefusal = (error: unknown): boolean =>
+const isBmcRefusal = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'BmcRefused';
+
+/** A resource, or undefined when the controller refuses it. */
+export async function bodyIfShown(client: Client, path: string): Promise<Body | undefined> {
+  try {
+    return (await client.get(path)).body;
+  } catch (error) {
+    if (isBmcRefusal(error)) return undefined;
+    throw error;
+  }
+}
 
 /** The resources behind links, without those that the controller refuses. */
 export async function linkedBodies(
@@ -137,12 +141,8 @@ export async function linkedBodies(
   const found: Body[] = [];
   for (const link of links.slice(0, most)) {
     const address = linkIn(link);
-    if (address === undefined) continue;
-    try {
-      found.push((await client.get(address)).body);
-    } catch (error) {
-      if (!isBmcRefusal(error)) throw error;
-    }
+    const body = address === undefined ? undefined : await bodyIfShown(client, address);
+    if (body) found.push(body);
   }
   return found;
 }

@@ -3,7 +3,7 @@
  */
 import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import { linkIn, type Answer } from './http.ts';
-import { isBmcRefusal, linkedBodies, numberValue, textValue, within } from './inventory.ts';
+import { bodyIfShown, linkedBodies, numberValue, textValue, within } from './inventory.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 interface Client {
@@ -110,13 +110,4 @@ function sensorIn(body: Body, own: { kind: Sensor['kind']; reading: unknown; uni
     unit: unitOf(own.unit),
     state: states[textValue(status['Health']) ?? ''] ?? 'unknown',
   };
-}
-
-async function bodyIfShown(client: Client, path: string): Promise<Body | undefined> {
-  try {
-    return (await client.get(path)).body;
-  } catch (error) {
-    if (isBmcRefusal(error)) return undefined;
-    throw error;
-  }
 }

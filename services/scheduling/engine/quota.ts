@@ -5,8 +5,8 @@
  * count in memory never drifts. Between two counts, admissions of this process are added to the count. Admissions of
  * another replica appear in the next count. So replicas together may exceed the quotas of resources and bytes by what they
  * admit within {@link trustedMs}. They do not exceed that of stacks: near its limit, a new stack is admitted by the store
- * (Q3 of `ProjectQuotas`), which costs three writes more. A new target is charged when it is admitted. What resources add to their documents later is charged
- * to the next admission.
+ * (Q3 of `ProjectQuotas`), which costs three writes more. A new target is charged when it is admitted. What resources add
+ * to their documents later is charged to the next admission.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Admission, Admit, QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';

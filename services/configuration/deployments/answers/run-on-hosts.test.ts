@@ -10,37 +10,17 @@ import {
   type HostRequest,
 } from '@anneal/contracts/calls/configuration.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
-import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
-import type { Store } from '@anneal/store/port.ts';
+import { createTestContext, eventually, notingStore } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRig, project, startService, type Rig } from '../../testing/running-service.ts';
-
-/** A store that notes the names of its calls with those of their collections. */
-const noting = (store: Store, calls: string[]): Store => ({
-  blobs: store.blobs,
-  check: () => store.check(),
-  close: () => store.close(),
-  collection: async (definition) => {
-    const found = await store.collection<never>(definition);
-    return new Proxy(found, {
-      get(target, name) {
-        const method: unknown = Reflect.get(target, name);
-        if (typeof method !== 'function') return method;
-        return (...given: unknown[]) => {
-          calls.push(`${definition.name} ${String(name)}`);
-          return Reflect.apply(method, target, given) as unknown;
-        };
-      },
-    });
-  },
-});
 
 const calls: string[] = [];
 const disposals: (() => unknown)[] = [];
 let rig: Rig;
 beforeEach(async () => {
   const context = await createTestContext({ name: 'configuration' });
-  rig = await createRig({ bus: context.bus, store: noting(context.store, calls), directory: context.directory });
+  const store = notingStore(context.store, ({ collection, method }) => calls.push(`${collection} ${method}`));
+  rig = await createRig({ bus: context.bus, store, directory: context.directory });
   disposals.push(
     () => rig.dispose(),
     () => context.dispose(),

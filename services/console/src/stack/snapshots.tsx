@@ -1,6 +1,5 @@
 /** The snapshots of a stack: take one, return to one, delete one. */
 import type { SnapshotRow } from '@anneal/client/actions.ts';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
@@ -11,20 +10,19 @@ import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
+import { useChange } from '../parts/use-change.ts';
 import { useSession } from '../session/session.tsx';
 
 const path = '/orchestration/v1/{project}/stacks/{stack}/{id}/snapshots';
 
 export function Snapshots({ stack }: { stack: string }) {
   const { client } = useSession();
-  const { attempt } = useNotify();
-  const queries = useQueryClient();
+  const change = useChange('stack');
   const snapshots = useAsk(['stack', stack, 'snapshots'], (asked) => asked.actions.snapshots({ stack }));
   const [name, setName] = useState('');
-  const refresh = () => queries.invalidateQueries({ queryKey: ['stack', stack, 'snapshots'] });
   const take = (event: FormEvent): void => {
     event.preventDefault();
-    void attempt(() => client.actions.snapshot({ stack, name }), `The snapshot ${name} is being taken.`).then(refresh);
+    void change(() => client.actions.snapshot({ stack, name }), `The snapshot ${name} is being taken.`);
   };
   return (
     <section className="card" aria-label="Snapshots">
@@ -38,7 +36,7 @@ export function Snapshots({ stack }: { stack: string }) {
           ) : (
             <ul className="needs">
               {rows.map((row) => (
-                <Snapshot key={row.id} stack={stack} row={row} onChange={refresh} />
+                <Snapshot key={row.id} stack={stack} row={row} />
               ))}
             </ul>
           )
@@ -68,11 +66,11 @@ export function Snapshots({ stack }: { stack: string }) {
   );
 }
 
-function Snapshot(props: { stack: string; row: SnapshotRow; onChange: () => Promise<void> }) {
-  const { stack, row, onChange } = props;
+function Snapshot({ stack, row }: { stack: string; row: SnapshotRow }) {
   const { id, name, status, creation_time: at } = row;
   const { client } = useSession();
   const { attempt } = useNotify();
+  const change = useChange('stack');
   const shown = name ?? id;
   const restore = { kind: 'restore', snapshot: id } as const;
   return (
@@ -106,10 +104,7 @@ function Snapshot(props: { stack: string; row: SnapshotRow; onChange: () => Prom
           command={`anneal snapshot delete ${quoted(stack)} ${quoted(shown)}`}
           request={`DELETE ${path}/{snapshot}`}
           onConfirm={() =>
-            attempt(
-              () => client.actions.deleteSnapshot({ stack, snapshot: id }),
-              `The snapshot ${shown} is deleted.`,
-            ).then(onChange)
+            change(() => client.actions.deleteSnapshot({ stack, snapshot: id }), `The snapshot ${shown} is deleted.`)
           }
         >
           The stack stays as it is. This cannot be undone.
