@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { requestsQueue, serviceNames, shardQueue } from '@anneal/contracts/queues.ts';
 import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
+import { serverFlags } from '@anneal/runtime/service/node-flags.ts';
 import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 
@@ -38,6 +39,13 @@ describe('the deployment files', () => {
         name,
       ).toEqual([]);
     }
+  });
+
+  it('start Node with the flags of a server', () => {
+    const [, ...flags] = serverFlags({});
+    for (const path of ['Containerfile', 'systemd/anneal.service', 'systemd/anneal@.service'])
+      for (const flag of flags) expect(textOf(`deploy/${path}`), path).toContain(flag);
+    for (const flag of flags) expect(textOf('services/cli/launch.mjs')).toContain(`'${flag}'`);
   });
 
   it('start two replicas of every service, and all nodes of a broker in its profile', () => {

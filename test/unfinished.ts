@@ -3,36 +3,12 @@
  * processes do, and kills them, so that the run fails.
  * The time limit of a test cannot do that when the process of the test is blocked.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reporter, TestModule } from 'vitest/node';
+import { processes, type Process } from './processes.ts';
 
 /** Longer than the time limit of any test. */
 const quietMs = 12 * 60_000;
-
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly command: string;
-}
-
-/** Every process of this machine. None where there is no `/proc`. */
-function processes(): Process[] {
-  try {
-    return readdirSync('/proc').flatMap((name) => {
-      if (!/^\d+$/.test(name)) return [];
-      try {
-        const [, rest = ''] = readFileSync(`/proc/${name}/stat`, 'utf8').split(/\) . /);
-        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 300);
-        return [{ pid: Number(name), parent: Number.parseInt(rest, 10), command }];
-      } catch {
-        return []; // It ended meanwhile.
-      }
-    });
-  } catch {
-    return [];
-  }
-}
 
 /** The processes below a process, with their depth. */
 function below(parent: number, all: readonly Process[], depth = 0): (Process & { depth: number })[] {

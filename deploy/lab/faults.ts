@@ -32,8 +32,15 @@ export const faultSchema = z.strictObject({
     .optional(),
   /** Another machine answers at this address: the UUID of its system and controller. Null clears the fault. */
   uuid: z.string().nullable().optional(),
+  /** Tasks carry out their work and never end. */
+  endless_tasks: z.boolean().optional(),
   /** Properties that the system reports instead of the true ones. Null clears the fault. */
   system: z.record(z.string(), z.unknown()).nullable().optional(),
+  /**
+   * Wrong handling of ETags: `refused` refuses every tag that a change names; `required` requires one, and shows tags only in
+   * the documents. Null clears the fault.
+   */
+  etags: z.enum(['refused', 'required']).nullable().optional(),
   /** Drops every connection, for a number of milliseconds or until the fault is cleared. */
   dark: z.union([z.boolean(), count]).optional(),
   /** The controller restarts: dark for this many milliseconds, and every session of the lab ends. */
@@ -56,6 +63,8 @@ const none: Lasting = {
   power: null,
   uuid: null,
   system: null,
+  etags: null,
+  endless_tasks: false,
 };
 
 export class Faults {
@@ -85,6 +94,12 @@ export class Faults {
   }
   get answer(): FalseAnswer | null {
     return this.#fault.answer;
+  }
+  get etags(): Lasting['etags'] {
+    return this.#fault.etags;
+  }
+  get hasEndlessTasks(): boolean {
+    return this.#fault.endless_tasks;
   }
   get dropsMedia(): boolean {
     return this.#fault.drop_media;

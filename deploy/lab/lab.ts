@@ -25,12 +25,16 @@ export interface LabOptions {
   readonly startAgent: StartAgent;
   readonly log: Logger;
   readonly sessionLimit?: number;
+  /** False: its events go only to subscriptions, as those of older controllers. */
+  readonly eventStream?: boolean;
   /** Serves HTTPS with a self-signed certificate, which the lab keeps. */
   readonly tls?: boolean;
   /** Kind of the machines. Default: directory. */
   readonly isolation?: Isolation;
   /** The address of the script of iPXE, which the DHCP server of its network names. Undefined: no machine boots by PXE. */
   readonly pxe?: string | undefined;
+  /** With the isolation `qemu`: machine 1 is at the network interface of this name with a 1 behind it, and so on. */
+  readonly taps?: string | undefined;
 }
 
 export interface Lab {
@@ -82,6 +86,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     credentials,
     log: options.log,
     certificate,
+    eventStream: options.eventStream,
     ...(options.sessionLimit !== undefined && { sessionLimit: options.sessionLimit }),
   });
   const port = await listen(app, options, remembered?.port);
@@ -110,7 +115,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 
 /** The machines of the folder. A machine that has no state yet gets one, with an address of its own if possible. */
 async function machinesIn(directory: string, options: LabOptions): Promise<LabMachine[]> {
-  const { bootSeconds, environment, startAgent, log, isolation = 'directory', pxe } = options;
+  const { bootSeconds, environment, startAgent, log, isolation = 'directory', pxe, taps } = options;
   const separate = await canBind('127.77.0.2');
   const timing: Timing = {
     bootMs: bootSeconds * 1000,
@@ -125,7 +130,8 @@ async function machinesIn(directory: string, options: LabOptions): Promise<LabMa
       state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
       saveMachine(folder, state);
     }
-    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log, isolation, pxe });
+    const tap = taps === undefined ? undefined : `${taps}${index + 1}`;
+    return new LabMachine({ directory: folder, state, timing, environment, startAgent, log, isolation, pxe, tap });
   });
 }
 

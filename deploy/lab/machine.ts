@@ -45,6 +45,7 @@ export const resetTypes = [
   'ForceRestart',
   'PowerCycle',
   'PushPowerButton',
+  'Nmi',
 ] as const;
 export type ResetType = (typeof resetTypes)[number];
 
@@ -78,6 +79,8 @@ export type StartAgent = (options: {
 interface Run {
   readonly ended: AbortController;
   agent: LabAgent | undefined;
+  /** Interrupts the guest in QEMU. */
+  interrupt?: () => void;
 }
 
 export interface LabMachineOptions {
@@ -91,6 +94,8 @@ export interface LabMachineOptions {
   readonly isolation?: Isolation;
   /** The address of the script of iPXE, which the DHCP server of its network names. Undefined: none answers. */
   readonly pxe?: string | undefined;
+  /** With `qemu`: the network interface of this computer that is its cable. Undefined: it is in a network of its own. */
+  readonly tap?: string | undefined;
 }
 
 export const isolations = ['directory', 'qemu'] as const;
@@ -180,8 +185,17 @@ export class LabMachine {
         case 'PowerCycle':
           if (on) await this.#powerOff({ graceful: type === 'GracefulRestart' });
           this.#powerOn();
+          return;
+        case 'Nmi':
+          if (on) this.#interrupt();
       }
     });
+  }
+
+  /** A non-maskable interrupt. The kernel of a machine in QEMU gets it; another machine only says so at its console. */
+  #interrupt(): void {
+    if (this.#options.isolation === 'qemu') this.#run?.interrupt?.();
+    else writeConsoleLine(this.#consoleFile, 'Uhhuh. NMI received for unknown reason 20 on CPU 0.');
   }
 
   setBoot(boot: BootOverride): void {
@@ -364,12 +378,16 @@ export class LabMachine {
   async #runInQemu(run: Run): Promise<void> {
     await runInQemu({
       directory: this.directory,
+      tap: this.#options.tap,
       environment: this.#options.environment,
       signal: run.ended.signal,
       state: () => this.#state,
       booted: () => this.#useUpOverride(),
       show: (detail) => this.#show('OSBootStarted', detail),
-      holds: (process) => (run.agent = process),
+      holds: (process) => {
+        run.agent = process;
+        run.interrupt = process.interrupt;
+      },
     });
     void this.#enqueue(async () => {
       if (this.#run === run) await this.#powerOff({ graceful: false });

@@ -9,7 +9,7 @@ import { missingForQemu } from './qemu/qemu.ts';
 
 const help = `Simulated bare-metal machines behind a Redfish endpoint.
 
-  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls] [--pxe URL] [--isolation qemu]
+  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls] [--pxe URL] [--isolation qemu [--taps PREFIX]]
 
   --data DIR          Folder with the state of the machines; the same folder has the same machines.
   --machines N        Number of machines (1 to 10000).
@@ -18,6 +18,7 @@ const help = `Simulated bare-metal machines behind a Redfish endpoint.
   --tls               HTTPS with a self-signed certificate; DIR/lab.json has its fingerprint.
   --pxe URL           Script of iPXE for machines that boot by PXE: http://SERVER:8470/boot/v1/ipxe.
   --isolation LEVEL   directory (default) or qemu: real firmware and disks; needs qemu-system-x86 and ovmf.
+  --taps PREFIX       With qemu: machine 1 is at the tap interface PREFIX1, and so on. Default: QEMU's own network.
   --boot-seconds S    Duration of the power-on self-test.
   --log-level LEVEL   debug, info, warn, error or silent.
 
@@ -52,6 +53,7 @@ function readFlags() {
       pxe: { type: 'string' },
       tls: { type: 'boolean', default: false },
       isolation: { type: 'string', default: 'directory' },
+      taps: { type: 'string' },
       'boot-seconds': { type: 'string', default: '1' },
       'log-level': { type: 'string', default: 'info' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -67,6 +69,7 @@ function readFlags() {
     isolation: isolationIn(values.isolation),
     tls: values.tls,
     pxe: values.pxe,
+    taps: values.taps,
     machines: number(values.machines, { name: 'machines', min: 1, max: 10_000, whole: true }),
     port: number(values.port, { name: 'port', min: 0, max: 65_535, whole: true }),
     bootSeconds: number(values['boot-seconds'], { name: 'boot-seconds', min: 0, max: 3600, whole: false }),

@@ -11,9 +11,17 @@ export const groupQueue = (group: string): string => `events.${group}`;
 
 /** The broker was away for too long. A handler that fails for this reason has not used an attempt. */
 export class BrokerAway extends AnnealError {
-  constructor(message: string, options: { cause?: unknown } = {}) {
-    super('Unavailable', message, options);
+  /** @param since the start of the outage, where it is known */
+  constructor(message: string, { cause, since }: { cause?: unknown; since?: string } = {}) {
+    super('Unavailable', message, { cause, ...(since !== undefined && { details: { broker_away_since: since } }) });
   }
+}
+
+/** The time in which a broker cannot be reached, or accepts no messages. */
+export interface BrokerOutage {
+  /** A sentence without its full stop. */
+  readonly reason: string;
+  readonly forMs: number;
 }
 
 /** The content type of an envelope on every broker: a CloudEvent in structured mode. */
@@ -94,6 +102,8 @@ export type BrokerQueues = Omit<Queues, 'peek'> & {
 
 /** The dead letters as the broker keeps them. */
 export interface BrokerDeadLetters extends Omit<DeadLetters, 'replay'> {
+  /** True where the store has them, so that they can be read in an outage of the broker. */
+  readonly isInStore?: boolean;
   /** @param bytes sends these in place of its own */
   replay(id: string, bytes?: string): Promise<boolean>;
 }
@@ -127,6 +137,8 @@ export interface Broker {
 
   readonly queues: BrokerQueues;
   readonly deadLetters: BrokerDeadLetters;
+  /** The outage of this moment, as this process knows it without asking. Absent for a broker inside the process. */
+  readonly outage?: () => BrokerOutage | undefined;
   check(): Promise<void>;
   /** See `Bus`. */
   readonly copyTo?: (file: string) => void;

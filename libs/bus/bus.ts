@@ -13,6 +13,7 @@ import { createDeaths } from './consume/death.ts';
 import { BusConsumer } from './consume/consumer.ts';
 import { BusConsumers } from './consume/consumers.ts';
 import type { Bus } from './port.ts';
+import { Outages } from './connect/outage.ts';
 import { failedAnswer, Questions } from './send/questions.ts';
 import { SendingOrder, type Packets } from './send/sending-order.ts';
 
@@ -25,6 +26,7 @@ interface BusParts {
   readonly codec: Codec;
   readonly claimChecks: ClaimChecks;
   readonly log: BusLog;
+  readonly outages: Outages;
 }
 
 /** The bus of the port on a broker. */
@@ -33,10 +35,11 @@ export function createBus(options: {
   store: Store;
   registry: ReadonlyMap<string, Definition>;
   log: BusLog;
+  now: () => Date;
   /** How long the data of a large message is kept after the message was handled. */
   claimCheckMs?: number | undefined;
 }): Bus {
-  const { broker, log, store } = options;
+  const { broker, log, store, now } = options;
   const claimChecks = createClaimChecks({
     store,
     queues: broker.queues,
@@ -45,7 +48,7 @@ export function createBus(options: {
     keepMs: options.claimCheckMs,
   });
   const codec = createCodec({ registry: options.registry, blobs: store.blobs, claimChecks });
-  const parts: BusParts = { broker, codec, claimChecks, log };
+  const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ broker, now }) };
   const consumers = new BusConsumers({ broker, log });
   const messages = createSender(parts);
   let closed = false;
@@ -81,7 +84,7 @@ export function createBus(options: {
 
 /** Messages, events, questions and answers that leave this process. `close` ends the questions that wait. */
 function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' | 'publish'> & { close(): void } {
-  const { broker, codec, log } = parts;
+  const { broker, codec, log, outages } = parts;
   const questions = new Questions();
   const order = new SendingOrder();
 
@@ -105,7 +108,8 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
       const packets = encodeAll(messages, { kind: 'queue', queue });
       await order.send(queue, packets, (encoded) => broker.send({ queue, packets: encoded }));
     },
-    async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
+    async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal, failsInOutage = false }) {
+      if (failsInOutage) await outages.pass();
       const question = { ...message, replyto: broker.inbox, answerwithin: Math.max(1, Math.ceil(timeoutMs)) };
       const packets = encodeAll([question], { kind: 'once' });
       const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
@@ -114,7 +118,9 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
           for (const packet of encoded) await broker.ask({ queue, packet, ttlMs: timeoutMs });
         })
         .catch((error: unknown) => questions.fail(message.id, error));
-      return answer;
+      if (!failsInOutage) return answer;
+      const leave = outages.watch((error) => questions.fail(message.id, error));
+      return answer.finally(leave);
     },
     async reply({ to, message }) {
       const { replyto } = to;
@@ -199,22 +205,32 @@ function patched(
 }
 
 /** Queues and dead letters, as operators read and change them. */
-function createOperatorView({ broker, codec, claimChecks }: BusParts): Pick<Bus, 'queues' | 'deadLetters'> {
+function createOperatorView({ broker, codec, claimChecks, outages }: BusParts): Pick<Bus, 'queues' | 'deadLetters'> {
+  /** Without it, each call would wait for the broker up to its own limit, and many calls one after another. */
+  const reach = async (): Promise<Broker['queues']> => {
+    outages.refuse();
+    return broker.queues;
+  };
+  const letters = async (): Promise<Broker['deadLetters']> => {
+    if (broker.deadLetters.isInStore !== true) outages.refuse();
+    return broker.deadLetters;
+  };
   return {
     queues: {
       declare: (queue) => broker.queues.declare(queue),
-      list: (prefix) => broker.queues.list(prefix),
-      measure: (queue) => broker.queues.measure(queue),
+      list: async (prefix) => (await reach()).list(prefix),
+      measure: async (queue) => (await reach()).measure(queue),
       peek: async (queue, limit) =>
-        (await broker.queues.peek(queue, limit)).flatMap((bytes) => codec.glance(bytes) ?? []),
-      purge: (queue) => broker.queues.purge(queue),
-      remove: (queue) => broker.queues.remove(queue),
+        (await (await reach()).peek(queue, limit)).flatMap((bytes) => codec.glance(bytes) ?? []),
+      purge: async (queue) => (await reach()).purge(queue),
+      remove: async (queue) => (await reach()).remove(queue),
     },
     deadLetters: {
-      list: (parameters) => broker.deadLetters.list(parameters),
-      show: (id) => broker.deadLetters.show(id),
-      purge: (parameters) => broker.deadLetters.purge(parameters),
+      list: async (parameters) => (await letters()).list(parameters),
+      show: async (id) => (await letters()).show(id),
+      purge: async (parameters) => (await letters()).purge(parameters),
       async replay(id, patch) {
+        outages.refuse();
         const letter = await broker.deadLetters.show(id);
         if (!letter) return false;
         const message = codec.glance(letter.bytes);

@@ -111,7 +111,7 @@ export interface DeadLetter {
   readonly bytes: string;
 }
 
-/** The queues as operators see them. */
+/** The queues as operators see them. All but `declare` reject at once in an outage that lasts longer than a second. */
 export interface Queues {
   /** Creates a queue before its first consumer exists. Repeats are harmless. */
   declare(queue: string): Promise<void>;
@@ -124,7 +124,10 @@ export interface Queues {
   remove(queue: string): Promise<void>;
 }
 
-/** The dead letters of the broker, in the order of death. */
+/**
+ * The dead letters of the broker, in the order of death. In an outage that lasts longer than a second, `replay` rejects
+ * at once, and so do the others where the broker itself keeps the letters.
+ */
 export interface DeadLetters {
   list(parameters: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]>;
   show(id: string): Promise<DeadLetter | undefined>;
@@ -152,6 +155,11 @@ export interface Bus {
     call: CallDefinition<Q, A>;
     message: Envelope<Q>;
     timeoutMs?: number;
+    /**
+     * Rejects with Unavailable when an outage of the broker lasts longer than a second. Before that, nothing is sent; a
+     * question that was sent before the outage may still be handled. Default: waits until the timeout.
+     */
+    failsInOutage?: boolean;
     signal?: AbortSignal;
   }): Promise<A>;
   /** Sends an answer to the requester. Harmless when it no longer waits. */

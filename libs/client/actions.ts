@@ -1,5 +1,6 @@
 /** Actions on a stack besides create, update, delete and read. */
-import { type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { scalingOutcomeSchema, type ScalingOutcome } from '@anneal/contracts/calls/scaling.ts';
 import {
@@ -149,7 +150,9 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
       return read(scalingOutcomeSchema.nullable(), answer, what) ?? undefined;
     },
     async why({ stack, resource }) {
-      const { id } = await stacks.find({ stack });
+      // An execution has no name; the rest of its id tells it from a stack with such a name.
+      const isExecution = /^run-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(stack);
+      const id = isExecution ? stack : (await stacks.find({ stack })).id;
       return whyOf(connection).explain({ stack: id, resource });
     },
     async plan({ stack, bundle, existing, clearParameters, fresh, ...options }) {

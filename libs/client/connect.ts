@@ -11,9 +11,11 @@ import { groupsOf, type GroupCalls } from './groups.ts';
 import { deploymentsOf, hostsOf, type Deployments, type HostCalls } from './hosts.ts';
 import { identityOf, type IdentityCalls } from './identity.ts';
 import { imagesOf, type ImageCalls } from './images.ts';
+import { inspectionRulesOf, type InspectionRuleCalls } from './inspection-rules.ts';
 import { metricsOf, type MetricCalls } from './metrics.ts';
 import { nodesOf, type NodeCalls } from './nodes.ts';
 import { deadLettersOf, queuesOf, type DeadLetterCalls, type QueueCalls } from './queues.ts';
+import { reach, type WaitReports } from './reach.ts';
 import { read, readList } from './read.ts';
 import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
 import { stacksOf, type Stacks } from './stacks.ts';
@@ -37,6 +39,7 @@ export interface Client {
   readonly templates: TemplateCalls;
   readonly groups: GroupCalls;
   readonly nodes: NodeCalls;
+  readonly inspectionRules: InspectionRuleCalls;
   readonly images: ImageCalls;
   readonly hosts: HostCalls;
   readonly deployments: Deployments;
@@ -60,7 +63,10 @@ export interface Client {
 }
 
 /** @throws AnnealError Unauthorized, or Unavailable when no gateway answers. */
-export async function connect(login: Login, options: { signal?: AbortSignal } = {}): Promise<Client> {
+export async function connect(
+  login: Login,
+  options: { signal?: AbortSignal; reports?: WaitReports } = {},
+): Promise<Client> {
   const connection = await openConnection(login, options);
   const stacks = stacksOf(connection);
   return {
@@ -70,6 +76,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
     templates: templatesOf(connection),
     groups: groupsOf(connection, stacks),
     nodes: nodesOf(connection),
+    inspectionRules: inspectionRulesOf(connection),
     images: imagesOf(connection),
     hosts: hostsOf(connection),
     deployments: deploymentsOf(connection),
@@ -99,11 +106,12 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
   };
 }
 
-/** Describes the server at an address; needs no login. */
+/** Describes the server at an address; needs no login. @throws AnnealError Unavailable when no server answers. */
 export async function info(parameters: { url: string; signal?: AbortSignal }): Promise<Info> {
   const root = gatewayRoot(parameters.url);
   const what = `read the version of ${root}`;
-  const response = await fetch(`${root}/api/v1/info`, parameters.signal ? { signal: parameters.signal } : {});
+  const asked = { what, root, url: new URL(`${root}/api/v1/info`) };
+  const response = await reach(fetch, asked, parameters.signal ? { signal: parameters.signal } : {});
   if (!response.ok) throw await failureOf(response, what);
   return read(infoSchema, await response.json(), what);
 }

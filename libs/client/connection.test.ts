@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openConnection } from './connection.ts';
 import { followStream } from './stream.ts';
@@ -20,7 +21,7 @@ async function gateway(
   answer: (
     request: Seen['requests'][number],
     seen: Seen,
-  ) => { status?: number; body?: string; cut?: boolean; type?: string },
+  ) => { status?: number; body?: string; cut?: boolean; type?: string; after?: Promise<void> },
 ): Promise<{ authUrl: string; seen: Seen; expire: () => void }> {
   const seen: Seen = { logins: 0, requests: [] };
   let valid = '';
@@ -49,10 +50,14 @@ async function gateway(
       last: typeof last === 'string' ? last : undefined,
     };
     seen.requests.push(one);
-    const { status = 200, body = '{}', cut = false, type = 'application/json' } = answer(one, seen);
-    response.writeHead(status, { 'content-type': type });
-    if (cut) response.write(body, () => response.destroy());
-    else response.end(body);
+    const { status = 200, body = '{}', cut = false, type = 'application/json', after } = answer(one, seen);
+    const send = async (): Promise<void> => {
+      await after;
+      response.writeHead(status, { 'content-type': type });
+      if (cut) response.write(body, () => response.destroy());
+      else response.end(body);
+    };
+    void send();
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   const authUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/identity/v3`;
@@ -108,6 +113,22 @@ describe('openConnection', () => {
     expect(seen.requests).toHaveLength(1);
   });
 
+  it('reports a slow answer once, and no quick one', async () => {
+    const release = Promise.withResolvers<void>();
+    const { authUrl } = await gateway(({ path }) => (path.endsWith('/slow') ? { after: release.promise } : {}));
+    const reported: string[] = [];
+    const connection = await openConnection(
+      { authUrl, ...user },
+      { reports: { slow: (text) => void reported.push(text) } },
+    );
+    await connection.json({ service: 'api', path: '/quick', what: 'look' });
+    const answer = connection.json({ service: 'api', path: '/slow', what: 'list the stacks' });
+    await eventually(() => (reported.length > 0 ? true : undefined), { within: 20_000 });
+    release.resolve();
+    expect(await answer).toEqual({});
+    expect(reported).toEqual([`Waiting to list the stacks at ${connection.url} …`]);
+  });
+
   it('reports that no server answers, with the address', async () => {
     const { authUrl } = await gateway(() => ({}));
     server?.closeAllConnections();
@@ -134,6 +155,29 @@ describe('followStream', () => {
     }
     expect(got).toEqual(['a', 'b', 'c']);
     expect(seen.requests.map(({ last }) => last)).toEqual([undefined, '2']);
+  });
+
+  it('reports a refusal that may pass once, and that the stream is open again; not a connection that was only cut', async () => {
+    const refused = { status: 503, body: '{"error":{"code":"Unavailable","message":"No broker."}}' };
+    const answers = [
+      { type: 'text/event-stream', body: 'id: 1\ndata: "a"\n\n', cut: true },
+      { type: 'text/event-stream', body: 'id: 2\ndata: "b"\n\n', cut: true },
+      refused,
+      refused,
+      { type: 'text/event-stream', body: 'id: 3\ndata: "c"\n\n' },
+    ];
+    const { authUrl } = await gateway(() => answers.shift() ?? {});
+    const reported: string[] = [];
+    const connection = await openConnection(
+      { authUrl, ...user },
+      { reports: { stream: (text) => void reported.push(text) } },
+    );
+    const stop = new AbortController();
+    for await (const { data } of followStream({ connection, path: '/events', what: 'follow', signal: stop.signal })) {
+      if (data === 'b') expect(reported).toEqual([]);
+      if (data === 'c') stop.abort();
+    }
+    expect(reported).toEqual(['No broker. Retrying; no event is lost.', 'Reconnected to the server.']);
   });
 
   it('T3: ends with the error when a retry cannot help', async () => {

@@ -7,9 +7,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { holdsCredentials } from '@anneal/contracts/address.ts';
 import type { SessionView } from '@anneal/contracts/calls/session.ts';
-import { z } from 'zod';
-import { failureOf } from './failure.ts';
-import { reach, type RequestOptions, type WholeAnswer, type SendOver } from './reach.ts';
+import { isObject, jsonIn } from '@anneal/contracts/plain-json.ts';
+import { reach, type RequestOptions, type WholeAnswer, type SendOver, type WaitReports } from './reach.ts';
 
 /** The APIs of the gateway, by their type in the catalog. */
 export type GatewayService = 'orchestration' | 'messaging' | 'baremetal' | 'identity' | 'api';
@@ -71,26 +70,23 @@ export interface GatewayConnection {
   readonly projectId: string;
   /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */
   readonly url: string;
+  readonly reports: WaitReports;
   /** Returns a successful response, or a 304 after `if-none-match`; throws any other as the error in its body. */
   call(parameters: CallParameters): Promise<Response>;
   /** The JSON of the body; null without a body. */
   json(parameters: CallParameters): Promise<unknown>;
 }
 
-const tokenSchema = z.object({
-  token: z.object({
-    user: z.object({ id: z.string(), name: z.string() }),
-    project: z.object({ id: z.string(), name: z.string() }),
-    catalog: z
-      .array(
-        z.object({
-          type: z.string(),
-          endpoints: z.array(z.object({ interface: z.string(), url: z.string() })),
-        }),
-      )
-      .default([]),
-  }),
-});
+/** The fields of a token that a connection needs. */
+interface TokenBody {
+  readonly user: { readonly id: string; readonly name: string };
+  readonly project: { readonly id: string; readonly name: string };
+  readonly catalog?: readonly { readonly type: string; readonly endpoints: readonly TokenEndpoint[] }[];
+}
+interface TokenEndpoint {
+  readonly interface: string;
+  readonly url: string;
+}
 
 interface Session {
   /** Absent for the session of a browser, whose cookie holds it. */
@@ -112,6 +108,7 @@ interface Opening {
   signal?: AbortSignal | undefined;
   /** Sends the login and the requests for JSON, instead of `fetch`. */
   send?: SendOver<WholeAnswer> | undefined;
+  reports?: WaitReports | undefined;
 }
 
 /** A request in the form of `fetch`. */
@@ -155,13 +152,15 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
   const url = gatewayRoot(login.authUrl);
   const identity = `${url}/identity/v3`;
   const sender = options.send ?? fetch;
-  let session = await authenticate({ login, identity, sender, signal: options.signal });
+  const { reports = {} } = options;
+  const { slow } = reports;
+  let session = await authenticate({ login, identity, sender, slow, signal: options.signal });
   let renewal: Promise<Session> | undefined;
 
   // C1: calls that were refused at the same time share one login.
   const renew = (refused: string | undefined): Promise<Session> => {
     if (session.token !== refused) return Promise.resolve(session);
-    renewal ??= authenticate({ login, identity, sender, signal: undefined }).finally(() => {
+    renewal ??= authenticate({ login, identity, sender, slow, signal: undefined }).finally(() => {
       renewal = undefined;
     });
     return renewal.then((renewed) => (session = renewed));
@@ -188,7 +187,8 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
     }
     return reach(
       over,
-      { what, root: url, url: target },
+      // An upload takes its time, and has a display of its own.
+      { what, root: url, url: target, slow: content ? undefined : slow },
       optionsOf({ method, body, content, headers, signal }, session),
     );
   };
@@ -202,7 +202,7 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
       response = await send(over, parameters); // C2
     }
     if (response.ok || response.status === 304) return response;
-    throw await failureOf(response, parameters.what);
+    throw await failureIn(response, parameters.what);
   };
 
   return {
@@ -213,6 +213,7 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
       return session.projectId;
     },
     url,
+    reports,
     call: (parameters) => succeed(fetch, parameters),
     async json(parameters) {
       const response = await succeed(parameters.over ?? sender, parameters);
@@ -240,9 +241,10 @@ async function authenticate(input: {
   login: Login;
   identity: string;
   sender: SendOver<WholeAnswer>;
+  slow: WaitReports['slow'];
   signal: AbortSignal | undefined;
 }): Promise<Session> {
-  const { login, identity, sender, signal } = input;
+  const { login, identity, sender, slow, signal } = input;
   const root = gatewayRoot(identity);
   const what = `log in at ${root}`;
   if ('session' in login) return sessionOf(login.session, root);
@@ -250,7 +252,7 @@ async function authenticate(input: {
     'token' in login
       ? await reach(
           sender,
-          { what, root, url: new URL(`${identity}/auth/tokens`) },
+          { what, root, url: new URL(`${identity}/auth/tokens`), slow },
           {
             headers: { 'x-auth-token': login.token, 'x-subject-token': login.token },
             ...(signal && { signal }),
@@ -258,7 +260,7 @@ async function authenticate(input: {
         )
       : await reach(
           sender,
-          { what, root, url: new URL(`${identity}/auth/tokens`) },
+          { what, root, url: new URL(`${identity}/auth/tokens`), slow },
           {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
@@ -267,12 +269,12 @@ async function authenticate(input: {
           },
         );
   if (response.status === 401) throw refusedLogin(login, root);
-  if (!response.ok) throw await failureOf(response, what);
-  const parsed = tokenSchema.safeParse(jsonOf(await response.text()));
-  if (!parsed.success) {
+  if (!response.ok) throw await failureIn(response, what);
+  const body = tokenIn(await response.text());
+  if (!body) {
     throw new AnnealError('Unavailable', `Could not ${what}: the server at that address is not an identity service.`);
   }
-  const { user, project, catalog } = parsed.data.token;
+  const { user, project, catalog = [] } = body;
   const token = 'token' in login ? login.token : (response.headers.get('x-subject-token') ?? '');
   const endpoints = new Map<string, string>();
   for (const { type, endpoints: known } of catalog) {
@@ -297,13 +299,28 @@ function refusedLogin(login: Login, root: string): AnnealError {
   );
 }
 
-/** Null for a text of another form. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+/** The error of an answer. Loaded only for an error, because its schemas would delay every command. */
+async function failureIn(response: WholeAnswer, what: string): Promise<AnnealError> {
+  const { failureOf } = await import('./failure.ts');
+  return failureOf(response, what);
+}
+
+/** The token in an answer; undefined for a text of another form. Without a schema: see `failureIn`. */
+function tokenIn(text: string): TokenBody | undefined {
+  const isNamed = (value: unknown): boolean =>
+    isObject(value) && typeof value['id'] === 'string' && typeof value['name'] === 'string';
+  const isService = (value: unknown): boolean =>
+    isObject(value) &&
+    typeof value['type'] === 'string' &&
+    Array.isArray(value['endpoints']) &&
+    value['endpoints'].every(
+      (one) => isObject(one) && typeof one['interface'] === 'string' && typeof one['url'] === 'string',
+    );
+  const body = jsonIn(text);
+  const token = isObject(body) ? body['token'] : undefined;
+  if (!isObject(token) || !isNamed(token['user']) || !isNamed(token['project'])) return undefined;
+  const { catalog = [] } = token;
+  return Array.isArray(catalog) && catalog.every(isService) ? (token as unknown as TokenBody) : undefined;
 }
 
 const sessionOf = ({ proof, user, project, paths }: SessionView, root: string): Session => ({

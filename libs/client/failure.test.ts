@@ -1,3 +1,4 @@
+import { errorTable } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { readFailure } from './failure.ts';
 
@@ -44,6 +45,15 @@ describe('readFailure', () => {
       error_message: JSON.stringify({ faultstring: 'Node is locked', code: 'Conflict', faultcode: 'Client' }),
     };
     expect(readFailure({ status: 409, body, what })).toMatchObject({ code: 'Conflict', message: 'Node is locked' });
+  });
+
+  it('takes the remedy of Ironic’s fault only when it is not that of the table', () => {
+    const remedyIn = (remedy: string) => {
+      const error_message = JSON.stringify({ faultstring: 'No broker.', code: 'Unavailable', remedy });
+      return readFailure({ status: 503, body: { error_message }, what }).details;
+    };
+    expect(remedyIn('Start the broker.')).toEqual({ remedy: 'Start the broker.' });
+    expect(remedyIn(errorTable.Unavailable.remedy)).toBeUndefined();
   });
 
   it('reads Zaqar’s description', () => {

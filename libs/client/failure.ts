@@ -1,5 +1,6 @@
 /** Reads a refusal in the form of any of the APIs: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
-import { AnnealError, fromFailure, isErrorCode, mistakeSchema, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { AnnealError, errorTable, fromFailure, isErrorCode, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 import type { WholeAnswer } from './reach.ts';
 
@@ -25,6 +26,7 @@ const fault = z.object({
   faultstring: text,
   code: z.string().optional(),
   mistakes: z.array(mistakeSchema).optional().catch(undefined),
+  remedy: z.string().optional().catch(undefined),
 });
 const ironic = z.object({ error_message: z.union([text, fault]) });
 const zaqar = z.object({ description: text });
@@ -73,9 +75,14 @@ export function readFailure(input: { status: number; body: unknown; what: string
   }
   const asIronic = ironic.safeParse(body);
   if (asIronic.success) {
-    const { faultstring, code, mistakes } = faultOf(asIronic.data.error_message);
+    const { faultstring, code, mistakes, remedy } = faultOf(asIronic.data.error_message);
     const known = code !== undefined && isErrorCode(code) ? code : byStatus;
-    return new AnnealError(known, faultstring, mistakes ? { mistakes } : {});
+    // That of the table is no news, and a program may know a better one.
+    const isOwn = remedy !== undefined && remedy !== errorTable[known].remedy;
+    return new AnnealError(known, faultstring, {
+      ...(mistakes && { mistakes }),
+      ...(isOwn && { details: { remedy } }),
+    });
   }
   const asZaqar = zaqar.safeParse(body);
   const message = asZaqar.success ? asZaqar.data.description : `Could not ${what}: the gateway answered ${status}.`;

@@ -72,7 +72,7 @@ describe('collectFiles', () => {
     expect(mistakes.map(({ path, file, line, column }) => [path, file, line, column])).toEqual([
       ['one.sh', 'web.yaml', 3, 19],
       ['two.sh', 'web.yaml', 4, 19],
-      ['gone.yaml', 'gone.yaml', undefined, undefined],
+      [at('gone.yaml').pathname, at('gone.yaml').pathname, undefined, undefined],
     ]);
   });
 

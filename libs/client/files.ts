@@ -8,7 +8,7 @@
  *
  * It uses the server's own reader, so a text that the server accepts never lacks its files.
  */
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake, hasCode } from '@anneal/contracts/errors.ts';
 import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
 import type { YamlNode } from '@anneal/python/yaml/node.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';
@@ -50,7 +50,7 @@ export async function collectFiles(parameters: {
       return await read(url);
     } catch (error) {
       // The next file would be too much as well.
-      if (error instanceof AnnealError && error.code === 'TooLarge') throw error;
+      if (hasCode(error, 'TooLarge')) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       mistakes.push({ ...place, code: 'FileNotReadable', message: `cannot be read: ${reason}` });
       return undefined;
@@ -80,12 +80,12 @@ export async function collectFiles(parameters: {
   };
 
   const display = (url: URL): string => relativeTo(root, url);
-  const text = await attempt(template, { path: display(template), file: display(template) });
+  const text = await attempt(template, { path: placeOf(template), file: placeOf(template) });
   const sent = text === undefined ? '' : await gather(text, template, display(template));
   const environmentFiles: string[] = [];
   for (const url of environments) {
     const name = display(url);
-    const content = await attempt(url, { path: name, file: name });
+    const content = await attempt(url, { path: placeOf(url), file: placeOf(url) });
     if (content === undefined) continue;
     environmentFiles.push(name);
     files[name] = await gather(content, url, name);
@@ -102,6 +102,9 @@ export async function collectFiles(parameters: {
 
 const relativeTo = (root: URL, url: URL): string =>
   url.href.startsWith(root.href) ? decodeURIComponent(url.href.slice(root.href.length)) : url.href;
+
+/** The whole path, because the name alone does not tell which folder was searched. */
+const placeOf = (url: URL): string => (url.protocol === 'file:' ? decodeURIComponent(url.pathname) : url.href);
 
 const isTemplateName = (value: string): boolean => /\.(ya?ml|template)$/.test(value);
 

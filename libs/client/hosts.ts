@@ -34,7 +34,9 @@ export interface HostCalls {
   /** Refuses a host of a stack. */
   delete(parameters: { host: string }): Promise<void>;
   /** Creates a new token; the one before is invalid from then on. */
-  renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
+  renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string; metadata_url: string }>;
+  /** The address at which a host reads its own metadata. A secret. */
+  metadataUrl(parameters: { host: string }): Promise<string>;
   /** New credentials with which the host uses the broker directly; the earlier ones stop working. */
   grantBroker(parameters: { host: string }): Promise<{ host: HostView; access: HostBrokerAccess }>;
   /** Revokes these credentials. */
@@ -113,7 +115,13 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
       const what = `renew the token of ${host}`;
       const path = `/hosts/${encodeURIComponent(host)}/token`;
       const body = await connection.json({ service, path, method: 'POST', what });
-      return read(z.object({ host: hostViewSchema, token: z.string() }), body, what);
+      return read(z.object({ host: hostViewSchema, token: z.string(), metadata_url: z.string() }), body, what);
+    },
+    async metadataUrl({ host }) {
+      const what = `show the metadata address of ${host}`;
+      const path = `/hosts/${encodeURIComponent(host)}/metadata-url`;
+      const body = await connection.json({ service, path, what });
+      return read(z.object({ metadata_url: z.string() }), body, what).metadata_url;
     },
     async grantBroker({ host }) {
       const what = `issue credentials of ${host} for the broker`;

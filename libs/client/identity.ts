@@ -1,8 +1,10 @@
 /** Projects, users, their roles, and tokens for programs: the identity API. */
 import { quotaSet, quotaShow, type QuotaChanges, type QuotaView } from '@anneal/contracts/calls/quotas.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
+import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { GatewayConnection } from './connection.ts';
+import type { PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 
 const projectSchema = z.object({
@@ -72,6 +74,10 @@ export interface RoleParameters {
 export interface IdentityCalls {
   projects: {
     list(): Promise<ProjectView[]>;
+    /** One page by name. Columns: name, status, description. */
+    page(parameters: PageRequest): Promise<PageOf<ProjectView>>;
+    /** The first names with this text in them. */
+    names(parameters: { contains: string; limit: number }): Promise<string[]>;
     /** By name or id. */
     show(project: string): Promise<ProjectView>;
     create(parameters: { name: string; description?: string | undefined }): Promise<ProjectView>;
@@ -91,6 +97,10 @@ export interface IdentityCalls {
   };
   users: {
     list(): Promise<UserView[]>;
+    /** One page by name. Columns: name, status, description. */
+    page(parameters: PageRequest): Promise<PageOf<UserView>>;
+    /** The first names with this text in them. */
+    names(parameters: { contains: string; limit: number }): Promise<string[]>;
     show(user: string): Promise<UserView>;
     create(parameters: { name: string; password: string; project?: string | undefined }): Promise<UserView>;
     /** Its tokens end at once. */
@@ -134,6 +144,10 @@ function requestsOf(connection: GatewayConnection) {
     const what = `list the ${plural.replaceAll('_', ' ')}`;
     return readList({ [plural]: row }, await connection.json({ service, path: `/${plural}`, query, what }), what);
   };
+  const names = async (plural: Plural, { contains, limit }: { contains: string; limit: number }): Promise<string[]> => {
+    const query = { limit: String(limit), ...(contains !== '' && { name__contains: contains }) };
+    return (await list(plural, identified, query)).map(({ name }) => name);
+  };
   /** By name, otherwise by id. */
   const find = async <T extends { id: string }>(plural: Plural, row: z.ZodType<T>, name: string): Promise<T> => {
     const [found] = await list(plural, row, { name });
@@ -143,13 +157,19 @@ function requestsOf(connection: GatewayConnection) {
     const answer = await connection
       .json({ service, path: `/${plural}/${encodeURIComponent(name)}`, what })
       .catch((error: unknown) => {
-        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+        if (!hasCode(error, 'NotFound')) throw error;
         throw new AnnealError('NotFound', `There is no ${singular} with the name or id ${name}.`);
       });
     return read(z.object({ [singular]: row }), answer, what)[singular] as T;
   };
   return {
     list,
+    page: async <T>(plural: Plural, row: z.ZodType<T>, asked: PageRequest): Promise<PageOf<T>> => {
+      // Loaded here, because the command line has no pages.
+      const { readPage } = await import('./page.ts');
+      return readPage(connection, { path: `/${plural}`, key: plural, row, ...asked });
+    },
+    names,
     find,
     idOf: async (plural: Plural, name: string): Promise<string> => (await find(plural, identified, name)).id,
     change: async (method: Change, path: string, { what, body }: { what: string; body?: unknown }): Promise<void> => {
@@ -168,10 +188,12 @@ type Requests = ReturnType<typeof requestsOf>;
 /** The calls of the identity API. */
 export function identityOf(connection: GatewayConnection): IdentityCalls {
   const requests = requestsOf(connection);
-  const { list, find, idOf, change, create } = requests;
+  const { list, page, names, find, idOf, change, create } = requests;
   return {
     projects: {
       list: () => list('projects', projectSchema),
+      page: (asked) => page('projects', projectSchema, asked),
+      names: (asked) => names('projects', asked),
       show: (project) => find('projects', projectSchema, project),
       create: ({ name, description = '' }) => create('/projects', { project: { name, description } }, projectSchema),
       set: async ({ project, ...fields }) =>
@@ -201,11 +223,13 @@ export function identityOf(connection: GatewayConnection): IdentityCalls {
 
 const quotaPath = (project: string): string => `/projects/${encodeURIComponent(project)}/quota`;
 
-function usersOf({ list, find, idOf, change, create }: Requests): IdentityCalls['users'] {
+function usersOf({ list, page, names, find, idOf, change, create }: Requests): IdentityCalls['users'] {
   const update = async (name: string, user: object, what: string): Promise<void> =>
     change('PATCH', `/users/${await idOf('users', name)}`, { what, body: { user } });
   return {
     list: () => list('users', userSchema),
+    page: (asked) => page('users', userSchema, asked),
+    names: (asked) => names('users', asked),
     show: (user) => find('users', userSchema, user),
     async create({ name, password, project }) {
       const home = project === undefined ? undefined : await idOf('projects', project);

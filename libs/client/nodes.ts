@@ -1,7 +1,7 @@
 /** Nodes over Ironic's API. */
 import type { DriverName } from '@anneal/contracts/drivers.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { GatewayConnection } from './connection.ts';
 import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
@@ -20,7 +20,12 @@ import {
 
 /** Nodes. An action resolves when it is accepted; the state of the node shows its end. */
 export interface NodeCalls {
-  list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<NodeRepresentation[]>;
+  /** `instance`: only the node that a server has, by the id of the server, which its host has too. */
+  list(parameters?: {
+    state?: string | undefined;
+    instance?: string | undefined;
+    signal?: AbortSignal;
+  }): Promise<NodeRepresentation[]>;
   /** One page of the nodes, by name. Columns: name, state, power, class, maintenance. */
   page(parameters: PageRequest): Promise<PageOf<NodeRepresentation>>;
   show(parameters: { node: string }): Promise<NodeRepresentation>;
@@ -46,10 +51,7 @@ export interface NodeCalls {
     provide?: boolean | undefined;
   }): Promise<NodeRepresentation>;
   /** Each path of the patch, e.g. `driver_info/redfish_password`, with its value; null removes it. */
-  set(parameters: {
-    node: string;
-    fields: Readonly<Record<string, boolean | string | null>>;
-  }): Promise<NodeRepresentation>;
+  set(parameters: { node: string; fields: Readonly<Record<string, Json>> }): Promise<NodeRepresentation>;
   power(parameters: { node: string; target: string }): Promise<void>;
   /** `steps`: for clean, rebuild and service. `runbook`: for clean and service. */
   provision(parameters: {
@@ -65,12 +67,19 @@ export interface NodeCalls {
   bootDevice(parameters: { node: string }): Promise<BootDeviceState>;
   /** `persistent`: for every boot, else for the next one only. */
   setBootDevice(parameters: { node: string; device: string; persistent: boolean }): Promise<void>;
+  /** Sends a non-maskable interrupt (NMI). */
+  interrupt(parameters: { node: string }): Promise<void>;
   /** Read from its BMC. */
   sensors(parameters: { node: string }): Promise<SensorRow[]>;
-  /** The last lines of its serial console, read from its BMC, oldest first. `limit`: 200 by default, at most 1,000. */
+  /**
+   * The last lines of its serial console, read from its BMC, oldest first. `limit`: 200 by default, at most 1,000. With
+   * `wait` in seconds, at most 25, the answer waits for a line behind the line of the id `known`.
+   */
   consoleLog(parameters: {
     node: string;
     limit?: number | undefined;
+    known?: string | undefined;
+    wait?: number | undefined;
     signal?: AbortSignal | undefined;
   }): Promise<ConsoleLogRows>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
@@ -89,11 +98,11 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
     await connection.call({ service, path, method: 'PUT', body, headers, what });
   };
   return {
-    async list({ state, signal } = {}) {
+    async list({ state, instance, signal } = {}) {
       const what = 'list the nodes';
       const nodes: NodeRepresentation[] = [];
       for (;;) {
-        const query = { provision_state: state, limit: pageSize, marker: nodes.at(-1)?.uuid };
+        const query = { provision_state: state, instance_uuid: instance, limit: pageSize, marker: nodes.at(-1)?.uuid };
         const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });
         const page = readList({ nodes: nodeSchema }, body, what);
         nodes.push(...page);
@@ -161,7 +170,7 @@ interface NodeWays {
 function hardwareCalls(
   connection: GatewayConnection,
   { service, headers, pathOf, put }: NodeWays,
-): Pick<NodeCalls, 'bootDevice' | 'setBootDevice' | 'sensors' | 'consoleLog'> {
+): Pick<NodeCalls, 'bootDevice' | 'setBootDevice' | 'interrupt' | 'sensors' | 'consoleLog'> {
   return {
     async bootDevice({ node }) {
       const what = `read the boot device of the node ${node}`;
@@ -174,17 +183,18 @@ function hardwareCalls(
         { boot_device: device, persistent },
         `set the boot device of the node ${node} to ${device}`,
       ),
+    interrupt: ({ node }) => put(`${pathOf(node)}/management/inject_nmi`, {}, `send an NMI to the node ${node}`),
     async sensors({ node }) {
       const what = `read the sensors of the node ${node}`;
       const body = await connection.json({ service, path: `${pathOf(node)}/sensors`, headers, what });
       return readList({ sensors: sensorRowSchema }, body, what);
     },
-    async consoleLog({ node, limit, signal }) {
+    async consoleLog({ node, limit, known, wait, signal }) {
       const what = `read the console of the node ${node}`;
       const path = `/nodes/${encodeURIComponent(node)}/console-log`;
       return read(
         consoleLogRowsSchema,
-        await connection.json({ service: 'api', path, query: { limit }, what, signal }),
+        await connection.json({ service: 'api', path, query: { limit, known, wait }, what, signal }),
         what,
       );
     },

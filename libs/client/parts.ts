@@ -2,13 +2,32 @@
 import type { Client } from './connect.ts';
 import { openConnection, type GatewayConnection, type Login } from './connection.ts';
 import { plainHttp } from './plain-http.ts';
+import type { WaitReports } from './reach.ts';
 
 const parts = {
+  /** For calls whose answers the caller reads itself. */
+  connection: async (connection) => connection,
   stacks: async (connection) => (await import('./stacks.ts')).stacksOf(connection),
   nodes: async (connection) => (await import('./nodes.ts')).nodesOf(connection),
+  inspectionRules: async (connection) => (await import('./inspection-rules.ts')).inspectionRulesOf(connection),
   hosts: async (connection) => (await import('./hosts.ts')).hostsOf(connection),
   deployments: async (connection) => (await import('./hosts.ts')).deploymentsOf(connection),
   contexts: async (connection) => (await import('./contexts.ts')).contextsOf(connection),
+  actions: async (connection) => {
+    const [{ actionsOf }, { stacksOf }] = await Promise.all([import('./actions.ts'), import('./stacks.ts')]);
+    return actionsOf(connection, stacksOf(connection));
+  },
+  groups: async (connection) => {
+    const [{ groupsOf }, { stacksOf }] = await Promise.all([import('./groups.ts'), import('./stacks.ts')]);
+    return groupsOf(connection, stacksOf(connection));
+  },
+  templates: async (connection) => (await import('./templates.ts')).templatesOf(connection),
+  images: async (connection) => (await import('./images.ts')).imagesOf(connection),
+  metrics: async (connection) => (await import('./metrics.ts')).metricsOf(connection),
+  credentials: async (connection) => (await import('./credentials.ts')).credentialsOf(connection),
+  workflows: async (connection) => (await import('./workflows.ts')).workflowsOf(connection),
+  cronTriggers: async (connection) => (await import('./workflows.ts')).cronTriggersOf(connection),
+  executions: async (connection) => (await import('./workflows.ts')).executionsOf(connection),
   queues: async (connection) => (await import('./queues.ts')).queuesOf(connection),
   deadLetters: async (connection) => (await import('./queues.ts')).deadLettersOf(connection),
   subscriptions: async (connection) => (await import('./events.ts')).subscriptionsOf(connection),
@@ -28,7 +47,7 @@ export type PartName = keyof typeof parts;
 export async function connectTo<Name extends PartName>(
   login: Login,
   names: readonly Name[],
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: AbortSignal; reports?: WaitReports } = {},
 ): Promise<Pick<Client, Name>> {
   // Load while the login is on its way.
   const opening = openConnection(login, { ...options, send: plainHttp });

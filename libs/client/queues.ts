@@ -35,11 +35,19 @@ export interface QueueCalls {
 }
 /** Messages that are no longer tried, by id. */
 export interface DeadLetterCalls {
-  list(parameters?: { queue?: string | undefined; limit?: number | undefined }): Promise<DeadLetterRow[]>;
+  /** The oldest first. `after`: the id of the last one of the page before. Without `messages`, each only has its reason. */
+  list(parameters?: {
+    queue?: string | undefined;
+    limit?: number | undefined;
+    after?: string | undefined;
+    messages?: boolean | undefined;
+  }): Promise<DeadLetterRow[]>;
   show(parameters: { id: string }): Promise<DeadLetterRow>;
   /** `data` changes the data of the message first, as a JSON merge patch (RFC 7396). */
   replay(parameters: { id: string; data?: JsonObject | undefined }): Promise<void>;
   purge(parameters: { id: string }): Promise<void>;
+  /** All of a queue, or of every queue. Returns how many. */
+  purgeAll(parameters: { queue: string | undefined }): Promise<number>;
 }
 
 const service = 'api';
@@ -94,9 +102,10 @@ export function queuesOf(connection: GatewayConnection): QueueCalls {
 export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
   const pathOf = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`;
   return {
-    async list({ queue, limit } = {}) {
+    async list({ queue, limit, after, messages } = {}) {
       const what = 'list the dead letters';
-      const body = await connection.json({ service, path: '/dead-letters', query: { queue, limit }, what });
+      const query = { queue, limit, after, messages: messages === false ? 'false' : undefined };
+      const body = await connection.json({ service, path: '/dead-letters', query, what });
       return readList({ dead_letters: deadLetterSchema }, body, what);
     },
     async show({ id }) {
@@ -110,6 +119,12 @@ export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
     },
     async purge({ id }) {
       await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `purge the dead letter ${id}` });
+    },
+    async purgeAll({ queue }) {
+      const what = `purge the dead letters of ${queue ?? 'every queue'}`;
+      const query = queue === undefined ? { all: 'true' } : { queue };
+      const body = await connection.json({ service, path: '/dead-letters', query, method: 'DELETE', what });
+      return read(z.object({ purged: z.number() }), body, what).purged;
     },
   };
 }

@@ -22,6 +22,16 @@ export interface RequestOptions {
 /** Sends a request. `fetch` has this form. It rejects when no server answers, and with the reason of an abort. */
 export type SendOver<A extends WholeAnswer> = (url: URL, asked: RequestOptions) => Promise<A>;
 
+/** Receives sentences for a person who waits, so that a wait does not look like a hang. */
+export interface WaitReports {
+  /** No answer has come for two seconds. */
+  readonly slow?: ((text: string) => void) | undefined;
+  /** A stream is lost and is opened again, or it is back. */
+  readonly stream?: ((text: string) => void) | undefined;
+}
+
+const slowMs = 2_000;
+
 /** A server that refuses a larger body may end the connection before the client has read the refusal. */
 const mostUnread = 512 * 1024;
 
@@ -31,9 +41,11 @@ const mostUnread = 512 * 1024;
  */
 export async function reach<A extends WholeAnswer>(
   send: SendOver<A>,
-  { what, root, url }: { what: string; root: string; url: URL },
+  { what, root, url, slow }: { what: string; root: string; url: URL; slow?: WaitReports['slow'] },
   asked: RequestOptions = {},
 ): Promise<A> {
+  const where = what.includes(root) ? '' : ` at ${root}`;
+  const timer = slow && setTimeout(() => slow(`Waiting to ${what}${where} …`), slowMs);
   try {
     return await send(url, asked);
   } catch (error) {
@@ -56,5 +68,7 @@ export async function reach<A extends WholeAnswer>(
         remedy: 'Check that the server is running (start it with `npm start`), or correct OS_AUTH_URL.',
       },
     });
+  } finally {
+    clearTimeout(timer);
   }
 }

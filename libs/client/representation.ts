@@ -3,7 +3,7 @@
  * not need pass through unread, so that a newer gateway never breaks an older client.
  */
 import { bmcHealthSchema } from '@anneal/contracts/bmc-health.ts';
-import { mistakeSchema } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { driftSchema } from '@anneal/contracts/drift.ts';
 import { z } from 'zod';
@@ -129,6 +129,19 @@ export const nodeSchema = z.looseObject({
 /** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;
 
+/** An inspection rule in Ironic's form. A list, and a sensitive rule, have no conditions and actions. */
+export const inspectionRuleSchema = z.looseObject({
+  uuid: z.string(),
+  description: z.string().nullable().default(null),
+  priority: z.number(),
+  sensitive: z.boolean().default(false),
+  conditions: z.array(z.unknown()).nullable().default(null),
+  actions: z.array(z.unknown()).nullable().default(null),
+  created_at: z.string().nullable().default(null),
+});
+/** A rule that changes nodes after their inspection. */
+export type InspectionRuleRepresentation = z.infer<typeof inspectionRuleSchema>;
+
 /** A change of the state of a node in Ironic's form. */
 export const nodeHistoryRowSchema = z.looseObject({
   uuid: z.string(),
@@ -200,7 +213,32 @@ export const infoSchema = z.looseObject({
 /** The name, the version and the limits of the gateway. */
 export type Info = z.infer<typeof infoSchema>;
 
-/** A service in a list. */
-export const serviceRowSchema = z.looseObject({ name: z.string() });
-/** A service, as its latest sign of life reports it. */
+/** A replica of a service: one process, as its latest sign of life reports it. */
+export const replicaRowSchema = z.looseObject({
+  id: z.string(),
+  machine: z.string(),
+  pid: z.number(),
+  version: z.string(),
+  status: z.string(),
+  /** Why it is not ready; empty when it is. */
+  reason: z.string(),
+  started_at: z.string(),
+  heard_at: z.string(),
+  shards: z.array(z.number()),
+});
+/** A replica of a service. */
+export type ReplicaRow = z.infer<typeof replicaRowSchema>;
+
+/** A service in a list. Earlier servers do not name its replicas. */
+export const serviceRowSchema = z.looseObject({
+  name: z.string(),
+  status: z.string(),
+  depth: z.number().nullish(),
+  in_flight: z.number().nullish(),
+  oldest_age_ms: z.number().nullish(),
+  replicas: z.array(replicaRowSchema).default([]),
+  /** How many consumers of its requests show no sign of life. */
+  unreported: z.number().default(0),
+});
+/** A service, its numbers and its replicas. */
 export type ServiceRow = z.infer<typeof serviceRowSchema>;

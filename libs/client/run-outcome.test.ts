@@ -1,6 +1,6 @@
 import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { expect, it } from 'vitest';
-import { outcomeOfCommand } from './run-outcome.ts';
+import { endedAfter, outcomeOfCommand } from './run-outcome.ts';
 
 const since = '2030-01-01T00:00:00.000Z';
 const ended = (
@@ -64,4 +64,11 @@ it('equal answers are one group, the largest first; a missing answer has a cause
     ],
     ok: false,
   });
+});
+
+it('news of a run are asked for from some seconds before the latest end', () => {
+  expect(endedAfter([])).toBeUndefined();
+  expect(endedAfter([{ finished_at: null }])).toBeUndefined();
+  const times = ['2030-01-01T00:00:07.000Z', null, '2030-01-01T00:00:09.000Z', '2030-01-01T00:00:08.000Z'];
+  expect(endedAfter(times.map((finished_at) => ({ finished_at })))).toBe('2030-01-01T00:00:04.000Z');
 });

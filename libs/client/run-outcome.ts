@@ -73,3 +73,16 @@ function groupsOf(answered: readonly DeploymentView[]): AnswerGroup[] {
     })
     .toSorted((a, b) => b.hosts.length - a.hosts.length || ((a.hosts[0] ?? '') < (b.hosts[0] ?? '') ? -1 : 1));
 }
+
+/** Answers that end in the same moment are stored one after the other, so questions overlap by this time. */
+const overlapMs = 5000;
+
+/**
+ * The time after which to list what has ended, for a client that knows some deployments of a run already: a run may have
+ * thousands of answers, with the output of each.
+ */
+export function endedAfter(known: Iterable<Pick<DeploymentView, 'finished_at'>>): string | undefined {
+  let latest = -Infinity;
+  for (const { finished_at: at } of known) if (at !== null) latest = Math.max(latest, Date.parse(at));
+  return latest === -Infinity ? undefined : new Date(latest - overlapMs).toISOString();
+}

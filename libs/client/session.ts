@@ -1,5 +1,6 @@
 /** The session of a browser: its cookie holds the token, so that no script of a page can read it. */
 import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { passwordRequest } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { reach } from './reach.ts';
@@ -27,7 +28,7 @@ export async function startSession(parameters: {
       body: JSON.stringify(passwordRequest({ username, password, project })),
     },
   );
-  if (!login.ok) throw await failureOf(login, what);
+  if (!login.ok) throw refusedIn(await failureOf(login, what));
   const token = login.headers.get('x-subject-token') ?? '';
   const session = await reach(
     fetch,
@@ -39,6 +40,12 @@ export async function startSession(parameters: {
   );
   if (!session.ok) throw await failureOf(session, what);
   return read(sessionSchema, await session.json(), what);
+}
+
+/** Keystone's own text for a wrong name or password does not say that it is about them. */
+function refusedIn(failure: AnnealError): AnnealError {
+  if (failure.message !== 'The request you have made requires authentication.') return failure;
+  return new AnnealError('Unauthorized', 'The user name or the password is wrong.', { cause: failure });
 }
 
 /** The session of this browser. @throws AnnealError Unauthorized without one */

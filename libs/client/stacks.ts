@@ -1,5 +1,6 @@
 /** Stacks over Heat's API. */
-import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FailurePolicy, StackRevision, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';

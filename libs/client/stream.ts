@@ -30,7 +30,7 @@ export interface StreamParameters {
   after?: string | undefined;
   /** Called when the stream is open: every later event is seen. */
   onOpen?: (() => void) | undefined;
-  /** Called when the connection is lost; it is opened again. */
+  /** Called when the connection is lost; it is opened again. Without it, the connection reports a loss that lasts. */
   onBreak?: (() => void) | undefined;
 }
 
@@ -42,6 +42,8 @@ export async function* followStream(parameters: StreamParameters): AsyncGenerato
   const { connection, path, query, what, signal, onOpen, onBreak } = parameters;
   let last = parameters.after;
   let wait = shortestWait;
+  const report = onBreak ? undefined : connection.reports.stream;
+  let isReported = false;
   while (!signal.aborted) {
     try {
       const response = await connection.call({
@@ -53,6 +55,8 @@ export async function* followStream(parameters: StreamParameters): AsyncGenerato
         what,
       });
       onOpen?.();
+      if (isReported) report?.('Reconnected to the server.');
+      isReported = false;
       for await (const event of messagesOf(response)) {
         if (event.id !== undefined) last = event.id; // T1
         wait = shortestWait;
@@ -61,6 +65,11 @@ export async function* followStream(parameters: StreamParameters): AsyncGenerato
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof AnnealError && error.kind !== 'retry') throw error; // T3
+      // A connection that was only cut is back with the next attempt.
+      if (error instanceof AnnealError && !isReported) {
+        isReported = true;
+        report?.(`${error.message} Retrying; no event is lost.`);
+      }
     }
     if (!signal.aborted) onBreak?.();
     await pause(wait, signal);

@@ -15,6 +15,7 @@ describe('the tone of a state', () => {
     ['DELETE_FAILED', 'failed'],
     ['down', 'failed'],
     ['unreachable', 'failed'],
+    ['degraded', 'failed'],
     ['INIT_COMPLETE', 'idle'],
     ['SKIPPED', 'idle'],
   ])('of %s is %s', (status, tone) => {

@@ -1,6 +1,6 @@
 /** The contact of provisioning with the management controller (BMC) of a node. */
 import { z } from 'zod';
-import { failureSchema } from './errors.ts';
+import { failureSchema } from './failure.ts';
 
 /** `open`: three readings of the power failed in a row. No server gets the node; each further reading is a single try. */
 const breakerStates = ['closed', 'open'] as const;

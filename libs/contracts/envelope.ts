@@ -1,7 +1,7 @@
 /** CloudEvents 1.0 in JSON, the form of every message and event. */
 import { z } from 'zod';
 import type { Definition } from './define.ts';
-import { failureSchema } from './errors.ts';
+import { failureSchema } from './failure.ts';
 import { json } from './json.ts';
 
 export const envelopeSchema = z.object({

@@ -5,9 +5,11 @@
  * - `pause`: an operator or another system has to act first; the message becomes a dead letter that can be replayed.
  * - `defect`: the program is wrong; dead letter, logged as an error.
  *
- * Codes are never reused.
+ * Codes are never reused. The schemas of failures are in `failure.ts`, because completion in a shell must start without zod.
  */
-import { z } from 'zod';
+import type { Failure, Mistake } from './failure.ts';
+
+export type { Failure, Mistake } from './failure.ts';
 
 export type ErrorKind = 'retry' | 'final' | 'pause' | 'defect';
 
@@ -71,7 +73,8 @@ export const errorTable = table({
   BmcMisconfigured: {
     status: 502,
     kind: 'final',
-    remedy: 'Correct the driver_info of the node (`anneal node set`): address, credentials, …; then `manage` it.',
+    remedy:
+      'Correct the driver_info of the node (`anneal node set`): address, credentials, …; then repeat what failed. A node in `enroll` needs the verb `manage`.',
   },
   IdentityMismatch: {
     status: 409,
@@ -110,33 +113,6 @@ export const errorTable = table({
 });
 export type ErrorCode = keyof typeof errorTable;
 
-/** One mistake in an input. `path` is dotted (`resources.a.properties.b`); line and column count from 1. */
-export const mistakeSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  path: z.string(),
-  file: z.string().optional(),
-  line: z.number().int().optional(),
-  column: z.number().int().optional(),
-  expected: z.string().optional(),
-  found: z.string().optional(),
-  nearest: z.string().optional(),
-});
-export type Mistake = z.infer<typeof mistakeSchema>;
-
-/** An error in messages, documents and answers. */
-export const failureSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  remedy: z.string().optional(),
-  mistakes: z.array(mistakeSchema).optional().meta({ description: 'Every mistake of a refused input.' }),
-  details: z.record(z.string(), z.unknown()).optional().meta({
-    description:
-      'Facts for programs: host, config, exit status, tail of standard error, … The sender limits their size.',
-  }),
-});
-export type Failure = z.infer<typeof failureSchema>;
-
 /** The only error between services. Its code decides kind and HTTP status; it survives a queue with its details. */
 export class AnnealError extends Error {
   override readonly name = 'AnnealError';
@@ -164,13 +140,24 @@ export class AnnealError extends Error {
   }
 }
 
+/** Whether anything thrown is an AnnealError with one of the codes. */
+export const hasCode = (error: unknown, ...codes: readonly ErrorCode[]): error is AnnealError =>
+  error instanceof AnnealError && codes.includes(error.code);
+
+/** For an object that may be absent: `await ask(…).catch(ignoreNotFound)` is undefined then. @throws every other error */
+export function ignoreNotFound(error: unknown): undefined {
+  if (!hasCode(error, 'NotFound')) throw error;
+}
+
 /** Converts anything thrown to its form on the wire. Total: never throws. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof AnnealError) {
+    const better = error.details?.['remedy'];
     return {
       code: error.code,
       message: error.message,
-      remedy: errorTable[error.code].remedy,
+      // An error that knows better than the table says so in its details.
+      remedy: typeof better === 'string' ? better : errorTable[error.code].remedy,
       ...(error.mistakes && { mistakes: [...error.mistakes] }),
       ...(error.details && { details: { ...error.details } }),
     };
@@ -208,5 +195,7 @@ export const isUnknown = (error: unknown): boolean =>
 
 const isMistake = (error: unknown): boolean =>
   // A request over HTTP that a network broke is a TypeError with its cause.
-  error instanceof Error && error.cause === undefined && mistakes.some((kind) => error instanceof kind);
-const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError, z.ZodError];
+  error instanceof Error &&
+  error.cause === undefined &&
+  (error.name === 'ZodError' || mistakes.some((kind) => error instanceof kind));
+const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError];

@@ -9,7 +9,7 @@ import { assetKinds } from './calls/assets.ts';
 import { unexpectedAnswerSchema } from './calls/configuration.ts';
 import { contextFailureSchema } from './calls/context.ts';
 import { event, type EventDefinition } from './define.ts';
-import { failureSchema } from './errors.ts';
+import { failureSchema } from './failure.ts';
 import { json, jsonObject } from './json.ts';
 import { executionStates } from './workflow.ts';
 import { droppedSchema } from './calls/notification.ts';
@@ -424,6 +424,15 @@ export const queueFilled = event(
     project: z.string(),
     queue: z.string(),
     aliases: z.array(z.string()).optional().meta({ description: 'Other names of the queue of a host.' }),
+  }),
+);
+/** Makes provisioning read the nodes behind a BMC at once. Not stored. */
+export const bmcReported = event(
+  'bmc.reported',
+  'A BMC sent an event to its subscription (internal).',
+  z.object({
+    address: z.string(),
+    event: z.string().meta({ description: 'As the BMC sent it. Nothing in it is believed.' }),
   }),
 );
 /** Wakes clients that follow the event log over HTTP. Not stored. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { scalingOutcomeSchema, scalingReasons } from './calls/scaling.ts';
 import { event } from './define.ts';
-import { failureSchema } from './errors.ts';
+import { failureSchema } from './failure.ts';
 import { json, jsonObject } from './json.ts';
 import { originSchema } from './origin.ts';
 

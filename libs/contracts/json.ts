@@ -1,10 +1,7 @@
 import { z } from 'zod';
+import { isObject, type Json, type JsonObject } from './plain-json.ts';
 
-/** Any value that survives a round trip through JSON. */
-export type Json = null | boolean | number | string | Json[] | JsonObject;
-export interface JsonObject {
-  [key: string]: Json;
-}
+export { isObject, type Json, type JsonObject } from './plain-json.ts';
 
 // `z.json()` walks the value and clones it on every hop. A value from JSON.parse is already JSON, so the edge only has
 // to refuse values that JSON cannot carry.
@@ -12,11 +9,6 @@ export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefin
   message: 'must be a JSON value',
 });
 export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(isObject, { message: 'must be a JSON object' });
-
-/** True for a map, among values that are JSON: neither a list nor null. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Deep equality of JSON; ignores the order of keys. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {

@@ -11,8 +11,8 @@ type Definitions<T> =
     : T extends Readonly<Record<string, EventDefinition<unknown>>>
       ? T[keyof T]
       : never;
-/** These only wake clients, and are not stored. */
-type Fleeting = 'queue.filled' | 'event.kept';
+/** These only wake clients and services, and are not stored. */
+type Fleeting = 'queue.filled' | 'event.kept' | 'bmc.reported';
 type Stored = Exclude<Definitions<Module[keyof Module]>, { readonly type: Fleeting }>;
 
 /** The data of each type of event. */

@@ -118,6 +118,9 @@ export const planResourceSchema = z.object({
     .optional()
     .meta({ description: '`update`, `replace`: the actions that are forbidden on it.' }),
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
+  replace_lost: replaceLostSchema.optional().meta({
+    description: 'Only for a server: when it is replaced after its machine died, when the environment says so.',
+  }),
   replacement: z
     .literal('delete_first')
     .optional()

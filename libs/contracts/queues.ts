@@ -11,16 +11,31 @@ export const serviceNames = [
 export type ServiceName = (typeof serviceNames)[number];
 
 export const requestsQueue = (service: ServiceName): string => `anneal.${service}.requests`;
+/**
+ * The requests for the resources of a service that has many of them. Apart from its questions, because a client waits for the
+ * answer to a question, while a stack may bring thousands of resources at once.
+ */
+export const resourcesQueue = (service: 'configuration' | 'provisioning'): string => `anneal.${service}.resources`;
+/** The queues of what a service is asked, its questions first. */
+export const queuesOfService = (service: ServiceName): readonly [string, ...string[]] =>
+  service === 'configuration' || service === 'provisioning'
+    ? [requestsQueue(service), resourcesQueue(service)]
+    : [requestsQueue(service)];
 export const responsesQueue = (service: ServiceName): string => `anneal.${service}.responses`;
 /** The dead letters of all queues of a service. */
 export const deadQueue = (service: ServiceName): string => `anneal.${service}.dead`;
 /** A stack belongs to shard `hash(stack id) mod shards`; each shard has one active consumer. */
 export const shardQueue = (shard: number): string => `anneal.scheduling.shard.${shard}`;
+/** The number of the shard whose queue has this name. */
+export const shardOfQueue = (queue: string): number | undefined => {
+  const [, number] = /^anneal\.scheduling\.shard\.(\d+)$/.exec(queue) ?? [];
+  return number === undefined ? undefined : Number(number);
+};
 export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
 export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;
 
 const serviceQueue = new RegExp(
-  String.raw`^anneal\.(${serviceNames.join('|')})\.(requests|responses|dead|shard\.\d+)$`,
+  String.raw`^anneal\.(${serviceNames.join('|')})\.(requests|resources|responses|dead|shard\.\d+)$`,
 );
 const hostQueueName = /^host\..+\.(requests|responses)$/;
 

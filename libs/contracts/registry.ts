@@ -8,6 +8,7 @@ import * as configuration from './calls/configuration.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
 import * as groupEvents from './group-events.ts';
+import * as inspectionRules from './calls/inspection-rules.ts';
 import * as measuring from './calls/measuring.ts';
 import * as notification from './calls/notification.ts';
 import * as provisioning from './calls/provisioning.ts';
@@ -39,7 +40,7 @@ const files = {
   configuration,
   events: { ...events, ...groupEvents },
   notification: { ...notification, ...measuring, ...alarms, ...credentials },
-  provisioning: { ...provisioning, ...assets, ...allocations },
+  provisioning: { ...provisioning, ...assets, ...allocations, ...inspectionRules },
   quotas,
   resource,
   scaling,

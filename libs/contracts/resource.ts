@@ -13,7 +13,7 @@
 import { z } from 'zod';
 import { message } from './define.ts';
 import { driftSchema } from './drift.ts';
-import { failureSchema } from './errors.ts';
+import { failureSchema } from './failure.ts';
 import { askedSchema } from './calls/scaling.ts';
 import { json, jsonObject } from './json.ts';
 import { originSchema } from './origin.ts';

@@ -5,7 +5,7 @@ import { contextViewSchema } from './calls/context.ts';
 import { deliveryViewSchema, eventGapSchema, subscriptionViewSchema } from './calls/notification.ts';
 import { nodeViewSchema } from './calls/provisioning.ts';
 import { conditionSchema, resourceViewSchema, stackEventSchema, stackViewSchema } from './calls/scheduling.ts';
-import { failureSchema, mistakeSchema } from './errors.ts';
+import { failureSchema, mistakeSchema } from './failure.ts';
 import { deploymentEvent, hostEvent, resourceEvent, stackEvent } from './events.ts';
 import { occasionSchema, originSchema } from './origin.ts';
 import { expressionSchema, planResourceSchema, planSchema } from './plan.ts';

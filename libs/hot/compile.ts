@@ -8,7 +8,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Environment } from './environment/environment.ts';
 import { type Front, readFront } from './compile/prepare.ts';
-import { defaultDepth } from './limits.ts';
+import { defaultDepth, defaultResources } from './limits.ts';
 import { Mistakes } from './syntax/mistakes.ts';
 import { Digests } from './nested/digest.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
@@ -62,7 +62,7 @@ export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size
 export function compileBody(
   options: CompileParameters & { front: Front; mistakes: Mistakes; work: EvaluationWork; attributes?: JsonObject },
 ): Body | undefined {
-  const { front, mistakes, attributes, maxResources = 1000, maxDepth = defaultDepth } = options;
+  const { front, mistakes, attributes, maxResources = defaultResources, maxDepth = defaultDepth } = options;
   const { read, schemas, values, environment, library } = front;
   const files = new Map(Object.entries(options.files ?? {}));
   const types = new Map(options.types.map((type) => [type.type, type]));

@@ -1,8 +1,8 @@
 /** Evaluates expressions. An unknown value makes only what depends on it unknown. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Expression } from '@anneal/contracts/plan.ts';
-import { type Scope, type TemplateFunction, Wrong } from './functions/function.ts';
+import type { Expression, PlanSource } from '@anneal/contracts/plan.ts';
+import { type Scope, type TemplateFunction, Wrong, WrongForm } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './syntax/mistakes.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
@@ -14,7 +14,10 @@ import { OutOfWork, EvaluationWork } from './evaluate/work.ts';
 export type { Scope } from './functions/function.ts';
 export { type Unknown, unknown } from './evaluate/unknown.ts';
 
-/** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments; no hidden value. */
+/**
+ * @throws AnnealError InvalidTemplate with one mistake: the path of the function that could not take its arguments, and
+ * the code `InvalidValue` when other values could be right. It quotes no hidden value.
+ */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
   return plain(settledValue(evaluateParts(expression, scope, path)));
 }
@@ -47,7 +50,8 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   if (name === numberCall) return fromText((expression.arguments as { value: string }).value);
   if (name === mapCall) return mapOfPairs(parts(expression.arguments, run, path) as PartialValue[][]);
   const definition = functions.get(name);
-  if (!definition) throw refused(path, `The function ${name} is not known`, expression);
+  const here = { path, source: expression.source };
+  if (!definition) throw refused('UnknownFunction', `The function ${name} is not known`, here);
   const argument = parts(expression.arguments, run, path);
   try {
     run.work.look(argument);
@@ -57,13 +61,14 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
     return value;
   } catch (error) {
     if (error instanceof Wrong || error instanceof AnnealError) {
-      if (run.scope.isHidden?.(expression)) throw refused(path, notShown(name), expression);
-      throw error instanceof Wrong ? refused(path, error.message, expression) : error;
+      const code = error instanceof WrongForm ? 'InvalidArguments' : 'InvalidValue';
+      if (run.scope.isHidden?.(expression)) throw refused(code, notShown(name), here);
+      if (error instanceof Wrong) throw refused(code, error.message, here);
     }
-    if (error instanceof OutOfWork) throw refused(path, `"${name}" ${error.message}`, expression);
+    if (error instanceof OutOfWork) throw refused('TooMuchWork', `"${name}" ${error.message}`, here);
     // A text longer than JavaScript can hold, or a value too deep for the call stack.
     if (error instanceof RangeError)
-      throw refused(path, `"${name}" makes too large a value: ${error.message}`, expression);
+      throw refused('TooMuchWork', `"${name}" makes too large a value: ${error.message}`, here);
     throw error;
   }
 }
@@ -77,9 +82,11 @@ function valueOf(definition: TemplateFunction, argument: Json, { scope, work }: 
   return value === undefined ? unknown : value;
 }
 
-function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {
+function refused(
+  code: string,
+  message: string,
+  { path, source }: { path: string; source: PlanSource | undefined },
+): AnnealError {
   const text = `${path}: ${message}`;
-  return new AnnealError('InvalidTemplate', text, {
-    mistakes: [{ code: 'InvalidArguments', message: text, path, ...source }],
-  });
+  return new AnnealError('InvalidTemplate', text, { mistakes: [{ code, message: text, path, ...source }] });
 }

@@ -44,10 +44,11 @@ describe('render', () => {
     });
   });
 
-  it('refuses mistakes that only real values reveal', () => {
+  it('shows the error of an output that only real values reveal', () => {
     const joined = `${template}  bad: {value: {list_join: [',', {get_attr: [random, show]}]}}\n`;
     expect(rendered(joined)).toHaveProperty('rendered');
     const answer = rendered(joined, { attributes: { random: { show: 5 } } });
-    expect(answer).toMatchObject({ mistakes: [{ path: 'outputs.bad.value.list_join', line: 12 }] });
+    const $error = expect.stringMatching(/^outputs\.bad\.value\.list_join: /);
+    expect(answer).toMatchObject({ rendered: { outputs: { bad: { $error } } } });
   });
 });

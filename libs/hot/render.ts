@@ -20,6 +20,8 @@ import { type PartialValue, unknown } from './evaluate/unknown.ts';
 
 /** Marks an unknown value at its position. The rest of a list or a map is present. */
 export const unknownMark = '$unknown';
+/** Marks an output that cannot have a value, with the reason. */
+export const errorMark = '$error';
 
 /** A template, and the attributes that the real resources would have. */
 export interface RenderParameters extends CompileParameters {
@@ -69,9 +71,9 @@ function renderBody(body: Body, mistakes: Mistakes): Rendered {
     const shown = renderer.resource(resource, body.writtenTypes.get(name), resolved?.all ?? {});
     return [name, child ? { ...shown, nested: { ...renderBody(child.body, mistakes) } } : shown];
   });
-  const outputs = Object.values(plan.outputs).map((output): [string, Json] => [
-    output.name,
-    renderer.value(output.value, `outputs.${output.name}.value`),
+  const outputs = Object.values(plan.outputs).map(({ name, value }): [string, Json] => [
+    name,
+    renderer.output(value, `outputs.${name}.value`),
   ]);
   const own = Object.keys(plan.parameters).filter((name) => schemas.has(name));
   return {
@@ -122,6 +124,15 @@ class Renderer {
       ...part('external_id'),
       ...(resource.description !== undefined && { description: resource.description }),
     };
+  }
+
+  output(expression: Expression, path: string): Json {
+    try {
+      return marked(evaluateParts(expression, this.#scope, path));
+    } catch (error) {
+      if (!(error instanceof AnnealError)) throw error;
+      return { [errorMark]: error.message };
+    }
   }
 
   value(expression: Expression, path: string): Json {

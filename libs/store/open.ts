@@ -1,6 +1,6 @@
 /** The scheme of the URL chooses the adapter. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Store } from './port.ts';
+import type { OpenStoreOptions, Store } from './port.ts';
 
 /** An adapter is loaded only when its scheme is used: a program on SQLite needs no driver of another store. */
 const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<Store>>> = {
@@ -8,13 +8,6 @@ const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<S
   'mongodb+srv': async (options) => (await import('./mongodb/store.ts')).openMongoStore(options),
   sqlite: async ({ url }) => (await import('./sqlite/store.ts')).openSqliteStore(url),
 };
-
-/** The place of the store. */
-export interface OpenStoreOptions {
-  url: string;
-  /** The largest number of connections to a database on a network; the URL's `maxPoolSize` overrides it. Default 20. */
-  connections?: number;
-}
 
 /** @throws AnnealError InvalidRequest for a scheme that no adapter knows; Unavailable when the store cannot be opened. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {

@@ -17,14 +17,19 @@ let things: Collection<Thing>;
 const list: PagedList<Thing> = {
   where: { kind: 'a' },
   natural: { name: 'name', orderBy: ['name'] },
-  columns: { size: ({ size }) => size },
-  textsOf: ({ name, size }) => [name, `size ${size}`],
+  paths: ['name', 'size'],
+  columns: { size: ({ size }) => size ?? '' },
+  textsOf: ({ name, size }) => [String(name), `size ${size}`],
 };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'anneal-page-'));
   store = await openStore({ url: `sqlite:${join(folder, 'db')}` });
-  things = await store.collection<Thing>({ name: 'test_things', indexes: [{ fields: ['kind', 'name'] }] });
+  things = await store.collection<Thing>({
+    name: 'test_things',
+    indexes: [{ fields: ['kind', 'name'] }],
+    listed: ['size'],
+  });
   const documents = Array.from({ length: 30 }, (_, at) => ({
     id: `t${at}`,
     kind: at < 25 ? 'a' : 'b',
@@ -62,14 +67,18 @@ it('finds the rows with all words, in any case, and sorts them by a column with 
   });
 });
 
-it('reads only the page without words, and refuses an unknown column by name', async () => {
+it('reads only the documents of the page, also with words or sorted by a column, and refuses an unknown column by name', async () => {
   const asked: unknown[] = [];
   const watched = {
     find: (query: Parameters<typeof things.find>[0]) => (asked.push(query), things.find(query)),
     count: things.count.bind(things),
+    rows: things.rows.bind(things),
+    getMany: (ids: readonly string[]) => (asked.push(ids), things.getMany(ids)),
   };
   await findPage(watched, list, { find: ' ', offset: 3, limit: 4 });
   expect(asked).toEqual([{ where: { kind: 'a' }, orderBy: ['name'], descending: false, offset: 3, limit: 4 }]);
+  await findPage(watched, list, { find: 'thing', sort: 'size', offset: 3, limit: 2 });
+  expect(asked.slice(1)).toEqual([['t15', 't20']]);
   await expect(findPage(things, list, { sort: 'weight', limit: 1 })).rejects.toThrow(
     'there is no column weight: sort by name, size',
   );

@@ -1,21 +1,26 @@
 /**
  * One page of the documents of a list, with the counts of the list. In the order of the index and without words, only the
- * page is read. Otherwise all documents of the list are read, in turns of the event loop.
+ * page is read. Otherwise the values that are searched and sorted are read of all documents of the list (`rows`), and of
+ * the documents only the page.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { rowMatcherOf, type PageRequest } from '@anneal/contracts/page.ts';
-import type { Collection, Document, Query } from './port.ts';
+import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
+import type { Collection, Document, Query, ListedRow } from './port.ts';
+import { rowValueIn } from './value-at.ts';
 
 /** A list that pages are read of. */
 export interface PagedList<T extends Document> {
   readonly where: Query['where'];
   /** The order that an index serves: its name as a column, and whether it goes downwards by itself. */
   readonly natural: { readonly name: string; readonly orderBy: readonly string[]; readonly descending?: boolean };
+  /** The paths that columns and texts are made of. Each is listed or in an index. */
+  readonly paths: readonly string[];
   /** The values that the columns sort by. */
-  readonly columns: Readonly<Record<string, (document: T) => number | string>>;
+  readonly columns: Readonly<Record<string, (values: ListedRow['values']) => number | string>>;
   /** The texts of a row, for the search. */
-  readonly textsOf: (document: T) => readonly string[];
-  /** A condition that no index serves. */
+  readonly textsOf: (values: ListedRow['values']) => readonly string[];
+  /** A condition on whole documents, all of which are read then. */
   readonly isWanted?: ((document: T) => boolean) | undefined;
 }
 
@@ -26,9 +31,12 @@ export interface StoredPage<T> {
   readonly found: number;
 }
 
-/** @throws AnnealError InvalidRequest for a column that the list does not have */
+/**
+ * A document that is removed meanwhile is left out of its page.
+ * @throws AnnealError InvalidRequest for a column that the list does not have
+ */
 export async function findPage<T extends Document>(
-  collection: Pick<Collection<T>, 'find' | 'count'>,
+  collection: Pick<Collection<T>, 'find' | 'count' | 'rows' | 'getMany'>,
   list: PagedList<T>,
   request: PageRequest,
 ): Promise<StoredPage<T>> {
@@ -47,9 +55,27 @@ export async function findPage<T extends Document>(
     ]);
     return { documents, total, found: total };
   }
-  const all = (await collection.find({ where, ...order })).filter((document) => !isWanted || isWanted(document));
-  const { rows, ...counts } = pageOfRows(all, { ...list, natural: natural.name }, request);
-  return { documents: rows, ...counts };
+  const all = isWanted
+    ? (await collection.find({ where, ...order }))
+        .filter(isWanted)
+        .map((document) => rowOfDocument(document, list.paths))
+    : await collection.rows({ where, ...order }, list.paths);
+  const { rows, ...counts } = await pageOfRows(all, pagedRowsOf(list), request);
+  return { documents: await collection.getMany(rows.map(({ id }) => id)), ...counts };
+}
+
+const rowOfDocument = (document: Document, paths: readonly string[]): ListedRow => ({
+  id: document.id,
+  values: Object.fromEntries(paths.map((path) => [path, rowValueIn(document, path)])),
+});
+
+function pagedRowsOf<T extends Document>({ natural, columns, textsOf }: PagedList<T>): PagedRows<ListedRow> {
+  const ofRow = Object.entries(columns).map(([name, by]) => [name, ({ values }: ListedRow) => by(values)] as const);
+  return {
+    natural: natural.name,
+    columns: Object.fromEntries(ofRow),
+    textsOf: ({ values }) => textsOf(values),
+  };
 }
 
 /** The columns and the texts of rows. */
@@ -61,19 +87,22 @@ export interface PagedRows<T> {
 }
 
 /**
- * One page of rows that are in memory. Pure.
+ * One page of rows that are in memory, in slices of the event loop.
  * @throws AnnealError InvalidRequest for a column that the rows do not have
  */
-export function pageOfRows<T>(
+export async function pageOfRows<T>(
   all: readonly T[],
   { natural, columns, textsOf }: PagedRows<T>,
   { find = '', sort = natural, descending, offset = 0, limit }: PageRequest,
-): { rows: T[]; total: number; found: number } {
+): Promise<{ rows: T[]; total: number; found: number }> {
   const by = columns[sort];
   if (sort !== natural && !by) throw unknownColumn(sort, [natural, ...Object.keys(columns)]);
+  const pace = new Pace();
   const fits = rowMatcherOf(find);
-  const found = all.filter((row) => fits(textsOf(row)));
-  const ordered = by && sort !== natural ? sorted(found, by, descending === true) : found;
+  const matches = find.trim() === '' ? [] : await mapInSlices(all, (row) => fits(textsOf(row)), pace);
+  const found = find.trim() === '' ? all : all.filter((_, at) => matches[at]);
+  const ordered =
+    by && sort !== natural ? sorted(await mapInSlices(found, keyed(by), pace), descending === true) : found;
   return { rows: ordered.slice(offset, offset + limit), total: all.length, found: found.length };
 }
 
@@ -84,10 +113,18 @@ function unknownColumn(sort: string, known: readonly string[]): AnnealError {
   });
 }
 
+interface Keyed<T> {
+  readonly row: T;
+  readonly key: number | string;
+}
+
+const keyed =
+  <T>(by: (row: T) => number | string) =>
+  (row: T): Keyed<T> => ({ row, key: by(row) });
+
 /** Equal values keep the order of the index. */
-function sorted<T>(rows: readonly T[], by: (row: T) => number | string, descending: boolean): T[] {
+function sorted<T>(rows: Keyed<T>[], descending: boolean): T[] {
   const sign = descending ? -1 : 1;
-  const keyed = rows.map((row) => ({ row, key: by(row) }));
-  keyed.sort(({ key: a }, { key: b }) => (a === b ? 0 : a < b ? -sign : sign));
-  return keyed.map(({ row }) => row);
+  rows.sort(({ key: a }, { key: b }) => (a === b ? 0 : a < b ? -sign : sign));
+  return rows.map(({ row }) => row);
 }

@@ -33,6 +33,8 @@ export interface CollectionDefinition {
   /** `<service>_<noun>`: a service owns its collections, and no other service reads them. */
   readonly name: string;
   readonly indexes: readonly IndexDefinition[];
+  /** More paths that `rows` reads, for a list that is searched and sorted by them. They cost less than an index. */
+  readonly listed?: readonly string[];
 }
 
 /** A value that an index can hold. */
@@ -52,6 +54,14 @@ export interface Query {
   readonly limit?: number;
   /** How many of the matches to leave out at the start. Only with `limit`. */
   readonly offset?: number;
+}
+
+/** A value as an index holds it: a boolean is 0 or 1, and a list or an object is its JSON. */
+export type RowValue = string | number | null;
+/** Some values of a document, by their paths. */
+export interface ListedRow {
+  readonly id: string;
+  readonly values: Readonly<Record<string, RowValue>>;
 }
 
 /** One write among many. */
@@ -86,6 +96,11 @@ export interface Collection<T extends Document> {
   get(id: string): Promise<T | undefined>;
   getMany(ids: readonly string[]): Promise<T[]>;
   find(query: Query): Promise<T[]>;
+  /**
+   * Some values of the documents that `find` finds, in its order. Reads no document, so 10,000 cost about as much as 500
+   * documents. Each path is `listed` or in an index.
+   */
+  rows(query: Omit<Query, 'limit' | 'offset'>, paths: readonly string[]): Promise<ListedRow[]>;
   count(where: Query['where']): Promise<number>;
   /**
    * Returns the new document, or undefined when the version has changed or the document is gone. @throws DuplicateError
@@ -115,4 +130,11 @@ export interface Store {
   /** Rejects with the reason while the store cannot be read and written. */
   check(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The place of the store. */
+export interface OpenStoreOptions {
+  url: string;
+  /** The largest number of connections to a database on a network; the URL's `maxPoolSize` overrides it. Default 20. */
+  connections?: number;
 }

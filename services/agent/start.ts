@@ -19,6 +19,7 @@ import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configur
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Log } from './log.ts';
+import { Answers, answerBodies, hasFailed } from './answers.ts';
 import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';
 import { execute } from './execute.ts';
 import { hostFacts } from './facts.ts';
@@ -26,7 +27,7 @@ import { fetchConfig, type FetchedRequest } from './fetch-config.ts';
 import { FollowedRun } from './follow-run.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
-import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
+import { freeSpace, runFolder, trimAllStreams } from './run-folder.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { noteForShell, shellStateOf } from './shell-journal.ts';
 import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
@@ -59,15 +60,13 @@ export interface Agent {
   kill(): void;
 }
 
-/** The most requests to take at once. */
 /** Values of inputs that later requests may refer to again. */
 const valuesInMemory = 4;
+/** The most requests to take at once. */
 const mostAtOnce = 10;
 const startWithinMs = 2_000;
 /** A config that runs longer reports its start. The answer of a shorter one does. */
 const reportStartAfterMs = 250;
-/** Answered requests that stay in the journal, with their run folders. */
-const keepAnswered = 200;
 /** Pause after a refusal that only an operator can resolve: an unknown token or queue. */
 const refusedPauseMs = 15_000;
 const errorPauseMs = 2_000;
@@ -130,45 +129,31 @@ const notRun = (id: string, at: Date, error: string): HostResponse => ({
   finished_at: at.toISOString(),
 });
 
-/** A config fails by its exit status, an error of its tool, or an output that its config declares as an error. */
-function hasFailed({ result, request }: JournalEntry): boolean {
-  if (result?.status_code !== 0 || result.error !== undefined) return true;
-  const sent = new Set(result.stored);
-  const isPresent = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
-  return request.outputs.some(
-    ({ name, error_output }) => error_output === true && (sent.has(name) || isPresent(result.outputs[name])),
-  );
-}
-
-const answersOf = (entries: readonly JournalEntry[]): Json[] =>
-  entries.flatMap(({ result }) => (result ? [result as unknown as Json] : []));
-
 class Loop {
   readonly #options: AgentOptions;
   readonly #journal: Journal;
   readonly #connection: AgentConnection;
+  readonly #answers: Answers;
   readonly #signal: AbortSignal;
   readonly #claimSeconds: number;
   /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
   #running: { run: string; attempt: () => number } | undefined;
   readonly #values = new Recent<Json>(valuesInMemory);
-  /** Finished requests whose answers go with the next claim, in their order. */
-  #finished: JournalEntry[] = [];
-  /** Whether the server takes answers with a claim. */
-  #takesAnswers = false;
 
   constructor(parts: { options: AgentOptions; journal: Journal; connection: AgentConnection; signal: AbortSignal }) {
     this.#options = parts.options;
     this.#journal = parts.journal;
     this.#connection = parts.connection;
     this.#signal = parts.signal;
+    const { directory, log } = parts.options;
+    this.#answers = new Answers({ ...parts, directory, log });
     this.#claimSeconds = parts.options.claimSeconds ?? 60;
   }
 
   async run(): Promise<void> {
     if (this.#options.finishes) return this.#finishBegun();
-    await this.#say({ hello: true, facts: hostFacts(this.#options.environment, this.#options.seed.hostname) });
+    await this.#answers.say({ hello: true, facts: hostFacts(this.#options.environment, this.#options.seed.hostname) });
     for (const entry of this.#journal.open()) await this.#surviving(() => this.#resume(entry));
     for (;;) {
       this.#signal.throwIfAborted();
@@ -182,7 +167,7 @@ class Loop {
   async #finishBegun(): Promise<void> {
     for (const entry of this.#journal.open()) await this.#resume(entry);
     for (;;) {
-      await this.#answerAll();
+      await this.#answers.sendAll();
       const left = this.#journal.open().filter(({ state }) => state === 'started');
       const [offer] = left.length > 0 ? await this.#nextOffers({ wait: 0, batch: 1 }) : [];
       if (!offer) break;
@@ -203,7 +188,7 @@ class Loop {
   async #takeAll(offers: readonly OfferedRequest[]): Promise<void> {
     const received = performance.now();
     for (const [index, offer] of offers.entries()) {
-      if (index > 0 && (this.#finished.some(hasFailed) || performance.now() - received > startWithinMs)) return;
+      if (index > 0 && (this.#answers.waiting.some(hasFailed) || performance.now() - received > startWithinMs)) return;
       await this.#take(offer);
     }
   }
@@ -247,24 +232,12 @@ class Loop {
     return untilDone(attempt, { signal: this.#signal, log: this.#options.log, what });
   }
 
-  async #say(body: Json): Promise<void> {
-    try {
-      await this.#withRetries('posting to the server', () =>
-        this.#connection.post({ bodies: [body], signal: this.#signal }),
-      );
-    } catch (error) {
-      // Retrying would block the queue behind it forever. The message stays in the journal and in this log line.
-      if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
-      this.#options.log.error({ err: error }, 'server refused a message of this host; the agent continues without it');
-    }
-  }
-
   async #nextOffers({ wait, batch }: { wait: number; batch: number }): Promise<readonly OfferedRequest[]> {
     const asked = performance.now();
-    const sent = [...this.#finished];
-    const answers = answersOf(sent);
+    const sent = [...this.#answers.waiting];
+    const answers = answerBodies(sent);
     try {
-      const { offers, answered, takesAnswers } = await untilDone(
+      const claimed = await untilDone(
         () => this.#connection.claim({ wait, ttl: this.#claimSeconds, batch, answers, signal: this.#signal }),
         {
           signal: this.#signal,
@@ -273,8 +246,8 @@ class Loop {
           worthwhile: (error) => !(error instanceof RefusedError) || error.status >= 500,
         },
       );
-      this.#takesAnswers = takesAnswers;
-      await (answered ? this.#noteAnswered(sent) : this.#answerAll());
+      await this.#answers.claimed(sent, claimed);
+      const { offers } = claimed;
       // Pause when the server answers without waiting, so that the agent does not poll in a tight loop.
       if (offers.length === 0 && answers.length === 0 && performance.now() - asked < 500) {
         await sleep(1_000, undefined, { signal: this.#signal });
@@ -284,7 +257,7 @@ class Loop {
       if (!(error instanceof RefusedError)) throw error;
       if (answers.length > 0 && !mayYetSucceed(error)) {
         // One of them is refused. Each alone is accepted, or refused without an effect on the others.
-        await this.#answerAll();
+        await this.#answers.sendAll();
         return [];
       }
       this.#options.log.error(
@@ -293,35 +266,6 @@ class Loop {
       );
       await sleep(refusedPauseMs * (0.5 + Math.random()), undefined, { signal: this.#signal });
       return [];
-    }
-  }
-
-  /** Posts the answers one by one. */
-  async #answerAll(): Promise<void> {
-    for (const entry of this.#finished.splice(0)) await this.#answer(entry);
-  }
-
-  async #noteAnswered(entries: readonly JournalEntry[]): Promise<void> {
-    this.#finished = this.#finished.filter((entry) => !entries.includes(entry));
-    const { directory } = this.#options;
-    for (const entry of entries) {
-      this.#journal.put({ ...entry, state: 'answered' });
-      await tidyRun(directory, entry.id);
-    }
-    for (const id of this.#journal.trim(keepAnswered)) await removeRun(directory, id);
-  }
-
-  /** Reports the start of a config after the answers to the configs before it. A lost report costs nothing. */
-  async #reportStart(id: string, at: string): Promise<void> {
-    const before = [...this.#finished];
-    try {
-      await this.#connection.post({
-        bodies: [...answersOf(before), { id, progress: 'started', at }],
-        signal: this.#signal,
-      });
-      await this.#noteAnswered(before);
-    } catch (error) {
-      this.#options.log.debug({ err: error }, 'progress not posted');
     }
   }
 
@@ -334,16 +278,8 @@ class Loop {
       const { mistake = 'it cannot be read' } = fetched;
       this.#options.log.error({ message: message_id, mistake }, 'request not readable; answered with an error');
       // The message id is the request id, unless a user posted the message.
-      await this.#say(
-        notRun(
-          offer.request?.id ?? message_id,
-          this.#options.now(),
-          `the agent cannot read the request: ${mistake}`,
-        ) as unknown as Json,
-      );
-      await this.#withRetries('removing a message', () =>
-        this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
-      );
+      const error = `the agent cannot read the request: ${mistake}`;
+      await this.#answers.refuse(offer, notRun(offer.request?.id ?? message_id, this.#options.now(), error));
       return;
     }
     const { request } = fetched;
@@ -367,21 +303,18 @@ class Loop {
       // J3: the program was not started, so the answer need not be in the journal.
       const why = cause instanceof Error ? cause.message : String(cause);
       const error = `the agent did not start it, because it could not write its journal (is the disk full?): ${why}`;
-      return this.#answer({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
+      return this.#answers.send({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
     }
     await this.#finish(entry);
   }
 
   /** Ends a request that the sh agent of this host began. False for any other. */
-  async #isOfShell(id: string, { message_id, claim_id }: OfferedRequest): Promise<boolean> {
+  async #isOfShell(id: string, offer: OfferedRequest): Promise<boolean> {
     const state = shellStateOf(this.#options.shellJournal, id);
     if (state === 'unknown') return false;
     const error = 'interrupted: the sh agent of this host began it and did not answer; no agent starts a config twice';
-    if (state === 'begun')
-      await this.#say({ ...notRun(id, this.#options.now(), error), status_code: 125 } as unknown as Json);
-    await this.#withRetries('removing a request', () =>
-      this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
-    );
+    const answer: HostResponse = { ...notRun(id, this.#options.now(), error), status_code: 125 };
+    await (state === 'begun' ? this.#answers.refuse(offer, answer) : this.#answers.removeRequest(offer));
     return true;
   }
 
@@ -399,7 +332,7 @@ class Loop {
 
   /** Resumes a request that was open when the agent last stopped. */
   async #resume(entry: JournalEntry): Promise<void> {
-    if (entry.state === 'finished') return this.#answer(entry);
+    if (entry.state === 'finished') return this.#answers.send(entry);
     if (entry.state === 'started' && (await this.#mayGoOn(entry))) return this.#finish(entry);
     // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
     const { claim_id } = entry;
@@ -416,7 +349,7 @@ class Loop {
   }
 
   async #finish(entry: JournalEntry): Promise<void> {
-    if (entry.result) return this.#answer(entry);
+    if (entry.result) return this.#answers.send(entry);
     const { directory, environment, log, now } = this.#options;
     const over = new AbortController();
     const signal = AbortSignal.any([this.#signal, over.signal]);
@@ -451,7 +384,7 @@ class Loop {
           onStarted: (at) => {
             followed.restarted();
             clearTimeout(report);
-            report = setTimeout(() => reports.push(this.#reportStart(entry.id, at)), reportStartAfterMs);
+            report = setTimeout(() => reports.push(this.#answers.reportStart(entry.id, at)), reportStartAfterMs);
           },
           onTool: (tool) => followed.sendOnly(tool.streams),
           stop: followed.stop,
@@ -468,23 +401,13 @@ class Loop {
       clearTimeout(report);
       await Promise.all(reports);
       log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
-      if (this.#takesAnswers) this.#finished.push(finished);
-      else await this.#answer(finished);
+      await this.#answers.add(finished);
     } finally {
       clearTimeout(report);
       this.#running = undefined;
       over.abort();
       await Promise.all([heartbeat, following]);
     }
-  }
-
-  async #answer(entry: JournalEntry): Promise<void> {
-    if (entry.result) await this.#say(entry.result as unknown as Json);
-    const { message_id, claim_id } = entry;
-    await this.#withRetries('removing a request', () =>
-      this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
-    );
-    await this.#noteAnswered([entry]);
   }
 
   /** Keeps the claim while a program runs. A lost claim does not stop the program, because its answer still counts. */

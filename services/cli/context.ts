@@ -4,6 +4,8 @@ import type { PartName } from '@anneal/client/parts.ts';
 import type { TerminalOutput } from './output.ts';
 
 export interface CliContext {
+  /** The command line, without `--server`. */
+  readonly words: readonly string[];
   readonly output: TerminalOutput;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -16,8 +18,10 @@ export interface CliContext {
   /** The same for a secret, which the terminal does not show. */
   readonly askSecret?: ((question: string) => Promise<string | undefined>) | undefined;
   readonly now: () => number;
-  /** Logs in at the first call. */
+  /** All calls. Logs in at the first call. */
   client(options?: { signal?: AbortSignal }): Promise<Client>;
-  /** Logs in, and loads only these parts of the client: for commands that have to be quick. */
-  part<Name extends PartName>(names: readonly Name[], options?: { signal?: AbortSignal }): Promise<Pick<Client, Name>>;
+  /** Logs in, and loads only this part of the client, because a command that loads all calls takes twice as long. */
+  part<Name extends PartName>(name: Name, options?: { signal?: AbortSignal }): Promise<Client[Name]>;
+  /** The same for several parts, with one login. */
+  parts<Name extends PartName>(names: readonly Name[], options?: { signal?: AbortSignal }): Promise<Pick<Client, Name>>;
 }

@@ -26,6 +26,8 @@ const stamp = join(modules, '.anneal-installed');
 const copy = join(modules, '.anneal-lock');
 /** Node's compile cache, which halves the start time of a program. Node ignores a folder that it cannot write to. */
 const compiled = join(modules, '.cache', 'anneal', 'compiled');
+/** For `anneal serve`: see libs/runtime/service/node-flags.ts. */
+const newObjects = '--max-semi-space-size=16';
 /** Anneal uses `node:sqlite`, and what later versions of it offer. */
 const leastMajor = 24;
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
@@ -108,14 +110,16 @@ export function launch(program, programArguments) {
   const runtime = isPackage ? nodeOfPackage() : node;
   const path = [dirname(runtime), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
   const watched = program.endsWith('.ts');
-  const child = spawn(
-    runtime,
-    ['--disable-warning=ExperimentalWarning', ...(watched ? ['--import', orphan] : []), program, ...programArguments],
-    {
-      stdio: ['inherit', 'inherit', 'inherit', ...(watched ? ['pipe'] : [])],
-      env: { ...(watched && { NODE_COMPILE_CACHE: compiled }), ...process.env, PATH: path },
-    },
-  );
+  const isServer = programArguments[0] === 'serve' && !process.env.NODE_OPTIONS?.includes('semi-space-size');
+  const flags = [
+    '--disable-warning=ExperimentalWarning',
+    ...(isServer ? [newObjects] : []),
+    ...(watched ? ['--import', orphan] : []),
+  ];
+  const child = spawn(runtime, [...flags, program, ...programArguments], {
+    stdio: ['inherit', 'inherit', 'inherit', ...(watched ? ['pipe'] : [])],
+    env: { ...(watched && { NODE_COMPILE_CACHE: compiled }), ...process.env, PATH: path },
+  });
   // A signal to the terminal's process group also reaches the child. Forward a signal to this process alone.
   const forward = (signal) => () => {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);

@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { serverFlags } from '@anneal/runtime/service/node-flags.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const command = new URL('./anneal.mjs', import.meta.url).pathname;
@@ -117,6 +118,13 @@ describe('the anneal command', { timeout: 120_000 }, () => {
       const { stdout, stderr } = await promisify(execFile)(program, words, { env: { PATH: '/usr/bin:/bin' } });
       expect([stdout.trimEnd().split('\n').slice(-3), stderr]).toEqual([[join(cli, 'main.ts'), 'stack', 'list'], '']);
     }
+    const serve = async (env: NodeJS.ProcessEnv): Promise<string> => {
+      const words = [join(cli, 'anneal.mjs'), 'serve'];
+      const { stdout } = await promisify(execFile)(process.execPath, words, { env: { PATH: '/usr/bin:/bin', ...env } });
+      return stdout;
+    };
+    for (const flag of serverFlags({})) expect(await serve({})).toContain(`${flag}\n`);
+    expect(await serve({ NODE_OPTIONS: '--max-semi-space-size=64' })).not.toContain('semi-space-size');
     const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
       scripts: Record<string, string>;
     };

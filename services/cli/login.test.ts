@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findLogin } from './login.ts';
 import { readServers, serversFile, writeServers } from './servers.ts';
-import { takeServer } from './start.ts';
+import { takeServer } from './server-option.ts';
 import { prepareCredentials } from './serve/credentials.ts';
 
 let folder: string;

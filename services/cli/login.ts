@@ -7,16 +7,10 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Login } from '@anneal/client/connection.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { z } from 'zod';
+import { isObject, jsonIn } from '@anneal/contracts/plain-json.ts';
 
-export const credentialsSchema = z.object({
-  auth_url: z.url(),
-  username: z.string(),
-  password: z.string(),
-  project_name: z.string(),
-  project_id: z.string(),
-});
-export type Credentials = z.infer<typeof credentialsSchema>;
+const credentialFields = ['auth_url', 'username', 'password', 'project_name', 'project_id'] as const;
+export type Credentials = Readonly<Record<(typeof credentialFields)[number], string>>;
 export const credentialsFile = (dataDirectory: string): string => join(dataDirectory, 'credentials.json');
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -112,11 +106,16 @@ export async function readCredentials(dataDirectory: string): Promise<Credential
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${String(code ?? error)}.`, { cause: error });
   }
-  try {
-    return credentialsSchema.parse(JSON.parse(text));
-  } catch (error) {
-    throw new AnnealError('InvalidRequest', `${file} is not an Anneal credentials file; fix or remove it.`, {
-      cause: error,
-    });
-  }
+  const credentials = credentialsIn(text);
+  if (credentials) return credentials;
+  throw new AnnealError('InvalidRequest', `${file} is not an Anneal credentials file; fix or remove it.`);
+}
+
+/** Undefined for a text of another form. Without a schema, because completion must start without zod. */
+function credentialsIn(text: string): Credentials | undefined {
+  const found = jsonIn(text);
+  if (!isObject(found)) return undefined;
+  const { auth_url: address } = found;
+  const isWhole = credentialFields.every((field) => typeof found[field] === 'string');
+  return isWhole && typeof address === 'string' && URL.canParse(address) ? (found as Credentials) : undefined;
 }

@@ -32,9 +32,9 @@ describe('the modules that a command loads', { timeout: 60_000 }, () => {
       const token = {
         user: { id: 'u', name: 'u' },
         project: { id: 'p', name: 'p' },
-        catalog: [{ type: 'orchestration', endpoints }],
+        catalog: ['orchestration', 'baremetal'].map((type) => ({ type, endpoints })),
       };
-      response.end(JSON.stringify(request.method === 'POST' ? { token } : { stacks: [] }));
+      response.end(JSON.stringify(request.method === 'POST' ? { token } : { stacks: [], nodes: [] }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -57,14 +57,15 @@ describe('the modules that a command loads', { timeout: 60_000 }, () => {
     expect(modules.length).toBeLessThanOrEqual(8);
   });
 
-  it('completion of names loads one part of the client, and no commands', async () => {
+  it('completion of names loads neither zod nor a part of the client, and no commands', async () => {
     const modules = await modulesOf(['completion-server', 'bash', '--', 'stack', 'show', 'w'], {
       OS_AUTH_URL: `${url}/identity/v3`,
       OS_USERNAME: 'u',
       OS_PASSWORD: 'p',
     });
-    expect(modules.filter((one) => one.endsWith('/libs/client/stacks.ts'))).toHaveLength(1);
-    expect(modules.filter((one) => /commander|\/cli\/(command|run|program)/.test(one))).toEqual([]);
+    expect(modules.filter((one) => one.endsWith('/completion/names.ts'))).toHaveLength(1);
+    const unwanted = /\/zod\/|client\/(stacks|representation|failure)|\/cli\/(command|run|program)/;
+    expect(modules.filter((one) => unwanted.test(one))).toEqual([]);
   });
 
   it('stack list loads one noun, and of the client the stacks', async () => {
@@ -76,5 +77,15 @@ describe('the modules that a command loads', { timeout: 60_000 }, () => {
     expect(ours(modules).length).toBeLessThanOrEqual(55);
     const unwanted = /progress\/|\/calls\/(configuration|provisioning|notification)|libs\/(hot|python|runtime)/;
     expect(modules.filter((one) => unwanted.test(one))).toEqual([]);
+  });
+
+  it('node list loads the contract of no call', async () => {
+    const modules = await modulesOf(['node', 'list'], {
+      OS_AUTH_URL: `${url}/identity/v3`,
+      OS_USERNAME: 'u',
+      OS_PASSWORD: 'p',
+    });
+    expect(modules.filter((one) => one.endsWith('/libs/client/nodes.ts'))).toHaveLength(1);
+    expect(modules.filter((one) => /contracts\/calls\/|\/node_modules\/yaml\//.test(one))).toEqual([]);
   });
 });

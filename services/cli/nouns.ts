@@ -28,6 +28,10 @@ export const nounFiles: readonly NounFile[] = [
     load: async () => (await import('./command/deployment.ts')).addDeploymentCommands,
   },
   { names: ['node'], load: async () => (await import('./command/node.ts')).addNodeCommands },
+  {
+    names: ['inspection-rule'],
+    load: async () => (await import('./command/inspection-rule.ts')).addInspectionRuleCommands,
+  },
   { names: ['host'], load: async () => (await import('./command/host.ts')).addHostCommands },
   { names: ['context'], load: async () => (await import('./command/context.ts')).addContextCommands },
   { names: ['run'], load: async () => (await import('./command/run.ts')).addRunCommand },

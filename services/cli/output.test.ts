@@ -13,6 +13,19 @@ function shown(columns: number): string[] {
   return text.trimEnd().split('\n');
 }
 
+it('prints only the name of one object with -o name, and its first field when it has no name', () => {
+  let text = '';
+  const stdout = { write: (chunk: string) => ((text += chunk), true) } as never;
+  const output = createOutput({ stdout, stderr: stdout, environment: {} });
+  output.use({ names: true });
+  output.one('table', {}, () => [
+    ['id', '17'],
+    ['name', 'before'],
+  ]);
+  output.one('table', {}, () => [['id', '17']]);
+  expect(text).toBe('before\n17\n');
+});
+
 it('shows a long value below its name where the terminal has no room beside it', () => {
   expect(shown(40)).toEqual([
     'status  CREATE_COMPLETE',

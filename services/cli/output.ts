@@ -18,7 +18,7 @@ export interface PrintedView {
   readonly wide?: boolean;
   /** Clear the terminal before a list. */
   readonly redraw?: boolean;
-  /** Print only the names of a list, one a line. */
+  /** Print only the names of a list, one a line, or the name of one object. */
   readonly names?: boolean;
   /** Changes the text of a value in JSON before it is printed. */
   readonly select?: (value: unknown) => string;
@@ -28,6 +28,8 @@ export interface Rows<T> {
   readonly rows: readonly T[];
   /** The column by which other commands name a row. It is always shown in full. Without it, the first column. */
   readonly key?: string;
+  /** The column of sentences. Where a terminal has no room for it, each sentence is below its row. */
+  readonly note?: string;
   readonly columns: Readonly<Record<string, (row: T, colors: Colors) => Cell>>;
   /** Printed instead of an empty table. */
   readonly none: string;
@@ -44,6 +46,10 @@ export interface TerminalOutput {
   program(stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
   /** Prints text that is not the answer to standard error. */
   note(text: string): void;
+  /** Whether a person sees standard error at once. */
+  readonly isNoted: boolean;
+  /** While a live view owns the terminal, it takes the notes and shows them itself. Undefined: prints them again. */
+  divertNotes(sink: ((text: string) => void) | undefined): void;
   /** Prints a list: a table for people, the rows for programs. */
   list<T>(format: Format, rows: Rows<T>): void;
   /** Prints one object: a field a line for people, and YAML for a field that holds others; the value for programs. */
@@ -84,12 +90,12 @@ export function createOutput(options: {
       line(isTerminal && !view.wide ? wrapProse(text, this.width) : text);
     },
     program: createProgramOutput({ stdout, stderr }),
-    note: (text) => writeLine(stderr, stderr.isTTY === true ? wrapProse(text, stderr.columns ?? 120) : text),
+    ...createNotes(stderr),
     value,
     use(chosen) {
       view = chosen;
     },
-    list(format, { rows, columns, none, key }) {
+    list(format, { rows, columns, none, key, note }) {
       if (format !== 'table') {
         value(format, rows);
         return;
@@ -108,7 +114,8 @@ export function createOutput(options: {
       const cells = rows.map((row) => titles.map((title) => columns[title]?.(row, colors) ?? ''));
       const width = isTerminal && !view.wide ? this.width : undefined;
       const head = titles.map((title) => colors.bold(title.toUpperCase()));
-      line(renderTable({ head, rows: cells, width, key: key === undefined ? undefined : titles.indexOf(key) }));
+      const at = (title: string | undefined) => (title === undefined ? undefined : titles.indexOf(title));
+      line(renderTable({ head, rows: cells, width, key: at(key), note: at(note) }));
     },
     one(format, content, fields) {
       if (format !== 'table') {
@@ -116,19 +123,33 @@ export function createOutput(options: {
         return;
       }
       const rows = fields().map(([name, field]): [string, Cell] => [name, cellOf(field)]);
+      if (view.names) {
+        line(String((rows.find(([name]) => name === 'name') ?? rows[0])?.[1] ?? ''));
+        return;
+      }
       const room = this.width - 2 - Math.max(0, ...rows.map(([name]) => name.length));
       if (isTerminal && !view.wide && room < leastOfValue) {
-        for (const [name, cell] of rows) {
-          const text = renderTable({ rows: [[cell]] });
-          const fits = !text.includes('\n') && name.length + 2 + stringWidth(text) <= this.width;
-          const below = `\n${wrapWords(text, this.width - 2)}`.replaceAll('\n', '\n  ');
-          line(`${colors.bold(name)}${fits ? `  ${text}` : below}`);
-        }
+        for (const [name, cell] of rows) line(`${colors.bold(name)}${besideOrBelow(name, cell, this.width)}`);
         return;
       }
       const fit = (cell: Cell): Cell =>
         typeof cell === 'string' && isTerminal && !view.wide ? wrapWords(cell, room) : cell;
       line(renderTable({ rows: rows.map(([name, cell]) => [colors.bold(name), fit(cell)]) }));
+    },
+  };
+}
+
+function createNotes(stderr: OutputStream): Pick<TerminalOutput, 'note' | 'isNoted' | 'divertNotes'> {
+  const isNoted = stderr.isTTY === true;
+  let diverted: ((text: string) => void) | undefined;
+  return {
+    isNoted,
+    note(text) {
+      if (diverted) diverted(text);
+      else writeLine(stderr, isNoted ? wrapProse(text, stderr.columns ?? 120) : text);
+    },
+    divertNotes(sink) {
+      diverted = sink;
     },
   };
 }
@@ -141,6 +162,13 @@ const cellOf = (field: unknown): Cell => {
   if (typeof field !== 'object' || field === null) return field as Cell;
   return Object.keys(field).length === 0 ? JSON.stringify(field) : yamlOf(field).trimEnd();
 };
+
+/** A value beside its name, or in lines below it where it has no room. */
+function besideOrBelow(name: string, cell: Cell, width: number): string {
+  const text = renderTable({ rows: [[cell]] });
+  const fits = !text.includes('\n') && name.length + 2 + stringWidth(text) <= width;
+  return fits ? `  ${text}` : `\n${wrapWords(text, width - 2)}`.replaceAll('\n', '\n  ');
+}
 
 /** The least room for values beside their names. With less, a long value is below its name. */
 const leastOfValue = 20;

@@ -1,6 +1,7 @@
 /** Prints an error of a command, and decides the exit status. Loaded only for an error. */
 import { basename } from 'node:path';
 import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { fileFailure } from './command/files.ts';
 import type { Noun } from './completion/complete.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes, StackFailed } from './exit.ts';
@@ -23,20 +24,20 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** Prints the error as text and returns the exit status. */
-export async function reportError(error: unknown, context: CliContext, words: readonly string[]): Promise<number> {
-  const { output } = context;
+export async function reportError(error: unknown, context: CliContext): Promise<number> {
+  const { output, words } = context;
   if (error instanceof StackFailed) {
     for (const line of describeFailedStack(error.failed, output.colors, error.wanted)) output.note(line);
     return exitCodes.failed;
   }
   // An error without an Anneal code is a defect of this program, so show its stack trace.
-  const known = error instanceof AnnealError ? error : undefined;
+  const known = error instanceof AnnealError ? error : fileFailure(error);
   const shown =
     known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
   const remedy = known?.code === 'NotFound' ? await listOf(known.message, words) : undefined;
   for (const line of describeError(shown, { colors: output.colors, remedy, ...filesOf(words) })) output.note(line);
-  if (known?.code === 'NotFound') await suggest(known.message, context, words);
-  return exitCodeOf(error);
+  if (known?.code === 'NotFound') await suggest(known.message, context);
+  return exitCodeOf(known);
 }
 
 /** Lists of objects that have no noun of their own, by the start of the error. */
@@ -47,15 +48,12 @@ const lists = [
 
 /** Names the command that lists what exists of the noun of a command line. It may be the stack that does not exist. */
 async function listOf(message: string, given: readonly string[]): Promise<string | undefined> {
-  const [{ describedCommands }, { takeServer }] = await Promise.all([
-    import('./completion/described.ts'),
-    import('./start.ts'),
-  ]);
-  const words = takeServer(given).words.filter((word) => !word.startsWith('-'));
-  const noun = message.startsWith('The Stack (') ? 'stack' : words[0];
-  const list = describedCommands()
-    .find(({ name }) => name === noun)
-    ?.commands.find(({ name }) => name === 'list');
+  const { describedCommands } = await import('./completion/described.ts');
+  const words = given.filter((word) => !word.startsWith('-'));
+  const nouns = new Map(describedCommands().map((one) => [one.name, one]));
+  const [, missing = ''] = /^There is no (\S+) /.exec(message) ?? [];
+  const noun = message.startsWith('The Stack (') ? 'stack' : nouns.has(missing) ? missing : (words[0] ?? '');
+  const list = nouns.get(noun)?.commands.find(({ name }) => name === 'list');
   // A list of parts of a stack needs the stack, which is the first argument of each command of the noun.
   const needed = list?.arguments.some(({ usage }) => usage.startsWith('<')) ? ` ${words[2] ?? '<stack>'}` : '';
   const command = lists.find(([start]) => message.startsWith(start))?.[1] ?? (list && `${noun} list${needed}`);
@@ -63,13 +61,13 @@ async function listOf(message: string, given: readonly string[]): Promise<string
 }
 
 /** Loaded only for a name that does not exist, because it asks the server for those that do. */
-async function suggest(message: string, context: CliContext, words: readonly string[]): Promise<void> {
+async function suggest(message: string, context: CliContext): Promise<void> {
   const [{ suggestName }, { namesFor }] = await Promise.all([
     import('./completion/suggest.ts'),
     import('./completion/names.ts'),
   ]);
   const names = (noun: Noun, before: readonly string[]) => namesFor(noun, context, before);
-  const name = await suggestName({ words, message, names });
+  const name = await suggestName({ words: context.words, message, names });
   if (name !== undefined) context.output.note(`Did you mean ${name}?`);
 }
 

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { expect, it } from 'vitest';
@@ -12,14 +14,16 @@ const unused = (): never => {
 async function run(
   words: readonly string[],
   client: CliContext['client'],
-  part: () => Promise<unknown> = unused,
+  parts: () => Promise<object> = client,
+  isTTY = false,
 ): Promise<{ status: number; text: string }> {
   let text = '';
-  const stream = { write: (chunk: string) => ((text += chunk), true) } as unknown as NodeJS.WritableStream;
+  const stream = { isTTY, write: (chunk: string) => ((text += chunk), true) } as unknown as NodeJS.WriteStream;
   const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
   const interrupt = new AbortController().signal;
-  const context = { output, environment: {}, cwd: '/', interrupt, client, part } as unknown as CliContext;
-  const status = await runCommand({ context, words, stdout: stream, stderr: stream });
+  const part = async (name: string): Promise<unknown> => ({ ...(await parts()) })[name as never];
+  const context = { words, output, environment: {}, cwd: '/', interrupt, client, part, parts } as unknown as CliContext;
+  const status = await runCommand({ context, stdout: stream, stderr: stream });
   return { status, text };
 }
 
@@ -32,6 +36,32 @@ it.each([
   expect(text).toContain(message);
 });
 
+it.each([
+  [['stack', 'create', 'web', '-t', '/tmp'], '/tmp cannot be read: it is a folder'],
+  [['stack', 'adopt', 'web', '--adopt-file', '/tmp'], 'Cannot read /tmp: it is a folder.'],
+  [['image', 'add', 'disk', '--file', '/no/disk'], 'Cannot read /no/disk: its folder does not exist.'],
+  [['run', 'true', '--all', '--script', '/tmp'], 'Give either a command or --script <file>.'],
+  [['host', 'join', 'web', '--cacert', '/dev/null'], '/dev/null holds no certificate in PEM form.'],
+  [['template', 'graph', 'WEB', '--out', '/no/graph'], 'Cannot open /no/graph: its folder does not exist.'],
+  [['template', 'render', '--batch', '/tmp'], 'Cannot open /tmp: it is a folder.'],
+  [['stack', 'create', 'web', '-t', ''], 'The name of a file is empty.'],
+])('says why a file cannot be used: %j', async (words, message) => {
+  const template = join(import.meta.dirname, '../../examples/first-steps/first.yaml');
+  const { status, text } = await run(
+    words.map((word) => (word === 'WEB' ? template : word)),
+    unused,
+  );
+  expect([status, text]).toEqual([2, expect.stringContaining(message)]);
+  expect(text).not.toMatch(/^ +at /m);
+});
+
+it('abandons no stack whose export it cannot write', async () => {
+  const abandon = (): never => unused();
+  const words = ['stack', 'abandon', 'web', '--yes', '--output-file', '/tmp'];
+  const { status, text } = await run(words, unused, () => Promise.resolve({ actions: { abandon } }));
+  expect([status, text]).toEqual([2, 'Error: Cannot open /tmp: it is a folder. (InvalidRequest)\n']);
+});
+
 it('prints why an action refuses a value', async () => {
   const refuse = (): never => {
     throw new InvalidArgumentError('Must be even.');
@@ -41,8 +71,10 @@ it('prints why an action refuses a value', async () => {
 
 it.each([
   [['node', 'show', 'lost'], 'There is no node with id or name lost.', 'node list'],
+  [['queue', 'list', '--host', 'lost'], 'There is no host lost.', 'host list'],
   [['output', 'show', 'web', 'lost'], 'Specified output key lost not found.', 'output list web'],
   [['output', 'show', 'lost', 'a'], 'The Stack (lost) could not be found.', 'stack list'],
+  [['subscription', 'delete', 'lost', '--yes'], 'There is no subscription lost.', 'subscription list'],
   [['workflow', 'execution', 'lost'], 'The execution lost does not exist in this project.', 'workflow executions'],
 ])('names the command that lists what exists: %j', async (words, message, list) => {
   const { status, text } = await run(words, () => {
@@ -61,3 +93,17 @@ it('reports one error when each of the requests of a list is refused', async () 
   expect(status).toBe(1);
   expect(text).toMatch(/^Error: Only operators may. \(Forbidden\)\nRemedy: .*\n$/);
 });
+
+it('continues a watch when the server does not answer, and ends it at any other error', async () => {
+  const answers = [
+    () => Promise.resolve([]),
+    () => Promise.reject(new AnnealError('Unavailable', 'No server answers.')),
+    () => Promise.reject(new AnnealError('Forbidden', 'Only operators may.')),
+  ];
+  const nodes = { list: () => answers.shift()?.() };
+  const { status, text } = await run(['node', 'list', '--watch'], unused, () => Promise.resolve({ nodes }), true);
+  expect(status).toBe(1);
+  expect(stripVTControlCharacters(text)).toMatch(
+    /No nodes\.\nNo server answers\. Retrying\.\nError: Only operators may\./,
+  );
+}, 20_000);

@@ -8,13 +8,17 @@ import { buildProgram } from './program.ts';
 /** The time between two views of `--watch`. */
 const watchMs = 2000;
 
+/** Whether the server may answer again, as after a restart. Without the class of the error, which `--help` does not load. */
+const isPassing = (error: unknown): error is Error =>
+  error instanceof Error && 'kind' in error && error.kind === 'retry';
+
 export async function runCommand(parameters: {
   context: CliContext;
-  words: readonly string[];
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
 }): Promise<number> {
-  const { context, words, stdout, stderr } = parameters;
+  const { context, stdout, stderr } = parameters;
+  const { words } = context;
   try {
     const program = await buildProgram(context, { stdout, stderr }, words);
     const watch = { isOn: false };
@@ -24,7 +28,10 @@ export async function runCommand(parameters: {
     await program.parseAsync([...words], { from: 'user' });
     while (watch.isOn) {
       await delay(watchMs, undefined, { signal: context.interrupt });
-      await program.parseAsync([...words], { from: 'user' });
+      await program.parseAsync([...words], { from: 'user' }).catch((error: unknown) => {
+        if (!isPassing(error)) throw error;
+        context.output.note(`${error.message} Retrying.`);
+      });
     }
     return exitCodes.done;
   } catch (error) {
@@ -38,6 +45,6 @@ export async function runCommand(parameters: {
       return exitCodes.failed;
     }
     const { reportError } = await import('./report-error.ts');
-    return reportError(error, context, words);
+    return reportError(error, context);
   }
 }

@@ -5,24 +5,22 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { z } from 'zod';
+import { isObject, jsonIn } from '@anneal/contracts/plain-json.ts';
 
-const knownServerSchema = z.object({
-  auth_url: z.url(),
-  user: z.string(),
-  project: z.string(),
-  application_credential: z.object({ id: z.string(), secret: z.string() }),
-});
 /** A server, and the means to log in to it. */
-export type KnownServer = z.infer<typeof knownServerSchema>;
+export interface KnownServer {
+  readonly auth_url: string;
+  readonly user: string;
+  readonly project: string;
+  readonly application_credential: { readonly id: string; readonly secret: string };
+}
 
-const listSchema = z.object({
-  /** The server that commands use; null for none. */
-  current: z.string().nullable(),
-  servers: z.record(z.string(), knownServerSchema),
-});
 /** All servers of a user by their names. */
-export type KnownServers = z.infer<typeof listSchema>;
+export interface KnownServers {
+  /** The server that commands use; null for none. */
+  readonly current: string | null;
+  readonly servers: Readonly<Record<string, KnownServer>>;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,12 +42,27 @@ export async function readServers(file: string | undefined): Promise<KnownServer
     if (code === 'ENOENT' || code === 'ENOTDIR') return { current: null, servers: {} };
     throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${String(code ?? error)}.`, { cause: error });
   }
-  try {
-    return listSchema.parse(JSON.parse(text));
-  } catch (error) {
-    throw new AnnealError('InvalidRequest', `${file} is not a list of servers; fix or remove it.`, { cause: error });
-  }
+  const list = listIn(text);
+  if (list) return list;
+  throw new AnnealError('InvalidRequest', `${file} is not a list of servers; fix or remove it.`);
 }
+
+/** Undefined for a text of another form. Without a schema, because completion must start without zod. */
+function listIn(text: string): KnownServers | undefined {
+  const list = jsonIn(text);
+  if (!isObject(list) || !(list['current'] === null || typeof list['current'] === 'string')) return undefined;
+  const { servers } = list;
+  return isObject(servers) && Object.values(servers).every(isServer) ? (list as unknown as KnownServers) : undefined;
+}
+
+const hasTexts = (value: unknown, ...names: readonly string[]): boolean =>
+  isObject(value) && names.every((name) => typeof value[name] === 'string');
+const isServer = (value: unknown): boolean =>
+  isObject(value) &&
+  hasTexts(value, 'user', 'project') &&
+  typeof value['auth_url'] === 'string' &&
+  URL.canParse(value['auth_url']) &&
+  hasTexts(value['application_credential'], 'id', 'secret');
 
 /** Replaces the file at once, so that a reader never sees half of it. */
 export async function writeServers(file: string, servers: KnownServers): Promise<void> {

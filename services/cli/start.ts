@@ -3,36 +3,41 @@ import type { Login } from '@anneal/client/connection.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit.ts';
 import { createOutput } from './output.ts';
+import { takeServer } from './server-option.ts';
 
 /** Returns the exit status. Call it once, because it handles the signals of the process. */
 export async function start(given: readonly string[]): Promise<number> {
   const { interrupt } = handleSignals();
   const { words, server } = takeServer(given);
-  const context = openContext(interrupt, server);
+  const context = openContext(interrupt, { words, server });
   // Completion uses the context too, and needs no commands.
   const { runCommand } = await import('./run.ts');
-  return runCommand({ context, words, stdout: process.stdout, stderr: process.stderr });
-}
-
-/** Takes `--server <name>`, which each command accepts, out of a command line. */
-export function takeServer(words: readonly string[]): { words: readonly string[]; server: string | undefined } {
-  const at = words.findIndex((word) => word === '--server' || word.startsWith('--server='));
-  const [option = '', next] = words.slice(at);
-  if (at === -1) return { words, server: undefined };
-  const isJoined = option.includes('=');
-  const server = isJoined ? option.slice('--server='.length) : (next ?? '');
-  return { words: words.toSpliced(at, isJoined ? 1 : 2), server };
+  return runCommand({ context, stdout: process.stdout, stderr: process.stderr });
 }
 
 /** The context of this process. `server`: the name of a server that the user has logged in to. */
-export function openContext(interrupt: AbortSignal, server?: string): CliContext {
+export function openContext(
+  interrupt: AbortSignal,
+  { words, server }: { words: readonly string[]; server: string | undefined },
+): CliContext {
   const environment = { ...process.env };
   const cwd = process.cwd();
   const login = async (): Promise<Login> => (await import('./login.ts')).findLogin({ environment, cwd, server });
+  const output = createOutput({ stdout: process.stdout, stderr: process.stderr, environment });
+  const note = (text: string): void => output.note(text);
+  // A script needs no word about an answer that is only slow.
+  const reports = { stream: note, ...(output.isNoted && { slow: note }) };
   const hasTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const connectParts: CliContext['parts'] = async (names, options) => {
+    // The connection alone needs no schema, so completion starts without zod.
+    if (names.some((name) => name !== 'connection')) await import('./interpret.ts');
+    const { connectTo } = await import('@anneal/client/parts.ts');
+    return connectTo(await login(), names, { reports, ...options });
+  };
   let client: ReturnType<CliContext['client']> | undefined;
   return {
-    output: createOutput({ stdout: process.stdout, stderr: process.stderr, environment }),
+    words,
+    output,
     environment,
     cwd,
     interrupt,
@@ -41,13 +46,15 @@ export function openContext(interrupt: AbortSignal, server?: string): CliContext
     askSecret: hasTerminal ? (question) => askOnTerminal(question, interrupt, { hidden: true }) : undefined,
     now: () => Date.now(),
     client(options) {
-      client ??= import('@anneal/client/connect.ts').then(async ({ connect }) => connect(await login(), options));
+      client ??= import('@anneal/client/connect.ts').then(async ({ connect }) =>
+        connect(await login(), { reports, ...options }),
+      );
       return client;
     },
-    async part(names, options) {
-      const { connectTo } = await import('@anneal/client/parts.ts');
-      return connectTo(await login(), names, options);
+    async part(name, options) {
+      return (await connectParts([name], options))[name];
     },
+    parts: connectParts,
   };
 }
 
@@ -85,6 +92,8 @@ function handleSignals(): { interrupt: AbortSignal } {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(exitCodes.done);
+      // The terminal is closed. Its SIGHUP ends the command in order; a crash would leave the lab of a server running.
+      if (error.code === 'EIO') return;
       throw error;
     });
   }

@@ -74,6 +74,8 @@ export interface HostDocument extends WithOutbox {
   readonly created_at: string;
   readonly first_seen_at: string | null;
   readonly last_seen_at: string | null;
+  /** When its server was suspended. Absent for any other host. */
+  readonly suspended_at?: string;
   /** True for a host that an operator joined. Absent for a host of a stack. */
   readonly joined?: boolean;
   /** The hash of the latest join token. */
@@ -237,6 +239,9 @@ export const unwaitedKey = ({ stack_id, name }: Pick<ConfigurationResource, 'sta
 /** Deployments that wait for their host. */
 const unfinished = { field: 'status', is: 'IN_PROGRESS' } as const;
 
+/** Paths that the list of hosts is searched and sorted by, beside those of indexes. */
+export const listedHostPaths = ['collector.stack_name', 'collector.resource_name'] as const;
+
 export async function openConfigurationCollections(store: Store): Promise<ConfigurationCollections> {
   const [queues, messages, hosts, departed, resources, contents] = await Promise.all([
     store.collection<QueueDocument>({
@@ -255,12 +260,14 @@ export async function openConfigurationCollections(store: Store): Promise<Config
     }),
     store.collection<HostDocument>({
       name: 'configuration_hosts',
+      listed: listedHostPaths,
       indexes: [
         { fields: ['token_hash'], unique: true },
         { fields: ['join_hash'], only: { field: 'join_hash' } },
         { fields: ['taken_by'], only: { field: 'taken_by' } },
         { fields: ['project', 'name', 'created_at'] },
-        { fields: ['project', 'status'] },
+        { fields: ['project', 'status', 'suspended_at'] },
+        { fields: ['status', 'suspended_at'] },
         { fields: ['status', 'last_seen_at'] },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],

@@ -8,9 +8,19 @@ import { serveHostCounts } from './counts.ts';
 it('counts hosts by status, and deployments that are in progress or have failed and are not removed', async () => {
   const context = await createTestContext({ name: 'configuration' });
   const collections = await openConfigurationCollections(context.store);
-  for (const [at, status] of (['up', 'up', 'silent'] as const).entries()) {
+  const suspended = { suspended_at: '2026-01-01T00:00:00Z' };
+  for (const [at, [status, more]] of (
+    [['up'], ['up', suspended], ['silent'], ['silent', suspended], ['silent', suspended]] as const
+  ).entries()) {
     const id = `h${at}`;
-    await collections.hosts.insert({ id, name: id, project: 'p', status, token_hash: id } as Draft<HostDocument>);
+    await collections.hosts.insert({
+      id,
+      name: id,
+      project: 'p',
+      status,
+      token_hash: id,
+      ...more,
+    } as Draft<HostDocument>);
   }
   const deployments = [
     ['IN_PROGRESS', null],
@@ -30,6 +40,7 @@ it('counts hosts by status, and deployments that are in progress or have failed 
     'anneal_hosts{status="up"} 2',
     'anneal_hosts{status="silent"} 1',
     'anneal_hosts{status="deleting"} 0',
+    'anneal_hosts{status="suspended"} 2',
   ]);
   expect(await shown('anneal_deployments')).toEqual([
     'anneal_deployments{status="IN_PROGRESS"} 1',

@@ -1,8 +1,8 @@
 /** Metrics that count hosts and deployments by status. */
-import { hostStatuses } from '@anneal/contracts/calls/configuration.ts';
 import { countEach, serveAllCounts, serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ConfigurationCollections } from './collections.ts';
+import { countedHosts, countHosts } from './hosts/silence.ts';
 
 /**
  * Serves the gauges until the returned function is called. Each count reads one range of an index. Complete deployments,
@@ -15,7 +15,7 @@ export function serveHostCounts(
   return serveAllCounts(context, [
     {
       definition: serviceMetrics.hosts,
-      count: () => countEach(hostStatuses, (status) => hosts.count({ status })),
+      count: () => countEach(countedHosts, (group) => countHosts(hosts, group)),
     },
     {
       definition: serviceMetrics.deployments,

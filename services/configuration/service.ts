@@ -20,13 +20,18 @@ import {
   hostsPresent,
   hostRemove,
   hostShow,
-  hostStatuses,
   hostTokenRenew,
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent, queueFilled } from '@anneal/contracts/events.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
-import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
+import {
+  hostRequestsQueue,
+  hostResponsesQueue,
+  queuesOfService,
+  resourcesQueue,
+  responsesQueue,
+} from '@anneal/contracts/queues.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { contextType } from '@anneal/hot/types/context.ts';
 import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
@@ -64,6 +69,7 @@ import {
   renewToken,
   viewHost,
 } from './hosts/host.ts';
+import { countedHosts, countHosts, findSilentHosts, suspensionRoutes, suspensionTypes } from './hosts/silence.ts';
 import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHost } from './hosts/join.ts';
 import { Contacts } from './hosts/contacts.ts';
 import { pageOfHosts } from './hosts/page.ts';
@@ -123,7 +129,7 @@ export const configurationService = defineService({
       },
       onFirst: (queue, message) => limitFirst(context, queue, message),
       limits: {
-        queuesOf: (project) => quotas.limitOf('queues', project),
+        admitQueue: quotas.admissionsTo('queues'),
         messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
         post: { most: settings.postBytes, setting: configurationSettings.postBytes.env },
         deadLetterSeconds: {
@@ -200,12 +206,13 @@ export const configurationService = defineService({
     await contexts.recover();
     const hostChanges = [hostEvent.up, hostEvent.silent, hostEvent.factsChanged, hostEvent.deleted];
     const listener = await service.bus.subscribe(
-      hostChanges.map(({ type }) => type),
-      route(
-        hostChanges.map((change) =>
+      [...hostChanges.map(({ type }) => type), ...suspensionTypes],
+      route([
+        ...hostChanges.map((change) =>
           on(change, ({ data }) => contexts.hostChanged(data.host_id, change === hostEvent.deleted)),
         ),
-      ),
+        ...suspensionRoutes(() => context),
+      ]),
       { group: 'configuration' },
     );
     const own = responsesQueue('configuration');
@@ -214,32 +221,34 @@ export const configurationService = defineService({
       route([on(hostMessageRefused, ({ data }) => handleRefused(context, data))]),
       { onDeath: (death) => failNamed(context, death) },
     );
-    const consumer = await service.bus.consume(
-      requestsQueue('configuration'),
-      route([
-        ...providerRoutes({
-          take: (action, message) =>
-            message.data.resource.type === contextType.type
-              ? contexts.take(action, message)
-              : handleRequest(context, action, message),
-          cancel: (message) => handleCancel(context, message),
-          signal: (message) =>
-            message.data.resource.type === contextType.type ? contexts.follow(message) : handleSignal(context, message),
-        }),
-        ...hostRoutes(context),
-        ...queueCallRoutes(context),
-        ...deploymentRoutes(context),
-        ...contextRoutes(context, stored),
-        ...quotas.routes(service, {
-          hosts: (project) => collections.hosts.count({ project }),
-          queues: (project) => collections.queues.count({ host_id: null, project }),
-        }),
-      ]),
-      { concurrency: settings.concurrency },
+    const handler = route([
+      ...providerRoutes({
+        take: (action, message) =>
+          message.data.resource.type === contextType.type
+            ? contexts.take(action, message)
+            : handleRequest(context, action, message),
+        cancel: (message) => handleCancel(context, message),
+        signal: (message) =>
+          message.data.resource.type === contextType.type ? contexts.follow(message) : handleSignal(context, message),
+      }),
+      ...hostRoutes(context),
+      ...queueCallRoutes(context),
+      ...deploymentRoutes(context),
+      ...contextRoutes(context, stored),
+      ...quotas.routes(service, {
+        hosts: (project) => collections.hosts.count({ project }),
+        queues: (project) => collections.queues.count({ host_id: null, project }),
+      }),
+    ]);
+    // An earlier version announced the queue of the questions, where requests may still wait.
+    const consumers = await Promise.all(
+      queuesOfService('configuration').map((queue) =>
+        service.bus.consume(queue, handler, { concurrency: settings.concurrency }),
+      ),
     );
     await announceTypes(service, {
       provider: 'anneal.configuration',
-      queue: requestsQueue('configuration'),
+      queue: resourcesQueue('configuration'),
       types: configurationTypes,
     });
     outbox.keepSending();
@@ -255,7 +264,7 @@ export const configurationService = defineService({
     return {
       async stop() {
         stopCounts();
-        await Promise.all([consumer.stop(), refused.stop(), listener.stop(), ...sending.map((each) => each.stop())]);
+        await Promise.all([refused, listener, ...consumers, ...sending].map((each) => each.stop()));
         await searching.stop();
         await door?.close();
         await bridge.idle();
@@ -364,11 +373,11 @@ function hostRoutes(context: Context) {
       }
       return { hosts: await Promise.all(wanted.map((host) => viewHost(context, host))) };
     }),
-    answer(service, hostOverview, async ({ data: { project, most } }) => {
+    answer(service, hostOverview, async ({ data: { project, most, stacks } }) => {
       const counted = await Promise.all(
-        hostStatuses.map(async (status) => [status, await collections.hosts.count({ project, status })] as const),
+        countedHosts.map(async (group) => [group, await countHosts(collections.hosts, group, { project })] as const),
       );
-      const silent = await collections.hosts.find({ where: { project, status: 'silent' }, limit: most });
+      const silent = await findSilentHosts(collections.hosts, { project, most, stacks });
       return {
         counts: Object.fromEntries(counted.filter(([, count]) => count > 0)),
         silent: await Promise.all(silent.map((host) => viewHost(context, host))),

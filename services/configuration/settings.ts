@@ -148,6 +148,6 @@ export const configurationSettings = defineSettings({
   concurrency: {
     env: 'ANNEAL_CONFIGURATION_CONCURRENCY',
     schema: z.coerce.number().int().min(1).max(1024).default(64),
-    meaning: 'Maximum number of messages that one process handles at the same time.',
+    meaning: 'Maximum number of messages of each queue that one process handles at the same time.',
   },
 });

@@ -35,9 +35,11 @@ const escapeText = (text: string): string =>
 
 function navigation(pages: readonly SitePage[], current: string): string {
   return groups
-    .map(([title]) => {
+    .map(([title, prefix]) => {
       const entries = pages
         .filter(({ path }) => groupOf(path) === title)
+        // Pages for readers before those for people who work on Anneal.
+        .toSorted((a, b) => Number(b.path.startsWith(prefix)) - Number(a.path.startsWith(prefix)))
         .map(({ path, title: name }) => {
           const mark = path === current ? ' aria-current="page"' : '';
           return `<li><a href="${docsPrefix}/${addressOfPage(path)}"${mark}>${escapeText(name)}</a></li>`;
@@ -67,11 +69,10 @@ function htmlOf(page: SitePage, pages: readonly SitePage[]): string {
 <body>
 <header>
 <a class="home" href="${docsPrefix}/">Anneal documentation</a>
-<form role="search"><input type="search" id="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off"></form>
+<form role="search"><input type="search" id="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off"><ol id="results" hidden></ol></form>
 <a class="to-pages" href="#pages">Pages</a>
 <a href="/">Console</a>
 </header>
-<ol id="results" hidden></ol>
 <div class="columns">
 <nav class="pages" id="pages" aria-label="Pages">${navigation(pages, page.path)}</nav>
 <main>${page.html}</main>

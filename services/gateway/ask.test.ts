@@ -1,5 +1,7 @@
+import type { Bus } from '@anneal/bus/port.ts';
 import { queueShow } from '@anneal/contracts/calls/configuration.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAsk } from './ask.ts';
@@ -18,6 +20,27 @@ it('names the setting of the time limit that a silent service exceeded', async (
   });
   await expect(ask('templating', resourceTypeList, { data: {}, compiles: true })).rejects.toMatchObject({
     message: expect.stringContaining('30 ms (ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS)') as string,
+  });
+});
+
+it('says that the broker is away, when that is why a service does not answer', async () => {
+  const { bus, mint, secrets } = context;
+  const lost = 'The connection to amqp://broker is lost: ECONNREFUSED.';
+  const away = Object.assign(Object.create(bus) as Bus, {
+    check: () => Promise.reject(new AnnealError('Unavailable', lost)),
+  });
+  const ask = createAsk({ bus: away, mint, secrets, answerTimeoutMs: 20, compileTimeoutMs: 30, waitsForBroker: true });
+  await expect(ask('templating', resourceTypeList, { data: {} })).rejects.toMatchObject({
+    code: 'Unavailable',
+    message: expect.stringMatching(new RegExp(`_TIMEOUT_MS\\)\\. ${lost}$`)) as string,
+  });
+});
+
+it('says that no process of the service shows a sign of life, when that is why it does not answer', async () => {
+  const silence = (service: string): string => `No process of ${service} lives.`;
+  const ask = createAsk({ ...context, silence, answerTimeoutMs: 20, compileTimeoutMs: 30 });
+  await expect(ask('templating', resourceTypeList, { data: {} })).rejects.toMatchObject({
+    message: expect.stringMatching(/_TIMEOUT_MS\)\. No process of templating lives\.$/) as string,
   });
 });
 

@@ -2,11 +2,12 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { questionAbandoned } from '@anneal/contracts/calls/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { issueText } from './http/issue-text.ts';
 
 export interface AskParameters<Q> {
   data: Q;
@@ -27,12 +28,21 @@ export function createAsk({
   secrets,
   answerTimeoutMs,
   compileTimeoutMs,
+  waitsForBroker = false,
+  silence = () => undefined,
 }: {
   bus: Bus;
   mint: Mint;
   secrets: Secrets;
   answerTimeoutMs: number;
   compileTimeoutMs: number;
+  /**
+   * Waits for a broker that is away up to the time limit. For the calls of hosts and machines, which would only ask again.
+   * Without it, a call fails at once, because a person or a program wants to know.
+   */
+  waitsForBroker?: boolean;
+  /** A sentence about a service of which no process shows a sign of life; undefined for any other service. */
+  silence?: (service: ServiceName) => string | undefined;
 }): Ask {
   /** Leaves calls of templating unchanged, because templating itself seals what it compiles. */
   const taken = <Q>(service: ServiceName, data: Q, sealed: Json | undefined): Q =>
@@ -53,25 +63,51 @@ export function createAsk({
         call,
         message,
         timeoutMs,
+        failsInOutage: !waitsForBroker,
         ...(signal && { signal }),
       });
     } catch (error) {
+      if (isBrokerAway(error)) throw withoutBroker(`ask the ${service} service (${call.type})`, error);
       // An HTTP client cannot inspect the internal queues. It can only wait and retry.
-      if (error instanceof AnnealError && error.code === 'TimedOut') {
+      if (hasCode(error, 'TimedOut')) {
+        const why = await bus.check().then(
+          () => silence(service) ?? 'It may be starting or busy; try again in a few seconds.',
+          (trouble: unknown) => toFailure(trouble).message,
+        );
         throw new AnnealError(
           'Unavailable',
-          `The ${service} service did not answer ${call.type} within ${timeoutMs} ms (${setting}). It may be starting or busy; try again in a few seconds.`,
+          `The ${service} service did not answer ${call.type} within ${timeoutMs} ms (${setting}). ${why}`,
           { cause: error },
         );
       }
       // The bus validates each message that it sends, so data of a request are validated again only for their error.
-      if (error instanceof AnnealError && error.code === 'Defect') requireValid(call, data);
+      if (hasCode(error, 'Defect')) requireValid(call, data);
       throw error;
     } finally {
       signal?.removeEventListener('abort', abandon);
     }
   };
 }
+
+/** When the outage began that failed a call at once; null for any other error. */
+export function brokerAwaySince(error: unknown): string | null {
+  const since = hasCode(error, 'Unavailable') ? error.details?.['broker_away_since'] : undefined;
+  return typeof since === 'string' ? since : null;
+}
+
+/** Whether a call failed at once because the broker is away. */
+export const isBrokerAway = (error: unknown): error is AnnealError => brokerAwaySince(error) !== null;
+
+/** `what` completes "The gateway cannot …". */
+const withoutBroker = (what: string, error: AnnealError): AnnealError =>
+  new AnnealError('Unavailable', `The gateway cannot ${what}. ${error.message}`, {
+    cause: error,
+    details: {
+      ...error.details,
+      remedy:
+        'Start the broker, or correct ANNEAL_BUS_URL. The services reconnect by themselves and continue; then try again.',
+    },
+  });
 
 /**
  * Checks a call against the contract of the service. Its data come from a request, so a mismatch is the client's fault.
@@ -82,7 +118,7 @@ function requireValid<Q, A>(call: CallDefinition<Q, A>, data: Q): void {
   if (!error) return;
   const mistakes = error.issues
     .slice(0, 20)
-    .map(({ path, message }) => ({ code: 'InvalidField', path: path.join('.'), message }));
+    .map((issue) => ({ code: 'InvalidField', path: issue.path.join('.'), message: issueText(issue) }));
   const listed = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new AnnealError('InvalidRequest', `The request is not valid: ${listed}`, { mistakes });
 }

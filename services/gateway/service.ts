@@ -5,9 +5,11 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
-import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
+import type { Bus, Consumer } from '@anneal/bus/port.ts';
 import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
+import { openReplicas } from '@anneal/runtime/observe/replica.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { createAsk, type Ask } from './ask.ts';
@@ -22,8 +24,9 @@ import manifest from './package.json' with { type: 'json' };
 import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
 import { ImageUploads } from './images/uploads.ts';
+import { ReplicaWatch } from './replicas.ts';
 import { gatewaySettings } from './settings.ts';
-import { createWakeups, contextsKey, eventsKey, queueKey } from './wakeups.ts';
+import { createWakeups, contextsKey, eventsKey, queueKey, type Wakeups } from './wakeups.ts';
 
 /**
  * Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set.
@@ -44,28 +47,23 @@ export const gatewayService = defineService({
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
     const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
-    const tokens = await openTokens({ store, revision: directory.revision, now: wallClock, lifetimeMs });
-    const ask = createAsk({ bus, mint, secrets: context.secrets, ...settings });
+    const tokens = await openTokens({ store, secrets: context.secrets, directory, now: wallClock, lifetimeMs });
+    const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
+    const silence = (service: ServiceName): string | undefined => replicas.silenceOf(service);
+    const asking = { bus, mint, secrets: context.secrets, silence, ...settings };
+    const ask = createAsk(asking);
+    const askForHost = createAsk({ ...asking, waitsForBroker: true });
     const wakeups = createWakeups();
     const identity = { directory, newId: context.newId, now: wallClock, stacksIn: stacksIn(ask) };
     const resources = await openIdentityResources(context, identity);
     const held = new HeldHosts({
-      ask,
+      ask: askForHost,
       onError: (error) => log.debug({ err: error }, 'waiting hosts not reported; the next report follows'),
     });
+    const stopWatching = replicas.watch();
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group, every replica wakes its own clients. A stopped replica has no clients to wake.
-    const wake = await bus.subscribe(
-      [queueFilled.type, eventKept.type, ...contextChanges.map(({ type }) => type)],
-      route([
-        ...contextChanges.map((change) => on(change, async ({ project }) => wakeups.wake(contextsKey(project ?? '')))),
-        on(queueFilled, async ({ data: { project, queue, aliases = [] } }) => {
-          for (const name of [queue, ...aliases]) wakeups.wake(queueKey(project, name));
-        }),
-        on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
-      ]),
-      { onGap: () => wakeups.wakeInTurn() },
-    );
+    const wake = await wakeByEvents(bus, wakeups);
 
     const contents = new ImageContents({
       folder: settings.images ?? join(context.dataDirectory, 'images'),
@@ -80,6 +78,7 @@ export const gatewayService = defineService({
       images: new ImageUploads({ ask, contents }),
       settings,
       ask,
+      askForHost,
       wakeups,
       held,
       stopping: stopping.signal,
@@ -87,6 +86,7 @@ export const gatewayService = defineService({
         users: new KnownUsers({ tokens, directory, now: wallClock, elapsed: () => performance.now() }),
         secrets: context.secrets,
         ask,
+        askForHost,
         now,
       }),
       keystone: {
@@ -99,6 +99,7 @@ export const gatewayService = defineService({
         oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
       },
       version: manifest.version,
+      replicas,
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
@@ -112,6 +113,7 @@ export const gatewayService = defineService({
         stopping.abort();
         held.stop();
         stopMetrics();
+        stopWatching();
         wakeups.wakeAll();
         await wake.stop();
         await requests.stop();
@@ -121,6 +123,20 @@ export const gatewayService = defineService({
     };
   },
 });
+
+/** Wakes the waiting clients of this gateway when an event says that there is something for them. */
+const wakeByEvents = (bus: Bus, wakeups: Wakeups): Promise<Consumer> =>
+  bus.subscribe(
+    [queueFilled.type, eventKept.type, ...contextChanges.map(({ type }) => type)],
+    route([
+      ...contextChanges.map((change) => on(change, async ({ project }) => wakeups.wake(contextsKey(project ?? '')))),
+      on(queueFilled, async ({ data: { project, queue, aliases = [] } }) => {
+        for (const name of [queue, ...aliases]) wakeups.wake(queueKey(project, name));
+      }),
+      on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
+    ]),
+    { onGap: () => wakeups.wakeInTurn() },
+  );
 
 /** 0 or 1: whether a project has stacks. */
 const stacksIn =

@@ -1,6 +1,7 @@
 /** Settings of the gateway. */
 import { isIP } from 'node:net';
-import { defineSettings } from '@anneal/runtime/service/settings.ts';
+import { defaultRequestBytes } from '@anneal/hot/limits.ts';
+import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 import { auditLevels } from './http/audit.ts';
 import { mappedRoles } from './identity/oidc/claims.ts';
@@ -163,16 +164,13 @@ export const gatewaySettings = defineSettings({
   },
   bodyLimit: {
     env: 'ANNEAL_GATEWAY_BODY_LIMIT',
-    schema: whole(1024 * 1024, 1024, 256 * 1024 * 1024),
+    schema: whole(defaultRequestBytes, 1024, 256 * 1024 * 1024),
     meaning: 'Maximum size of a request body, in bytes.',
     cost: 'Each request in flight may take several times this much memory.',
   },
   hiddenTags: {
     env: 'ANNEAL_GATEWAY_HIDDEN_STACK_TAGS',
-    schema: z
-      .string()
-      .default('data-processing-cluster')
-      .transform((text) => text.split(',').flatMap((each) => each.trim() || [])),
+    schema: z.string().default('data-processing-cluster').transform(listIn),
     meaning:
       'Tags, separated by commas: Heat’s list of stacks shows a stack with one of them only with `show_hidden`. The default is that of Heat.',
   },

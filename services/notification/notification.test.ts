@@ -334,6 +334,19 @@ describe('the event log', () => {
     expect(left.map(({ id }) => id)).toEqual(events.slice(300).map(({ id }) => id));
   });
 
+  it('refuses to start after a text that is no id of an event, and stores no subscription that does', async () => {
+    const world = await startWorld();
+    const wanted = { project, types: ['#'], subject_prefix: '', after: 'nonsense' };
+    const refused = { code: 'InvalidRequest', message: expect.stringContaining('"nonsense"') as string };
+    await expect(world.ask(eventLog, { ...wanted, limit: 1 })).rejects.toMatchObject(refused);
+    const made = { ...wanted, id: world.context.newId(), name: '', url: 'queue:q' };
+    await expect(world.ask(subscriptionCreate, made)).rejects.toMatchObject(refused);
+    expect(await world.ask(subscriptionList, { project })).toEqual({ subscriptions: [] });
+    // The id of a context's event contains a UUID behind other text.
+    const after = `context.applied:${world.context.newId()}:3`;
+    expect(await world.ask(eventLog, { ...wanted, after, limit: 1 })).toMatchObject({ gap: { after } });
+  });
+
   it('reports a gap to a client that starts after a removed event, unless the client had read the events behind it', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
     const { context } = world;

@@ -32,17 +32,17 @@ import {
   viewOfWaiting,
   type Deliveries,
 } from './delivery/deliveries.ts';
-import type { Dispatch } from './dispatch.ts';
-import type { EventDocument } from './event-log.ts';
-import { askListener, confirmSubscription, hasForeignDomain } from './confirmation.ts';
-import { checkPatterns } from './event-filter.ts';
-import { queueSubscriptionRoutes } from './queue-subscriptions.ts';
-import { storedTypes } from './event-types.ts';
+import type { Dispatch } from './subscriptions/dispatch.ts';
+import type { EventDocument } from './events/event-log.ts';
+import { askListener, confirmSubscription, hasForeignDomain } from './subscriptions/confirmation.ts';
+import { checkPatterns } from './events/event-filter.ts';
+import { queueSubscriptionRoutes } from './subscriptions/queue-subscriptions.ts';
+import { storedTypes } from './events/event-types.ts';
 import type { NotificationQuotas } from './quotas.ts';
 import type { notificationSettings } from './settings.ts';
 import { noMailServer } from './sinks/open-sink.ts';
 import { readSinkAddress, shownAddress, type SinkAddress } from './sinks/sink-address.ts';
-import { removeSubscription } from './remove-subscription.ts';
+import { removeSubscription } from './subscriptions/remove-subscription.ts';
 import {
   createSubscription,
   deadLetterId,
@@ -52,7 +52,7 @@ import {
   viewOf,
   type SubscriptionDocument,
   type Subscriptions,
-} from './subscriptions.ts';
+} from './subscriptions/subscriptions.ts';
 
 const latestShown = 100;
 const mostCounted = 1000;

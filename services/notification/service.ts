@@ -3,17 +3,17 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { route } from '@anneal/bus/consume/route.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
-import { serveBacklogs } from './backlog.ts';
+import { serveBacklogs } from './subscriptions/backlog.ts';
 import { openAttempts } from './delivery/attempt-log.ts';
 import { openDeliveries } from './delivery/deliveries.ts';
-import { openDispatch } from './dispatch.ts';
+import { openDispatch } from './subscriptions/dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';
-import { storedTypes } from './event-types.ts';
-import { openMeasuring } from './measuring.ts';
+import { storedTypes } from './events/event-types.ts';
+import { openMeasuring } from './measuring/measuring.ts';
 import { mailRoutes } from './sinks/mail-requests.ts';
 import { openNotificationQuotas } from './quotas.ts';
 import { notificationSettings } from './settings.ts';
-import { openSubscriptions } from './subscriptions.ts';
+import { openSubscriptions } from './subscriptions/subscriptions.ts';
 
 const stopMs = 5_000;
 

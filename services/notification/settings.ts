@@ -1,5 +1,5 @@
 /** Settings of the notification service. */
-import { defineSettings } from '@anneal/runtime/service/settings.ts';
+import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 
 const whole = (fallback: number, least: number, most: number) =>
@@ -90,16 +90,7 @@ export const notificationSettings = defineSettings({
     schema: z
       .string()
       .default('')
-      .transform(
-        (text) =>
-          new Set(
-            text
-              .toLowerCase()
-              .split(',')
-              .map((each) => each.trim())
-              .filter((each) => each !== ''),
-          ),
-      ),
+      .transform((text) => new Set(listIn(text.toLowerCase()))),
     meaning:
       'Domains whose mail addresses need no confirmation, separated by commas, such as `ops.example`. The action `std.email` of workflows sends only to them.',
     cost: 'Any user who may subscribe, and any workflow, can then send mail to these addresses.',

@@ -8,6 +8,13 @@ import {
   allocationRemove,
   allocationShow,
 } from '@anneal/contracts/calls/allocations.ts';
+import {
+  inspectionRuleChange,
+  inspectionRuleCreate,
+  inspectionRuleList,
+  inspectionRuleRemove,
+  inspectionRuleShow,
+} from '@anneal/contracts/calls/inspection-rules.ts';
 import { assetChange, assetCreate, assetList, assetRemove, assetShow } from '@anneal/contracts/calls/assets.ts';
 import {
   bootDocumentShow,
@@ -27,6 +34,7 @@ import {
   nodeEnrol,
   nodeBootDevice,
   nodeBootDeviceSet,
+  nodeInterrupt,
   nodeHistory,
   nodeSensors,
   nodeSettings,
@@ -52,6 +60,7 @@ import type { Allocations } from './allocations/allocations.ts';
 import type { Assets } from './assets/assets.ts';
 import type { Boots } from './boot/boots.ts';
 import type { Lights } from './fake/lights.ts';
+import type { InspectionRules } from './inspection/rules.ts';
 import type { Images } from './images/images.ts';
 import type { Instances } from './servers/instances.ts';
 import type { Nodes } from './nodes/nodes.ts';
@@ -70,11 +79,13 @@ export function provisioningHandler(
     assets: Assets;
     allocations: Allocations;
     lights: Lights;
+    rules: InspectionRules;
   },
 ): Handler {
   const { servers, nodes, boots, runbooks, images, instances, lights } = parts;
   return route([
     ...assetRoutes(context, parts),
+    ...ruleRoutes(context, parts),
     ...providerRoutes({
       take: (action, message) => servers.take(action, message),
       signal: (message) => servers.take('signal', message),
@@ -93,6 +104,7 @@ export function provisioningHandler(
     answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
     answer(context, nodeBootDevice, ({ data }) => nodes.bootDevice(data.node)),
     answer(context, nodeBootDeviceSet, ({ data }) => nodes.setBootDevice(data)),
+    answer(context, nodeInterrupt, ({ data }) => nodes.interrupt(data.node)),
     answer(context, nodeSensors, ({ data }) => nodes.sensors(data.node)),
     answer(context, nodeSettings, ({ data }) => nodes.settings(data.node)),
     answer(context, nodeConsoleLog, ({ data }) => nodes.consoleLog(data)),
@@ -125,6 +137,20 @@ export function provisioningHandler(
     }),
   ]);
 }
+
+const ruleRoutes = (
+  context: ServiceContext,
+  { rules }: { rules: InspectionRules },
+): Parameters<typeof route>[0][number][] => [
+  answer(context, inspectionRuleCreate, ({ data }) => rules.create(data)),
+  answer(context, inspectionRuleChange, ({ data }) => rules.change(data)),
+  answer(context, inspectionRuleList, async () => ({ rules: await rules.list() })),
+  answer(context, inspectionRuleShow, ({ data }) => rules.show(data.id)),
+  answer(context, inspectionRuleRemove, async ({ data }) => {
+    await rules.remove(data.id);
+    return {};
+  }),
+];
 
 const assetRoutes = (
   context: ServiceContext,

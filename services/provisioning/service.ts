@@ -2,7 +2,7 @@
 import type { Death } from '@anneal/bus/port.ts';
 import { route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { queuesOfService, resourcesQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
 import { announceTypes } from '@anneal/provider/routes.ts';
 import { serveAllCounts, serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
@@ -19,6 +19,7 @@ import { ServerGroups } from './servers/groups.ts';
 import { deployedServer } from './servers/deployed-server.ts';
 import { ServerHosts } from './servers/hosts.ts';
 import { Lights } from './fake/lights.ts';
+import { InspectionRules } from './inspection/rules.ts';
 import { Images } from './images/images.ts';
 import { Instances } from './servers/instances.ts';
 import { Fencing } from './nodes/bmc/fencing.ts';
@@ -36,29 +37,30 @@ import { Servers, type ServerWork } from './servers/servers.ts';
 import { provisioningHandler } from './requests.ts';
 import { settings } from './settings.ts';
 
-const queue = requestsQueue('provisioning');
+/** Messages of each queue that one process handles at the same time. */
+const concurrency = 64;
 
 export const provisioningService = defineService({
   name: 'provisioning',
   settings,
   async start(context, values) {
     const records = await NodeRecords.open(context, values.placeholderIds);
-    const bmcs = new Bmcs({
-      records,
-      secrets: context.secrets,
-      trust: values.verifyCa,
-      placeholders: values.placeholderIds,
-      now: () => context.now().getTime(),
-    });
+    const bmcs = bmcsOf(context, records, values);
     const announce = async (names: readonly string[]): Promise<void> =>
-      announceTypes(context, { provider: 'anneal.provisioning', queue, types: withImages(provisioningTypes, names) });
+      announceTypes(context, {
+        provider: 'anneal.provisioning',
+        queue: resourcesQueue('provisioning'),
+        types: withImages(provisioningTypes, names),
+      });
     const images = await Images.open({ context, accepted: values.images, announce });
     const hosts = new ServerHosts(context);
     const [timers, setTimers] = setLater<Timers>();
     const [slots, setSlots] = setLater<Slots>();
     const fencing = new Fencing({ bmcs, program: values.fenceProgram });
     const hardware = await HardwareRecords.open({ context, bmcs });
+    const rules = await InspectionRules.open(context);
     const steps = createSteps({
+      rules,
       context,
       records,
       bmcs,
@@ -89,7 +91,8 @@ export const provisioningService = defineService({
     const nodes = new Nodes({ ...nodeParts, limit, readings });
     const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
-    const poll = new PowerPoll({ context, records, bmcs, everyMs: readings.pollMs, events, onHealed: wakeWaiting });
+    const polled = { context, records, bmcs, events, everyMs: readings.pollMs, sensorsMs: values.sensorSeconds * 1000 };
+    const poll = new PowerPoll({ ...polled, onHealed: wakeWaiting });
 
     setTimers(await openTimers(context, { driver, servers }));
 
@@ -97,9 +100,12 @@ export const provisioningService = defineService({
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
     const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
     const instances = new Instances({ records, now: () => performance.now() });
-    const parts = { servers, nodes, boots, runbooks, images, instances, assets, allocations, lights };
+    const parts = { servers, nodes, boots, runbooks, images, instances, assets, allocations, lights, rules };
     const handler = provisioningHandler(context, parts);
-    const requests = await bus.consume(queue, handler, { concurrency: 64, onDeath });
+    // An earlier version announced the queue of the questions, where requests may still wait.
+    const requests = await Promise.all(
+      queuesOfService('provisioning').map((queue) => bus.consume(queue, handler, { concurrency, onDeath })),
+    );
     await images.announce();
     const publishing = await Promise.all([records, assets, allocations].map((each) => each.keepPublishing()));
     await driver.resumeAll();
@@ -111,7 +117,7 @@ export const provisioningService = defineService({
     return {
       async stop() {
         stopCounts();
-        await Promise.all([up.stop(), requests.stop(), allocations.stop(), ...publishing.map((each) => each.stop())]);
+        await Promise.all([up, allocations, ...requests, ...publishing].map((each) => each.stop()));
         slots().stop();
         await timers().stop();
         // An unresponsive controller must not delay the stop. Steps are interrupted and repeated at the next start.
@@ -121,16 +127,24 @@ export const provisioningService = defineService({
   },
 });
 
+type Given = SettingsOf<typeof settings>;
+
+const bmcsOf = ({ secrets, now, gatewayUrl }: ServiceContext, records: NodeRecords, given: Given): Bmcs =>
+  new Bmcs({
+    records,
+    secrets,
+    trust: given.verifyCa,
+    placeholders: given.placeholderIds,
+    now: () => now().getTime(),
+    gatewayUrl,
+  });
+
 type ServerParts = Omit<Parameters<typeof novaServer>[0], 'images' | 'flavors' | 'current'>;
 
 /** The servers, by the type of their resource. */
 async function openServers(
   shared: ServerParts,
-  {
-    timers,
-    images,
-    flavors,
-  }: { timers: () => Timers; images: Images; flavors: SettingsOf<typeof settings>['flavors'] },
+  { timers, images, flavors }: { timers: () => Timers; images: Images; flavors: Given['flavors'] },
 ): Promise<Servers> {
   const { context, records, groups, hosts } = shared;
   const servers: Servers = await Servers.open({
@@ -187,7 +201,7 @@ const openTimers = (
     onError: (error, timer) => log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
   });
 
-const budgetsOf = (values: SettingsOf<typeof settings>) => ({
+const budgetsOf = (values: Given) => ({
   bmcMs: values.bmcSeconds * 1000,
   bootMs: values.bootSeconds * 1000,
   cleanMs: values.cleanSeconds * 1000,
@@ -195,7 +209,7 @@ const budgetsOf = (values: SettingsOf<typeof settings>) => ({
   cleanOnProvide: values.cleanOnProvide,
 });
 
-const limitsOf = (values: SettingsOf<typeof settings>) => ({
+const limitsOf = (values: Given) => ({
   deploy: values.deploys,
   clean: values.cleans,
   erase: values.erases,

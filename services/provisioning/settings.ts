@@ -1,4 +1,4 @@
-import { defineSettings } from '@anneal/runtime/service/settings.ts';
+import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { eraseModes } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import type { SlotLimits } from './nodes/slots/admission.ts';
@@ -140,16 +140,7 @@ export const settings = defineSettings({
     schema: z
       .string()
       .default('')
-      .transform(
-        (text) =>
-          new Set(
-            text
-              .toLowerCase()
-              .split(',')
-              .map((value) => value.trim())
-              .filter((value) => value !== ''),
-          ),
-      ),
+      .transform((text) => new Set(listIn(text.toLowerCase()))),
     meaning:
       'System UUIDs and serial numbers, separated by commas, that identify no machine because many machines report them. Common placeholders (all zeros, all Fs, vendor defaults) are built in.',
     cost: 'A listed value can no longer show that two nodes are the same machine.',
@@ -180,12 +171,19 @@ export const settings = defineSettings({
     meaning: 'Interval between readings of the power state of each machine.',
     cost: 'A lower value loads the controllers (one request per machine); a higher value detects an unreachable one later, after three failed readings.',
   },
+  sensorSeconds: {
+    env: 'ANNEAL_PROVISIONING_SENSOR_SECONDS',
+    schema: z.coerce.number().int().min(0).max(86_400).default(0),
+    meaning:
+      'Interval between readings of the sensors of each machine for the metrics `anneal_node_sensor` and `anneal_node_sensor_alarm`. A reading follows one of the power, so it is never more frequent. 0 reads none: `anneal node sensors` always reads them.',
+    cost: 'A lower value loads the controllers, with a request for each sensor. Each machine has about twenty series.',
+  },
   bmcEvents: {
     env: 'ANNEAL_PROVISIONING_BMC_EVENTS',
     schema: z.stringbool().default(true),
     meaning:
-      'Follow the events of management controllers that send them as a stream (ServerSentEventUri of Redfish), so that a change of power is noticed at once and not at the next reading.',
-    cost: 'True holds one connection to each such controller open.',
+      'Follow the events of management controllers that send them as a stream (ServerSentEventUri of Redfish) or to a subscription, so that a change of power is noticed at once and not at the next reading.',
+    cost: 'True holds one connection to each controller with a stream open, and takes one subscription of each other one. Those must reach the address of the gateway.',
   },
   images: {
     env: 'ANNEAL_PROVISIONING_IMAGES',

@@ -1,4 +1,5 @@
 /** The collections of the scheduling service in the store. */
+import { contextType } from '@anneal/hot/types/context.ts';
 import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
 import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import type { ResourceDocument, StackDocument, Status } from '@anneal/convergence/documents.ts';
@@ -15,6 +16,7 @@ import type { AdHocDocument, WorkflowEnvironmentDocument } from './workflows/lib
 import type { CronDocument } from './workflows/triggers/cron-triggers.ts';
 import type { TriggerDocument } from './workflows/triggers/event-triggers.ts';
 import type { HeldDocument } from './limiter/held-document.ts';
+import type { LossDocument } from './lost/loss-document.ts';
 
 export interface ShardsDocument extends Document {
   readonly count: number;
@@ -44,6 +46,7 @@ export interface SchedulingCollections extends SnapshotCollections {
   readonly work: Collection<WorkDocument>;
   readonly revisions: Collection<RevisionDocument>;
   readonly held: Collection<HeldDocument>;
+  readonly losses: Collection<LossDocument>;
   readonly garbage: Collection<GarbageDocument>;
   readonly shards: Collection<ShardsDocument>;
   readonly workflows: Collection<WorkflowDocument>;
@@ -58,6 +61,13 @@ export interface SchedulingCollections extends SnapshotCollections {
 
 /** The statuses by which metrics count resources. */
 export const countedStatuses: readonly Status[] = ['IN_PROGRESS', 'FAILED'];
+
+/** Paths that the list of stacks is searched and sorted by, beside those of indexes. */
+export const listedStackPaths = ['updated_at', 'tags'] as const;
+
+/** Paths that a page of resources is made of, beside those of indexes. Each costs every write of a resource. */
+const listedResourcePaths = ['action', 'updated_at'] as const;
+export const pagedResourcePaths = ['stack_id', 'name', 'status', 'type', ...listedResourcePaths] as const;
 
 const stackIndexes: readonly IndexDefinition[] = [
   { fields: ['live_name'], unique: true },
@@ -93,18 +103,22 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     snapshotSizes,
     revisions,
     held,
+    losses,
     garbage,
     shards,
     ofWorkflows,
   ] = await Promise.all([
-    store.collection<StackDocument>({ name: 'scheduling_stacks', indexes: stackIndexes }),
+    store.collection<StackDocument>({ name: 'scheduling_stacks', indexes: stackIndexes, listed: listedStackPaths }),
     store.collection<ResourceDocument>({
       name: 'scheduling_resources',
-      // The last two are for metrics: complete resources, of which there are many, are in neither of them.
+      // The two by status are for metrics: complete resources, of which there are many, are in neither of them.
       indexes: [
         { fields: ['stack_id', 'name'] },
         ...countedStatuses.map((is) => ({ fields: ['status'], only: { field: 'status', is } })),
+        // For explanations: contexts report failures while their stack is complete.
+        { fields: ['type', 'stack_id'], only: { field: 'type', is: contextType.type } },
       ],
+      listed: listedResourcePaths,
     }),
     store.collection<EventRun>({
       name: 'scheduling_events',
@@ -125,6 +139,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     store.collection<SnapshotSize>({ name: 'scheduling_snapshot_sizes', indexes: [{ fields: ['stack_id'] }] }),
     store.collection<RevisionDocument>({ name: 'scheduling_revisions', indexes: [{ fields: ['stack_id', 'at'] }] }),
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
+    store.collection<LossDocument>({ name: 'scheduling_losses', indexes: [{ fields: ['root'] }] }),
     store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
     store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
     openWorkflowCollections(store),
@@ -141,6 +156,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     snapshotSizes,
     revisions,
     held,
+    losses,
     garbage,
     shards,
     ...ofWorkflows,

@@ -15,10 +15,11 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openSchedulingCollections } from './collections.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
-import { createLostHosts } from './groups/lost-hosts.ts';
 import { createAdjust } from './groups/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
+import { createLostHosts } from './lost/lost-hosts.ts';
+import { isLostTimer, LostServers } from './lost/lost-servers.ts';
 import { Limiter } from './limiter/limiter.ts';
 import { TreePlaces } from './events/places.ts';
 import { NestedIntake } from './nested/intake.ts';
@@ -36,7 +37,7 @@ import { settings } from './settings.ts';
 import { openShard } from './shard/shard.ts';
 import type { StackStepOptions } from './shard/steps.ts';
 import { OpenShards } from './shards/open-shards.ts';
-import { openShards, type Shards } from './shards/shards.ts';
+import { openShards } from './shards/shards.ts';
 import { serveStackCounts } from './read/counts.ts';
 import { createOverview } from './read/overview.ts';
 import { createWhy } from './read/why.ts';
@@ -58,7 +59,7 @@ export const schedulingService = defineService({
     const { bus, log } = context;
     const engine = await openEngine(context, given);
     const { collections, evaluation, gate, heavy, plans, providers, shards } = engine;
-    const timers = await openStackTimers(context, shards);
+    const timed = await openStackTimers(context, engine);
     const definitions = new WorkflowDefinitions({ ...collections, store: context.store, now: context.now });
     const own = await openOwnProvider(context, { engine, definitions, network: { allowPrivate: given.allowPrivate } });
     const announcement = {
@@ -70,7 +71,7 @@ export const schedulingService = defineService({
 
     const reading = new StackReading({ context, collections, plans, providers, evaluation, heavy });
     const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl });
-    const why = createWhy({ context, collections, providers, reading, gate, waiting, shards, definitions });
+    const why = createWhy({ context, collections, providers, reading, gate, waiting, shards, definitions, ...timed });
     const compile = createChildCompiler({ context, collections, evaluation });
     const find: StackReading['find'] = (which) => reading.find(which);
     const places = new TreePlaces(collections.stacks, () => context.now().getTime());
@@ -83,7 +84,7 @@ export const schedulingService = defineService({
       places,
       definitions,
       executionLimit: { most: given.projectExecutions, setting: settings.projectExecutions.env },
-      timers,
+      ...timed,
       intake: new NestedIntake({ ...engine, context, compile }),
       adjust: createAdjust({ ...engine, context, compile }),
       revisionsKept: given.revisions,
@@ -113,7 +114,7 @@ export const schedulingService = defineService({
       }),
       { concurrency: 256 },
     );
-    const lost = createLostHosts({ context, collections, shards });
+    const lost = createLostHosts({ context, collections, shards, ...timed });
     const hosts = await bus.subscribe([...lost.types], ({ message }) => lost.take(message), { group: 'scheduling' });
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
@@ -125,7 +126,7 @@ export const schedulingService = defineService({
         shards.stop();
         await opened.settled();
         await Promise.all([
-          timers.stop(),
+          timed.timers.stop(),
           own.stop(),
           requests.stop(),
           hosts.stop(),
@@ -200,19 +201,30 @@ const toolsAt =
   (moment) =>
     evaluation.toolsAt({ ...moment, graceMs: graceSeconds * 1000, limit: stackRequests, most: changesPerStep });
 
-/** The timers of stacks: deadlines, and waits of requests. One that fires is a message to the shard of its stack. */
-function openStackTimers(context: ServiceContext, shards: Shards): Promise<Timers> {
+/**
+ * The timers of stacks: deadlines, waits of requests, and lost servers. One that fires is a message to the shard of its
+ * stack, or replaces the server.
+ */
+async function openStackTimers(
+  context: ServiceContext,
+  engine: Awaited<ReturnType<typeof openEngine>>,
+): Promise<{ timers: Timers; servers: LostServers }> {
   const { bus, mint, store } = context;
-  return createTimers({
+  const { shards } = engine;
+  const servers = new LostServers({ context, ...engine, timers: () => timers });
+  const timers: Timers = await createTimers({
     store,
     collection: 'scheduling_timers',
     ...retrying(context),
-    fire: async ({ id, dueAt, data }) => {
+    fire: async (timer) => {
+      if (isLostTimer(timer)) return servers.fire(timer);
+      const { id, dueAt, data } = timer;
       const fired = data as { stack_id: string; timer: string; traversal: string };
       const message = mint(timerFired, { id: `${id}:${dueAt}`, subject: fired.stack_id, data: fired });
       await bus.send({ queue: shards.queueOf(fired.stack_id), messages: [message] });
     },
   });
+  return { timers, servers };
 }
 
 /** Our own provider, reached by messages like any other. */

@@ -8,6 +8,7 @@ import { compile, type CompileResult } from '@anneal/hot/compile.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
+import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
 import { outline, type Outline } from '@anneal/hot/tooling/outline.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -54,7 +55,17 @@ async function keep(
     description: plan.description,
     resource_count: Object.keys(plan.resources).length,
     ...(compiled.warnings.length > 0 && { warnings: asJson(compiled.warnings) }),
+    ...operatorResourcesOf(plan),
   };
+}
+
+const operatorTypes: ReadonlySet<string> = new Set(keystoneTypes.map(({ type }) => type));
+
+function operatorResourcesOf({ resources }: Plan): { operator_resources?: Record<string, string> } {
+  const found = Object.entries(resources).filter(([, { type }]) => operatorTypes.has(type));
+  return found.length === 0
+    ? {}
+    : { operator_resources: Object.fromEntries(found.map(([name, { type }]) => [name, type])) };
 }
 
 export function validateTemplate(parameters: CompileParameters & { showNested: boolean }): JsonObject {

@@ -43,6 +43,10 @@ export function countedStore(store: Store, counts: Counts): Store {
     },
     getMany: (ids) => read(collection.getMany(ids)),
     find: (query) => read(collection.find(query)),
+    rows(query, paths) {
+      counts.storeCalls += 1;
+      return collection.rows(query, paths);
+    },
     count(where) {
       counts.storeCalls += 1;
       return collection.count(where);

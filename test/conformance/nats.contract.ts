@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe } from 'vitest';
 import { findNats } from '../backends/nats.ts';
+import { lostConnectionConformance } from './lost-connection.ts';
 
 const found = await findNats();
 const server = 'missing' in found ? undefined : found;
@@ -41,6 +42,7 @@ describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   afterAll(() => server?.stop());
   busConformance('NATS JetStream', { fresh, open });
   if (server?.mayBeKilled === true) busRestartConformance('NATS JetStream', { fresh, open }, server);
+  lostConnectionConformance('NATS JetStream', { fresh, open });
   activeConformance('NATS JetStream', { fresh, open });
   topologyConformance('NATS JetStream', { fresh, open });
 });

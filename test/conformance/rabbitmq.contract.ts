@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findRabbitmq, type RabbitmqServer } from '../backends/rabbitmq.ts';
+import { lostConnectionConformance } from './lost-connection.ts';
 
 const found = await findRabbitmq();
 const missing = 'missing' in found ? found.missing : undefined;
@@ -62,6 +63,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
 
   busConformance('RabbitMQ', { fresh, open });
   if (missing === undefined && server.mayBeKilled) busRestartConformance('RabbitMQ', { fresh, open }, server);
+  lostConnectionConformance('RabbitMQ', { fresh, open });
   activeConformance('RabbitMQ', { fresh, open });
   topologyConformance('RabbitMQ', { fresh, open });
 

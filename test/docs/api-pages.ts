@@ -74,6 +74,20 @@ export const compatiblePages = [
     prefix: '/baremetal',
     text: 'A request needs the header `X-Auth-Token`. It asks for a version of the API in the header `X-OpenStack-Ironic-API-Version`, which decides about the fields that an answer has.',
   },
+  {
+    file: 'mistral-api.md',
+    title: "Mistral's API",
+    service: 'Mistral',
+    prefix: '/workflow',
+    text: 'A request needs the header `X-Auth-Token`. Any field of the rows of a list is a filter: `state=ERROR`, or with an operator: `state=neq:ERROR`, `in:A,B`, `nin:A,B`, `has:TEXT`.',
+  },
+  {
+    file: 'glance-api.md',
+    title: "Glance's API",
+    service: 'Glance',
+    prefix: '/image',
+    text: 'A request needs the header `X-Auth-Token`. Every project may use every image; only operators change them.',
+  },
 ] as const;
 
 const code = (text: string): string => `\`${text}\``;
@@ -160,7 +174,11 @@ function operationSection(title: string, operation: ApiOperation): string {
           ]),
         ),
     shape('Body', Object.values(requestBody?.content ?? {})[0]?.schema),
-    schema ? shape(`Answer ${code(status)}`, schema) : `Answer ${code(status)}, without a body.`,
+    status === 'default'
+      ? 'The answer is an error.'
+      : schema
+        ? shape(`Answer ${code(status)}`, schema)
+        : `Answer ${code(status)}, without a body.`,
     answer?.content?.['text/event-stream'] ? 'With `Accept: text/event-stream` the answer is a stream of events.' : '',
   ]
     .filter((text) => text !== '')
@@ -211,7 +229,7 @@ export function compatibleApiPage(
 export function httpApiPage(document: OpenApiDocument, prefix: string): string {
   return page(
     'HTTP API',
-    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). A long answer is compressed by \`Accept-Encoding\`; a GET with an \`ETag\` may also be a HEAD, and answers 304 to \`If-None-Match\` without a change. The APIs of ${compatiblePages.map(({ file, service }) => `[${service}](${file})`).join(', ')} and Mistral are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
+    `Anneal's own API: each operation with its parameters, body and answers. The same as a document for programs: ${code(`GET ${prefix}/openapi.json`)}. A request needs the header \`X-Auth-Token\`. A refused request has the status and the code of its [error](errors.md), and a body as in [Error](#schema-error). A long answer is compressed by \`Accept-Encoding\`; a GET with an \`ETag\` may also be a HEAD, and answers 304 to \`If-None-Match\` without a change. The APIs of ${new Intl.ListFormat('en-GB').format(compatiblePages.map(({ file, service }) => `[${service}](${file})`))} are those of OpenStack: see [use the APIs](../tasks/use-the-apis.md).`,
     ...sectionsOf(document, prefix),
   );
 }

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstDifference } from './transcript/match.ts';
-import { parseTranscript } from './transcript/parse.ts';
+import { parseTranscript, untestedCommands } from './transcript/parse.ts';
 import { openShell } from './transcript/shell.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -37,7 +37,33 @@ describe('a page', () => {
     expect(() => parseTranscript('```console runs\n$ a\n```')).toThrow('line 1: the fence has an unknown mark: runs');
     expect(() => parseTranscript('```console run untli\n$ a\n```')).toThrow('unknown mark: untli');
     expect(() => parseTranscript('```console run\nfirst\n```')).toThrow('line 2: output without a command');
+    expect(() => parseTranscript('```sh needs=\n```')).toThrow('unknown mark: needs=');
   });
+});
+
+it('every command that a page shows runs, or says what it needs', () => {
+  expect(untestedCommands('```sh\none\n```\n\n    npx anneal node list\n    key: value\n')).toEqual([
+    '2: one',
+    '5: npx anneal node list',
+  ]);
+  expect(untestedCommands('```console run\n$ one\n```\n```sh needs="a broker"\ntwo\n```\n')).toEqual([]);
+  const pages = globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root });
+  const untested = pages
+    .filter((page) => !page.startsWith(join('docs', 'reference')))
+    .flatMap((page) => untestedCommands(readFileSync(join(root, page), 'utf8')).map((line) => `${page}:${line}`));
+  expect(untested).toEqual([]);
+});
+
+it('a fence that needs something names only tests that exist', () => {
+  const pages = globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root });
+  const reasons = pages.flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/^ *```\w+ needs="([^"]+)"$/gm)].map(
+      ([, reason = '']) => reason,
+    ),
+  );
+  expect(reasons.length).toBeGreaterThan(40);
+  for (const [path] of reasons.join('\n').matchAll(/\b(?:test|docs|examples|\.ci)\/[\w./-]*\w/g))
+    expect(existsSync(join(root, path)), path).toBe(true);
 });
 
 describe('an output', () => {

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { randomOf, seedOf } from '../chaos/random.ts';
@@ -147,7 +147,7 @@ async function operate(): Promise<string> {
     const { outcome } = await groups.act({ ...groupOf, action });
     return `${action.kind} ${outcome?.result ?? ''}`;
   } catch (error) {
-    if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+    if (!hasCode(error, 'Conflict')) throw error;
     return `${action.kind} refused: ${error.message}`;
   }
 }
@@ -167,7 +167,7 @@ async function decideAll(signal: AbortSignal): Promise<Set<string>> {
     await withClientRetries(() =>
       // A repeat of the event, or of this call: the decision is made.
       server.client.groups.act({ ...groupOf, action }).catch((error: unknown) => {
-        if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+        if (!hasCode(error, 'Conflict')) throw error;
       }),
     );
   }

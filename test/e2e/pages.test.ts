@@ -70,7 +70,10 @@ it('health and metrics are at the address that the server prints, with a series 
   });
   await server.anneal('subscription', 'test', subscription.id);
   const text = await (await fetch(`${address}/metrics`)).text();
-  for (const { name } of Object.values(serviceMetrics)) expect(text).toMatch(new RegExp(`^${name}(_count)?\\{`, 'm'));
+  // Off unless an interval is set.
+  const { sensors, sensorAlarms, ...always } = serviceMetrics;
+  for (const { name } of [sensors, sensorAlarms]) expect(text).not.toContain(name);
+  for (const { name } of Object.values(always)) expect(text).toMatch(new RegExp(`^${name}(_count)?\\{`, 'm'));
 });
 
 it('anneal top prints one view in a pipe, with the nodes of the lab, and its reading for programs', async () => {

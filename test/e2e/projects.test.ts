@@ -13,7 +13,8 @@ import { ownEnvironment, repository, startServer, type TestServer } from './serv
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ lab: 1 });
+  // A reading of the power notes its time, so a node would change between two looks without any request.
+  server = await startServer({ lab: 1, env: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3600' } });
 }, 200_000);
 afterAll(() => server?.dispose());
 
@@ -34,6 +35,7 @@ async function send(token: string, method: string, path: string, body?: unknown)
     headers: {
       'x-auth-token': token,
       'client-id': randomUUID(),
+      'x-openstack-ironic-api-version': 'latest',
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -88,6 +90,8 @@ const template = {
   resources: {
     one: { type: 'OS::Heat::TestResource', properties: { value: marker } },
     two: { type: 'OS::Heat::RandomString' },
+    // Its own evaluation would change it during the test.
+    alarm: { type: 'Anneal::Alarm', properties: { metric: marker, threshold: 1, period: 86_400 } },
   },
   outputs: { value: { value: { get_attr: ['one', 'output'] } } },
 };
@@ -129,6 +133,16 @@ function sampleOf(schema: Schema, named: Readonly<Record<string, Schema>>): unkn
       return schema.format === 'uuid' ? randomUUID() : marker;
   }
 }
+
+/** The APIs with a description that lists all of their addresses. */
+const described = ['/api/v1', '/orchestration', '/messaging', '/identity', '/baremetal', '/workflow'];
+
+interface Described {
+  readonly paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema?: Schema }> } }>>;
+  readonly components: { schemas: Record<string, Schema> };
+}
+
+const adminProject = '00000000000000000000000000000001';
 
 describe('two projects', () => {
   let owner: Tenant;
@@ -199,6 +213,52 @@ describe('two projects', () => {
       () => marker,
     );
     await keep('host', send(token, 'POST', `/api/v1/hosts/host-${marker}/join`), () => `host-${marker}`);
+    await keep(
+      'deployment',
+      send(token, 'POST', `${heat}/software_deployments`, { config_id: ids['config'], server_id: marker }),
+      (json: { software_deployment: { id: string } }) => json.software_deployment.id,
+    );
+    await keep(
+      'queue subscription',
+      send(token, 'POST', `/messaging/v2/queues/${marker}/subscriptions`, {
+        subscriber: `http://127.0.0.1:9/${marker}`,
+        ttl: 3000,
+      }),
+      (json: { subscription_id: string }) => json.subscription_id,
+    );
+    await keep(
+      'application credential',
+      send(token, 'POST', `/identity/v3/users/${owner.user}/application_credentials`, {
+        application_credential: { name: marker },
+      }),
+      (json: { application_credential: { id: string } }) => json.application_credential.id,
+    );
+    await keep(
+      'trust',
+      send(token, 'POST', '/identity/v3/OS-TRUST/trusts', {
+        trust: {
+          trustor_user_id: owner.user,
+          trustee_user_id: owner.user,
+          project_id: project,
+          impersonation: true,
+          roles: [{ name: 'member' }],
+        },
+      }),
+      (json: { trust: { id: string } }) => json.trust.id,
+    );
+    await keep(
+      'node',
+      send(admin, 'PATCH', '/baremetal/v1/nodes/machine-1', [
+        { op: 'add', path: '/owner', value: project },
+        { op: 'add', path: '/description', value: marker },
+      ]),
+      (json: { uuid: string }) => json.uuid,
+    );
+    await keep(
+      'alarm',
+      send(token, 'GET', '/api/v1/alarms'),
+      ({ alarms }: { alarms: { id: string }[] }) => alarms[0]?.id ?? '',
+    );
   }, 120_000);
 
   it('have lists of their own', async () => {
@@ -208,6 +268,7 @@ describe('two projects', () => {
       `${heat}/stacks?global_tenant=True`,
       `${heat}/software_configs`,
       '/messaging/v2/queues',
+      ...['workflows', 'executions', 'cron_triggers', 'actions'].map((list) => `/workflow/v2/${list}`),
     ]) {
       const { status, text } = await send(stranger.token, 'GET', path);
       expect([path, status === 200 || status === 403, text.includes(marker)]).toEqual([path, true, false]);
@@ -216,7 +277,6 @@ describe('two projects', () => {
   });
 
   it('are listed together for an operator, each stack with its project and an address that finds it', async () => {
-    const adminProject = '00000000000000000000000000000001';
     const path = `/orchestration/v1/${adminProject}/stacks?global_tenant=True`;
     const { status, json } = await send(admin, 'GET', path);
     expect(status).toBe(200);
@@ -272,41 +332,59 @@ describe('two projects', () => {
     expect(after.text).toContain('CREATE_COMPLETE');
   });
 
-  it('see nothing of each other in any answer of the API', async () => {
-    const { paths } = (await send(admin, 'GET', '/api/v1/openapi.json')).json as unknown as {
-      paths: Record<string, Record<string, unknown>>;
-    };
-    const values: Record<string, readonly string[]> = {
+  /** The operations of an API, each with the addresses of what the owner has. */
+  async function operationsOf(api: string) {
+    const document = (await send(admin, 'GET', `${api}/openapi.json`)).json as unknown as Described;
+    const kinds: Record<string, readonly string[]> = {
+      project: [owner.project, stranger.project],
+      user: [owner.user],
+      holder: [owner.user],
+      role: ['member'],
       stack: [marker, stack],
-      resource: ['one'],
+      resource: ['one', 'alarm'],
       queue: [marker],
       workflow: [marker],
       name: [marker],
-      id: [ids['subscription'] ?? '', marker],
+      key: ['value'],
+      node: ['machine-1'],
     };
+    const all = [marker, stack, owner.user, owner.project, ...new Set(Object.values(ids))];
     const filled = (path: string): string[] => {
       const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-      if (name === undefined) return [path];
-      return (values[name] ?? [marker]).flatMap((value) => filled(path.replace(`{${name}}`, value)));
+      if (name === undefined) return [`${api}${path}`];
+      return (kinds[name] ?? all).flatMap((value) => filled(path.replace(`{${name}}`, value)));
     };
-    const reads = Object.entries(paths).filter(([, methods]) => 'get' in methods);
-    const tried = reads.flatMap(([path]) => filled(path));
-    expect(tried.length).toBeGreaterThan(30);
-    const leaks: string[] = [];
-    for (const path of tried) {
-      const { status, text } = await send(stranger.token, 'GET', `/api/v1${path}`);
-      // An error repeats what the request named.
-      if (status < 400 && text.includes(marker)) leaks.push(`${path}: ${text.slice(0, 200)}`);
-    }
-    expect(leaks).toEqual([]);
-    // The same sweep finds the objects when their owner reads.
-    const own = await Promise.all(
-      ['/events', '/queues', '/workflows', '/metrics', '/subscriptions'].map((path) =>
-        send(owner.token, 'GET', `/api/v1${path}`),
-      ),
+    return Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, { requestBody }]) => {
+        const schema = requestBody?.content['application/json']?.schema;
+        const body = schema && sampleOf(schema, document.components.schemas);
+        return { method: method.toUpperCase(), path, addresses: filled(path), body };
+      }),
     );
-    expect(own.map(({ text }) => text.includes(marker))).toEqual(own.map(() => true));
-  });
+  }
+
+  it.each(described)(
+    'see nothing of each other in any answer of %s',
+    async (api) => {
+      const reads = (await operationsOf(api)).filter(({ method }) => method === 'GET');
+      const addresses = reads.flatMap((read) => read.addresses);
+      expect(addresses.length).toBeGreaterThan(30);
+      const showing = async ({ token }: Tenant): Promise<string[]> => {
+        const found: string[] = [];
+        for (const address of addresses) {
+          const { status, text } = await send(token, 'GET', address);
+          // An error and the links of a list repeat what the request named.
+          const shown = text.replaceAll(address.slice(api.length), '');
+          if (status < 400 && shown.includes(marker)) found.push(`${address}: ${shown.slice(0, 200)}`);
+        }
+        return found;
+      };
+      expect(await showing(stranger)).toEqual([]);
+      // The same sweep finds the objects when their owner reads.
+      expect((await showing(owner)).length).toBeGreaterThan(1);
+    },
+    200_000,
+  );
 
   it('change nothing of each other', async () => {
     const tries = [
@@ -322,35 +400,30 @@ describe('two projects', () => {
     expect((await send(owner.token, 'GET', `/api/v1/subscriptions/${ids['subscription']}`)).status).toBe(200);
   });
 
-  it('change nothing by any request of the API that names what the other has', async () => {
-    const { paths, components } = (await send(admin, 'GET', '/api/v1/openapi.json')).json as unknown as {
-      paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema?: Schema }> } }>>;
-      components: { schemas: Record<string, Schema> };
-    };
+  it('change nothing by any request that names what the other has', async () => {
     const ofOwner = [
       `/orchestration/v1/${owner.project}/stacks/${marker}/${stack}`,
       `/orchestration/v1/${owner.project}/software_configs/${ids['config']}`,
+      `/orchestration/v1/${owner.project}/software_deployments/${ids['deployment']}`,
       `/api/v1/workflows/${marker}`,
       `/api/v1/subscriptions/${ids['subscription']}`,
       `/api/v1/executions/${ids['execution']}`,
       `/api/v1/cron_triggers/${marker}`,
       `/api/v1/credentials`,
+      `/api/v1/alarms`,
       `/api/v1/hosts/host-${marker}`,
       `/workflow/v2/executions/${ids['execution']}`,
       `/messaging/v2/queues/${marker}`,
+      `/messaging/v2/queues/${marker}/subscriptions/${ids['queue subscription']}`,
+      `/baremetal/v1/nodes/machine-1`,
+      `/identity/v3/users/${owner.user}`,
+      `/identity/v3/users/${owner.user}/application_credentials`,
+      `/identity/v3/OS-TRUST/trusts/${ids['trust']}`,
     ];
     const state = () => Promise.all(ofOwner.map(async (path) => [path, await send(owner.token, 'GET', path)] as const));
     const before = await state();
     expect(before.map(([path, { status }]) => [path, status])).toEqual(ofOwner.map((path) => [path, 200]));
 
-    const values = [marker, stack, ...Object.values(ids)];
-    const filled = (path: string): string[] => {
-      const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-      if (name === undefined) return [path];
-      return [...new Set(name === 'resource' ? ['one'] : values)].flatMap((value) =>
-        filled(path.replace(`{${name}}`, value)),
-      );
-    };
     const foreign = [
       ['DELETE', `/workflow/v2/executions/${ids['execution']}`],
       ['PUT', `/workflow/v2/executions/${ids['execution']}`, { state: 'PAUSED' }],
@@ -360,23 +433,18 @@ describe('two projects', () => {
       ['DELETE', `/identity/v3/projects/${owner.project}`],
       ['PATCH', `/identity/v3/projects/${owner.project}`, { project: { enabled: false } }],
     ] as const;
-    const own = Object.entries(paths).flatMap(([path, operations]) =>
-      Object.entries(operations)
-        .filter(([method]) => method !== 'get' && path.includes('{') && !path.startsWith('/hooks'))
-        .flatMap(([method, { requestBody }]) => {
-          const schema = requestBody?.content['application/json']?.schema;
-          const body = schema && sampleOf(schema, components.schemas);
-          return filled(path).map((at) => [method.toUpperCase(), `/api/v1${at}`, body] as const);
-        }),
-    );
-    expect(own.length).toBeGreaterThan(100);
+    const operations = (await Promise.all(described.map(operationsOf))).flat();
+    const named = operations
+      .filter(({ method, path }) => !/^(?:GET|HEAD)$/.test(method) && path.includes('{') && !path.startsWith('/hooks'))
+      .flatMap(({ method, addresses, body }) => addresses.map((address) => [method, address, body] as const));
+    expect(named.length).toBeGreaterThan(1000);
     const broken: string[] = [];
-    for (const [method, path, body] of [...own, ...foreign]) {
+    for (const [method, path, body] of [...named, ...foreign]) {
       const { status, text } = await send(stranger.token, method, path, body);
       if (status >= 500) broken.push(`${method} ${path}: ${status} ${text.slice(0, 200)}`);
     }
     expect(broken).toEqual([]);
-    const stable = (text: string): string => text.replaceAll(/"(age_ms|seconds|deliveries|version)": ?[^,}]+/g, '');
+    const stable = (text: string): string => text.replaceAll(/"(age|age_ms|seconds|deliveries|version)": ?[^,}]+/g, '');
     const after = await state();
     expect(after.map(([path, { text }]) => [path, stable(text)])).toEqual(
       before.map(([path, { text }]) => [path, stable(text)]),
@@ -428,10 +496,14 @@ describe('two projects', () => {
   it('cannot see nodes, dead letters and queues of services, which operators see', async () => {
     const nodes = await send(stranger.token, 'GET', '/baremetal/v1/nodes');
     expect([nodes.status, nodes.json]).toEqual([200, { nodes: [] }]);
-    for (const path of ['/baremetal/v1/ports', '/api/v1/dead-letters', '/api/v1/services']) {
+    const forOperators = ['dead-letters', 'services', 'users', 'projects'].map((each) => `/api/v1/${each}`);
+    for (const path of ['/baremetal/v1/ports', ...forOperators]) {
       expect([path, (await send(stranger.token, 'GET', path)).status]).toEqual([path, 403]);
       expect([path, (await send(admin, 'GET', path)).status]).toEqual([path, 200]);
     }
+    const engines = (project: string) => `/orchestration/v1/${project}/services`;
+    expect((await send(stranger.token, 'GET', engines(stranger.project))).status).toBe(403);
+    expect((await send(admin, 'GET', engines(adminProject))).status).toBe(200);
     const overview = (await send(stranger.token, 'GET', '/api/v1/overview')).json;
     expect(overview).toMatchObject({ nodes: {}, stacks: {} });
   });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { atLab } from './at-lab.ts';
 import { settled, startServer, type TestServer } from './server.ts';
 
 const machines = Array.from({ length: 4 }, (_, index) => `machine-${index + 1}`);
@@ -61,16 +62,7 @@ it('moves the partitions of a dead machine to the others, and only after the pro
   expect(divided(before)).toEqual(all);
 
   const [dead = ''] = Object.keys(before);
-  const login = JSON.parse(await readFile(join(server.data, 'lab', 'lab.json'), 'utf8')) as Record<string, string>;
-  const answered = await fetch(`${login['url']}/lab/v1/machines/${dead}/faults`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Basic ${Buffer.from(`${login['username']}:${login['password']}`).toString('base64')}`,
-    },
-    body: JSON.stringify({ dark: true }),
-  });
-  expect(answered.status).toBe(200);
+  await atLab(server, { path: `/lab/v1/machines/${dead}/faults`, body: { dark: true } });
 
   const asked = (): Promise<string> => readFile(join(folder, 'asked'), 'utf8').catch(() => '');
   await eventually(async () => (await asked()).split('\n').length > 2 || undefined, {

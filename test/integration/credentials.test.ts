@@ -121,6 +121,26 @@ const create = (can: readonly CredentialRight[], more: object = {}) =>
   client.credentials.create({ name: can.join('+'), can, stack: 'inner', ...more });
 const load = (labels = {}) => ({ measurements: [{ name: 'load', value: 1, labels }] });
 
+const publish = async (event: 'create.completed' | 'delete.completed', name: string): Promise<void> => {
+  const data = {
+    stack_id: name,
+    stack_name: name,
+    action: event === 'create.completed' ? 'CREATE' : 'DELETE',
+    status: 'COMPLETE',
+    reason: '',
+    traversal: 't',
+    version: 1,
+    origin: {
+      root: { stack_id: name, stack_name: name },
+      path: '',
+      tags: [],
+      actor: { kind: 'user', id: 'u', name: 'admin' },
+      cause: { kind: 'request', id: null, reason: null },
+    },
+  } satisfies StackEventData;
+  await context.bus.publish([context.mint(stackEvent[event], { data, subject: name, project: adminProject.id })]);
+};
+
 describe('a machine credential', () => {
   const own: Readonly<Record<CredentialRight, readonly string[]>> = {
     'metrics.post': ['post /metrics'],
@@ -185,27 +205,7 @@ describe('a machine credential', () => {
 
   it('reads the events of its stack and of no other', async () => {
     const { token } = await create(['events.read']);
-    for (const name of ['web', 'other']) {
-      const data = {
-        stack_id: name,
-        stack_name: name,
-        action: 'CREATE',
-        status: 'COMPLETE',
-        reason: '',
-        traversal: 't',
-        version: 1,
-        origin: {
-          root: { stack_id: name, stack_name: name },
-          path: '',
-          tags: [],
-          actor: { kind: 'user', id: 'u', name: 'admin' },
-          cause: { kind: 'request', id: null, reason: null },
-        },
-      } satisfies StackEventData;
-      await context.bus.publish([
-        context.mint(stackEvent['create.completed'], { data, subject: name, project: adminProject.id }),
-      ]);
-    }
+    for (const name of ['web', 'other']) await publish('create.completed', name);
     await eventually(async () => (await client.events.list({ types: ['stack.#'], limit: 10 })).length === 2);
     const seen = async (query: string) =>
       (
@@ -228,6 +228,21 @@ describe('a machine credential', () => {
     expect(JSON.stringify(await client.credentials.list())).not.toContain(short.token);
     const [head, id] = short.token.split('.');
     expect((await call(`${head}.${id}.guess`, 'POST', '/api/v1/metrics', load())).status).toBe(401);
+  });
+
+  it('K3: expires an hour after the deletion of its stack, or earlier', async () => {
+    const lasting = await create(['events.read']);
+    const short = await create(['events.read'], { expiresSeconds: 60 });
+    const foreign = await client.credentials.create({ name: 'foreign', can: ['events.read'], stack: 'other' });
+    await publish('delete.completed', 'web');
+    const expiryOf = async ({ credential: { id } }: typeof lasting) =>
+      (await client.credentials.list()).find((each) => each.id === id)?.expires_at ?? null;
+    const ends = await eventually(async () => (await expiryOf(lasting)) ?? undefined);
+    expect(Date.parse(ends) - Date.now()).toBeGreaterThan(3_500_000);
+    expect(Date.parse(ends) - Date.now()).toBeLessThanOrEqual(3_600_000);
+    expect(await expiryOf(short)).toBe(short.credential.expires_at);
+    expect(await expiryOf(foreign)).toBeNull();
+    expect((await call(lasting.token, 'GET', '/api/v1/events?limit=1')).status).toBe(200);
   });
 
   it('signs CloudWatch requests, as cfn-push-stats sends them, with its keys', async () => {

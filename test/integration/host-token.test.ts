@@ -1,10 +1,12 @@
 /** Every gateway of an installation refuses a host's token at once when it was renewed or the host was deleted. */
+import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { hostCreate, hostDelete, hostTokenRenew, queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceCreate } from '@anneal/contracts/resource.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -141,4 +143,24 @@ it('a host token reads the contexts that its own host is a member of, and no oth
   const { token } = await context.bus.request({ queue, call: hostTokenRenew, message });
   expect((await readContext(member, `/${own}`)).status).toBe(401);
   expect((await readContext(token, `/${own}`)).status).toBe(200);
+});
+
+it('an operator finds the metadata address of a host, and a new token changes it', async () => {
+  const token = await hostWith('h3');
+  const client = await connect({
+    authUrl: `${urls[0]}/identity/v3`,
+    username: 'admin',
+    password: 'correct horse',
+    project: 'admin',
+  });
+  const of = (hostToken: string): string => metadataAddress(contexts[0]?.gatewayUrl ?? '', { hostId: 'h3', hostToken });
+  expect(await client.hosts.metadataUrl({ host: 'h3' })).toBe(of(token));
+  const renewed = await client.hosts.renewToken({ host: 'h3' });
+  expect(renewed.metadata_url).toBe(of(renewed.token));
+  expect(renewed.metadata_url).not.toBe(of(token));
+  expect(await client.hosts.metadataUrl({ host: 'h3' })).toBe(renewed.metadata_url);
+  const refused = await fetch(`${urls[0]}/api/v1/hosts/h3/metadata-url`, {
+    headers: { 'x-auth-token': renewed.token },
+  });
+  expect([401, 403]).toContain(refused.status);
 });

@@ -23,23 +23,29 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The loop from the page, for this host. */
-async function loopOfThePage({ host, token }: { host: string; token: string }): Promise<string> {
+/** The loop of the page. */
+async function loopOfThePage(): Promise<string> {
   const page = await readFile(join(repository, 'docs', 'tasks', 'host-with-sh-and-curl.md'), 'utf8');
-  const block = /Run this loop on the machine:\n\n((?: {4}.*\n|\n)+)/.exec(page)?.[1];
-  if (block === undefined) throw new Error('the page has no block after "Run this loop on the machine:" any more');
-  const loop = block.replaceAll(/^ {4}/gm, '');
-  for (const word of ['http://anneal:8470', 'HOST', 'TOKEN']) expect(loop).toContain(word);
-  return loop.replace('http://anneal:8470', server.url).replace('=HOST', `=${host}`).replace('=TOKEN', `=${token}`);
+  const [, loop] = /```sh file=loop\.sh\n([^]+?)```/.exec(page) ?? [];
+  if (loop === undefined) throw new Error('the page has no file loop.sh any more');
+  for (const word of ['$url', '$host', '$token']) expect(loop).toContain(word);
+  return loop;
 }
 
 async function start(host: string): Promise<void> {
   const token = await tokenOf(host);
-  const loop = spawn('sh', ['-c', await loopOfThePage({ host, token })], {
+  const loop = spawn('sh', ['-c', await loopOfThePage()], {
     cwd: directory,
     detached: true,
     stdio: 'ignore',
-    env: { PATH: process.env['PATH'] ?? '', HOME: directory, ANNEAL_HOST_DIR: join(directory, host) },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: directory,
+      ANNEAL_HOST_DIR: join(directory, host),
+      url: `${server.url}/messaging/v2`,
+      host,
+      token,
+    },
   });
   loops.push(loop);
 }

@@ -10,7 +10,7 @@ import { settled, startServer, type TestServer } from '../e2e/server.ts';
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ lab: 0 });
+  server = await startServer({ lab: 0, env: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '3' } });
 }, 180_000);
 afterAll(() => server?.dispose());
 
@@ -58,6 +58,45 @@ resources:
   expect(stdout).toContain('c waits for host box7, which has never asked for work');
   expect((await server.anneal('stack', 'list')).stdout).toMatch(/silent .*c waits for host box7/);
   await server.client.stacks.delete({ stack: 'silent' });
+});
+
+it('names the silent host of a stack nested in an idle stack', async () => {
+  const template = `heat_template_version: rocky
+resources:
+  workers:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 1
+      resource_def:
+        type: OS::Heat::DeployedServer
+        properties: {name: box9, software_config_transport: ZAQAR_MESSAGE}
+`;
+  await server.client.stacks.create({ name: 'nest', bundle: { template, environmentFiles: [], files: {} } });
+  await settled(server, 'nest');
+  const { host, token } = await server.client.hosts.renewToken({ host: 'box9' });
+  const claimed = await fetch(`${server.url}/messaging/v2/queues/${host.requests_queue}/claims`, {
+    method: 'POST',
+    headers: { 'x-auth-token': token, 'client-id': host.id, 'content-type': 'application/json' },
+    body: '{"ttl": 60, "grace": 60}',
+  });
+  expect(claimed.status).toBe(204);
+  const why = await whyMatching(/^Stack nest is idle: .* But host box9 has been silent since \S+\.$/, 'nest');
+  expect(why.exits).toContain('anneal host show box9');
+  expect(await server.client.connection.json({ service: 'api', path: '/stacks/nest/why', what: 'explain' })).toEqual(
+    why,
+  );
+  await server.client.stacks.delete({ stack: 'nest' });
+});
+
+it('explains a resource in the first moments of its stack', async () => {
+  const template = 'heat_template_version: rocky\nresources: {v: {type: OS::Heat::Value, properties: {value: 1}}}\n';
+  for (let count = 0; count < 10; count += 1) {
+    const name = `new-${count}`;
+    await server.client.stacks.create({ name, bundle: { template, environmentFiles: [], files: {} } });
+    const { summary } = await server.client.actions.why({ stack: name, resource: 'v' });
+    expect(summary).toMatch(/^(Stack new-\d is about to start|v )/);
+    await expect(server.client.actions.why({ stack: name, resource: 'w' })).rejects.toMatchObject({ code: 'NotFound' });
+  }
 });
 
 const group = (cooldown: number) => `heat_template_version: rocky

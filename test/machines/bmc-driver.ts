@@ -1,6 +1,7 @@
 /** The tests of a driver of BMCs with a real BMC behind it, whatever its protocol. */
 import type { BmcMachine } from '@anneal/provisioning/nodes/bmc/port.ts';
 import type { Identity } from '@anneal/provisioning/nodes/bmc/identity.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { expect, it } from 'vitest';
 
 export interface DriverUnderTest {
@@ -9,6 +10,8 @@ export interface DriverUnderTest {
   readonly powerMs: number;
   /** A boot address whose image a BMC can fetch. Absent: the BMC fetches nothing itself. */
   readonly bootUrl?: string;
+  /** Whether the machine got the interrupt. Absent: the BMC refuses it. */
+  readonly interrupted?: () => Promise<boolean>;
   /** The BMC does not keep whether a boot device is for one boot or for every boot. */
   readonly forgetsPersistence?: boolean;
 }
@@ -75,6 +78,24 @@ export function keepsTheGuarantees(open: () => DriverUnderTest): void {
     await machine().bootFromDisk();
   });
 
+  it('interrupts a machine that runs, or reports that the BMC refuses', async () => {
+    const { machine, powerMs, interrupted } = open();
+    const { identity: expected } = await machine().verify();
+    const { task } = await machine({ expected }).reset('power on');
+    expect(await machine({ expected }).awaitPower('power on', powerMs, { task })).toBe(true);
+    if (interrupted) {
+      await machine({ expected }).interrupt();
+      await eventually(interrupted, { what: 'the interrupt' });
+    } else {
+      // A BMC may refuse what it lists.
+      const code = expect.stringMatching(/^(?:NotSupported|BmcRefused)$/) as string;
+      await expect(machine({ expected }).interrupt()).rejects.toMatchObject({ code });
+    }
+    expect(await machine().power()).toBe('power on');
+    await machine({ expected }).reset('power off');
+    expect(await machine({ expected }).awaitPower('power off', powerMs)).toBe(true);
+  });
+
   it('reads sensors, or none', async () => {
     const { machine } = open();
     for (const sensor of await machine().sensors()) {
@@ -93,6 +114,7 @@ export function keepsTheGuarantees(open: () => DriverUnderTest): void {
       (one: BmcMachine) => one.bootFrom(url),
       (one: BmcMachine) => one.bootFromDisk(),
       (one: BmcMachine) => one.setBootDevice({ device: 'pxe', persistent: true }),
+      (one: BmcMachine) => one.interrupt(),
       (one: BmcMachine) => one.power(),
     ])
       await expect(call(machine({ expected: other }))).rejects.toMatchObject({ code: 'IdentityMismatch' });

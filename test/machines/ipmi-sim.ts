@@ -134,7 +134,7 @@ export class IpmiSim {
 
   /** Starts the process, for example as another machine at the same address. */
   async run({
-    guid = defaultGuid,
+    guid = guidOf(defaultUuid),
     serial = 'SER-4711',
     password = 'secret',
   }: Partial<IpmiSimOptions> = {}): Promise<void> {
@@ -182,10 +182,14 @@ export class IpmiSim {
   }
 }
 
+/** The GUID of a system in the order of its bytes on the wire. */
+export function guidOf(uuid: string): string {
+  const bytes = uuid.replaceAll('-', '').match(/../g) ?? [];
+  return [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => bytes[at]).join('');
+}
+
 /** Without a GUID the simulator offers no RMCP+, so it has the placeholder of firmware that was not configured. */
 const noGuid = '0'.repeat(32);
-/** In the order of its bytes on the wire. As a UUID of SMBIOS: see {@link defaultUuid}. */
-const defaultGuid = '33221100554477468899aabbccddeeff';
 export const defaultUuid = '00112233-4455-4677-8899-aabbccddeeff';
 
 async function freePort(): Promise<number> {

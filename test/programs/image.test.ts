@@ -82,8 +82,12 @@ async function makeBase(): Promise<void> {
 
 async function build(): Promise<void> {
   const { stdout: cache } = await run('npm', ['config', 'get', 'cache']);
-  await mkdir(cache.trim(), { recursive: true });
-  const volumes = [`${authorities}:${authorities}:ro`, `${cache.trim()}:/root/.npm`].flatMap((each) => ['-v', each]);
+  // A copy, because the build cleans it: another npm would lose its packages. Without it npm asks the registry.
+  const packages = join(folder, 'npm');
+  await mkdir(packages);
+  const isKept = (path: string): boolean => !path.includes(join('_cacache', 'tmp'));
+  await cp(cache.trim(), packages, { recursive: true, filter: isKept }).catch(() => undefined);
+  const volumes = [`${authorities}:${authorities}:ro`, `${packages}:/root/.npm`].flatMap((each) => ['-v', each]);
   const environment = [`NODE_EXTRA_CA_CERTS=${authorities}`, 'NPM_CONFIG_PREFER_OFFLINE=true'].flatMap((each) => [
     '--env',
     each,

@@ -14,6 +14,7 @@ import { bundle, repository } from '../e2e/server.ts';
 import { brokers } from '../e2e/soak/distributed.ts';
 import { commitOf, writeEarlierTree } from './earlier-tree.ts';
 import { logInAsAdmin, startBalancer, startMachines, startTree } from './installation.ts';
+import { checkServicesPage, numberRelease } from './services-page.ts';
 import { begun, beginWork, checkConfigs, checkEvents, openGate, reached, startGatedListener } from './work.ts';
 
 const usage = `Usage: npm run upgrade -- [--from REV] [--embedded | --distributed]
@@ -120,6 +121,9 @@ async function upgradeDistributed(find: FindBackend, check: Check): Promise<void
     await reached(client, name, 'CREATE_COMPLETE');
   }
   print('  ✔ both revisions side by side continue the work and create three more stacks');
+  const own = { url: `http://127.0.0.1:${ports[1]}`, password };
+  const seen = await checkServicesPage({ ...own, client: await logInAsAdmin(own), earlier });
+  print(`  ✔ the page of services says: ${seen}`);
   await old.stop();
   print('  only this tree runs');
   await finish(check, { client, listener, id });
@@ -146,6 +150,7 @@ async function main(from: string | undefined, only: { embedded: boolean; distrib
     const earlier = join(work, 'tree');
     await mkdir(earlier);
     await writeEarlierTree(commit, earlier);
+    await numberRelease(earlier);
     if (!only.distributed) await checkUpgrade('embedded', earlier, upgradeEmbedded);
     for (const { name, find } of only.embedded ? [] : brokers) {
       await checkUpgrade(`distributed, ${name} and a database`, earlier, (check) => upgradeDistributed(find, check));

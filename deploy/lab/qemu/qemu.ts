@@ -23,11 +23,11 @@ const program = 'qemu-system-x86_64';
 /** The address under which a guest reaches the computer that runs it. */
 const hostOfGuest = '10.0.2.2';
 
-export interface QemuBoot {
-  /** From the disk when both are undefined. */
-  readonly http: string | undefined;
-  readonly cd: string | undefined;
-}
+/** The source that a machine boots from. It boots from its disk when nothing boots from the source. */
+export type QemuBoot =
+  | { readonly from: 'disk' | 'network' }
+  /** The address of UEFI HTTP boot, or the file of the image in the virtual drive. */
+  | { readonly from: 'http' | 'cd'; readonly source: string };
 
 /** Why this computer cannot run machines in QEMU. Undefined when it can. */
 export function missingForQemu(path: string): string | undefined {
@@ -53,6 +53,8 @@ export interface QemuMachine {
   readonly ended: Promise<QemuEnd>;
   /** Presses the power button. */
   press(): void;
+  /** Sends a non-maskable interrupt to the guest. */
+  interrupt(): void;
   kill(): void;
 }
 
@@ -77,13 +79,15 @@ export async function startQemu(options: {
   directory: string;
   state: MachineState;
   boot: QemuBoot;
+  /** The network interface of this computer that is its cable. Undefined: it is in a network of its own. */
+  tap: string | undefined;
   environment: Readonly<Record<string, string | undefined>>;
 }): Promise<QemuMachine> {
-  const { directory, state, boot } = options;
+  const { directory, state, boot, tap } = options;
   const disk = diskOf(directory);
   if (!existsSync(disk)) writeFileSync(disk, '');
   truncateSync(disk, diskBytes);
-  const args = argumentsOf({ directory, state, boot, disk });
+  const args = argumentsOf({ directory, state, boot, disk, tap });
   const child = spawn(program, args, {
     cwd: directory,
     env: { PATH: options.environment['PATH'] ?? '/usr/bin:/bin', [machineVariable]: directory },
@@ -93,13 +97,22 @@ export async function startQemu(options: {
   return control(child);
 }
 
-function argumentsOf(options: { directory: string; state: MachineState; boot: QemuBoot; disk: string }): string[] {
-  const { directory, state, boot, disk } = options;
+function argumentsOf(options: {
+  directory: string;
+  state: MachineState;
+  boot: QemuBoot;
+  disk: string;
+  tap: string | undefined;
+}): string[] {
+  const { directory, state, boot, disk, tap } = options;
   const [mac = '52:54:00:00:00:01'] = state.macs;
   // A comma in a path would begin another option.
   const file = (path: string): string => path.replaceAll(',', ',,');
-  const first = boot.cd ?? boot.http;
-  const order = first === undefined ? 1 : 2;
+  const order = boot.from === 'disk' ? 1 : 2;
+  const cable = tap === undefined ? 'user' : `tap,ifname=${tap},script=no,downscript=no`;
+  // UEFI boots from the network by itself; BIOS needs the firmware of the network card.
+  const isNetwork = boot.from === 'network';
+  const card = [...(isNetwork ? ['bootindex=1'] : []), ...(isNetwork && !state.httpBoot ? [] : ['romfile='])];
   const args = [
     '-nodefaults -no-user-config -display none -machine q35 -accel tcg -m 768 -smp 1 -no-reboot -qmp stdio -vga std'.split(
       ' ',
@@ -108,14 +121,14 @@ function argumentsOf(options: { directory: string; state: MachineState; boot: Qe
     ['-chardev', `file,id=serial,append=on,path=${file(serialLogOf(directory))}`, '-serial', 'chardev:serial'],
     ['-drive', `if=none,id=disk,format=raw,cache=unsafe,discard=unmap,file=${file(disk)}`],
     ['-device', `virtio-blk-pci,drive=disk,serial=${state.serial},bootindex=${order}`],
-    ['-netdev', 'user,id=net', '-device', `virtio-net-pci,netdev=net,mac=${mac},romfile=`],
+    ['-netdev', `${cable},id=net`, '-device', [`virtio-net-pci,netdev=net,mac=${mac}`, ...card].join(',')],
     ['-device', 'virtio-rng-pci'],
   ].flat();
-  if (boot.cd !== undefined) {
-    args.push('-drive', `if=none,id=cd,media=cdrom,readonly=on,format=raw,file=${file(boot.cd)}`);
+  if (boot.from === 'cd') {
+    args.push('-drive', `if=none,id=cd,media=cdrom,readonly=on,format=raw,file=${file(boot.source)}`);
     args.push('-device', 'ide-cd,drive=cd,bootindex=1');
   }
-  if (state.httpBoot) args.push(...uefi(directory, boot.http));
+  if (state.httpBoot) args.push(...uefi(directory, boot.from === 'http' ? boot.source : undefined));
   return args;
 }
 
@@ -156,5 +169,10 @@ function control(child: ChildProcess): QemuMachine {
   });
   // The caller may look at it later.
   ended.catch(() => undefined);
-  return { ended, press: () => say('system_powerdown'), kill: () => child.kill('SIGKILL') };
+  return {
+    ended,
+    press: () => say('system_powerdown'),
+    interrupt: () => say('inject-nmi'),
+    kill: () => child.kill('SIGKILL'),
+  };
 }

@@ -24,6 +24,8 @@ export interface RedfishOptions {
   readonly log: Logger;
   readonly sessionLimit?: number;
   readonly sessionTimeoutMs?: number;
+  /** Default: true. */
+  readonly eventStream?: boolean | undefined;
   /** Enables HTTPS. */
   readonly certificate?: Certificate | undefined;
 }
@@ -88,7 +90,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
     return reply.code(status).send(errorBody({ key: status >= 500 ? 'InternalError' : 'GeneralError', message }));
   });
 
-  const endpoint = { app, machines, faults, sessions, tasks };
+  const endpoint = { app, machines, faults, sessions, tasks, hasEventStream: options.eventStream ?? true };
   serviceRoutes(endpoint);
   accountRoutes(endpoint);
   machineRoutes(endpoint);

@@ -14,6 +14,8 @@ export interface BmcEndpoint {
   readonly faults: ReadonlyMap<string, Faults>;
   readonly sessions: Sessions;
   readonly tasks: Tasks;
+  /** Whether it offers its events as a stream, and not only to subscriptions. */
+  readonly hasEventStream: boolean;
 }
 
 export type ById = { Params: { id: string } };

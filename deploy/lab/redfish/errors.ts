@@ -13,6 +13,8 @@ const statuses = {
   OperationNotAllowed: 405,
   ResourceInUse: 409,
   PreconditionFailed: 412,
+  PreconditionRequired: 428,
+  EventSubscriptionLimitExceeded: 503,
   InternalError: 500,
   QueryNotSupportedOnResource: 501,
   ServiceTemporarilyUnavailable: 503,

@@ -1,7 +1,8 @@
-/** The events of the endpoint: a stream of server-sent events, one for each change of power. */
+/** The events of the endpoint, one for each change of power: as a stream, and sent to the addresses of subscriptions. */
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { root, type BmcEndpoint } from './endpoint.ts';
+import { EventSubscriptions, eventSubscriptionRoutes, subscriptionsPath } from './event-subscriptions.ts';
 import { link, redfishResource, systemPath } from './representation.ts';
 
 const eventsPath = `${root}/EventService`;
@@ -10,16 +11,19 @@ const streamPath = `${eventsPath}/SSE`;
 const mostStreams = 10;
 
 /** Adds the event service. Every machine behind the endpoint reports to it. */
-export function eventServiceRoutes({ app, machines, faults }: BmcEndpoint): void {
+export function eventServiceRoutes(endpoint: BmcEndpoint): void {
+  const { app, machines, faults, hasEventStream } = endpoint;
   const streams = new Set<PassThrough>();
+  const subscriptions = new EventSubscriptions();
   let last = 0;
   for (const machine of machines.values()) {
     const { name } = machine.state;
     machine.onPower((power) => {
       if (faults.get(name)?.isDark === true) return;
       last += 1;
-      for (const stream of streams)
-        stream.write(`id: ${last}\ndata: ${JSON.stringify(powerEvent(name, power, last))}\n\n`);
+      const event = powerEvent(name, power, last);
+      for (const stream of streams) stream.write(`id: ${last}\ndata: ${JSON.stringify(event)}\n\n`);
+      subscriptions.send(event);
     });
   }
 
@@ -29,9 +33,13 @@ export function eventServiceRoutes({ app, machines, faults }: BmcEndpoint): void
       Name: 'Events',
       ServiceEnabled: true,
       EventFormatTypes: ['Event'],
-      ServerSentEventUri: streamPath,
+      ...subscriptions.policy,
+      ...(hasEventStream && { ServerSentEventUri: streamPath }),
+      Subscriptions: link(subscriptionsPath),
     }),
   );
+  eventSubscriptionRoutes(endpoint, subscriptions);
+  if (!hasEventStream) return;
   app.get(streamPath, (_request, reply) => {
     if (streams.size >= mostStreams) return reply.code(503).header('retry-after', '60').send();
     const stream = new PassThrough();

@@ -32,13 +32,26 @@ export function misbehave(app: FastifyInstance, faults: ReadonlyMap<string, Faul
       );
     }
     if (fault.answer !== null) await answerFalsely(reply, fault.answer);
+    if (request.method === 'PATCH') checkTag(fault.etags, request.headers['if-match']);
   });
 
-  app.addHook('onSend', async (request, _reply, payload) => {
-    const pause = faultAt(bmcPath(request))?.dripMs ?? 0;
+  app.addHook('onSend', async (request, reply, payload) => {
+    const fault = faultAt(bmcPath(request));
+    if (fault?.etags === 'required') void reply.removeHeader('etag');
+    const pause = fault?.dripMs ?? 0;
     if (pause === 0 || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return payload;
     return Readable.from(dripping(Buffer.from(payload), pause), { objectMode: false, highWaterMark: 1 });
   });
+}
+
+function checkTag(etags: Faults['etags'], tag: string | undefined): void {
+  if (etags === 'refused' && tag !== undefined)
+    throw new RedfishError('PreconditionFailed', 'The ETag supplied did not match the ETag required.');
+  if (etags === 'required' && tag === undefined)
+    throw new RedfishError(
+      'PreconditionRequired',
+      'A precondition header or annotation is required to change this resource.',
+    );
 }
 
 async function* dripping(content: Buffer, pause: number): AsyncGenerator<Buffer> {

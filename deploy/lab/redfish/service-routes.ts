@@ -21,12 +21,8 @@ function rootRoutes({ app, machines }: BmcEndpoint): void {
   app.get(root, () => serviceRoot(uuid));
   app.get(`${root}/odata`, () => odata());
   app.get(`${root}/$metadata`, (_request, reply) => reply.type('application/xml').send(metadata()));
-  for (const [path, type, name] of [
-    ['Registries', 'MessageRegistryFileCollection', 'Registries'],
-    ['JsonSchemas', 'JsonSchemaFileCollection', 'Schemas'],
-  ] as const) {
-    app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: [] }));
-  }
+  const schemas = `${root}/JsonSchemas`;
+  app.get(schemas, () => collection({ path: schemas, type: 'JsonSchemaFileCollection', name: 'Schemas', members: [] }));
 }
 
 function sessionRoutes({ app, sessions }: BmcEndpoint): void {

@@ -12,10 +12,51 @@ type VolumePath = { Params: { id: string; volume: string } };
 const ok = { State: 'Enabled', Health: 'OK' };
 
 export function settingsRoutes(endpoint: BmcEndpoint): void {
+  registryRoutes(endpoint);
   biosRoutes(endpoint);
   secureBootRoutes(endpoint);
   volumeRoutes(endpoint);
   updateRoutes(endpoint);
+}
+
+const biosRegistry = 'BiosAttributeRegistry.v1_0_0';
+
+/** The registry that describes the settings of the BIOS. */
+function registryRoutes({ app }: BmcEndpoint): void {
+  const registries = `${root}/Registries`;
+  const path = `${registries}/${biosRegistry}`;
+  const uri = `${path}/${biosRegistry}.json`;
+  app.get(registries, () =>
+    collection({ path: registries, type: 'MessageRegistryFileCollection', name: 'Registries', members: [path] }),
+  );
+  app.get(path, () =>
+    redfishResource(path, 'v1_1_4.MessageRegistryFile', {
+      Id: biosRegistry,
+      Name: 'Registry of the BIOS settings',
+      Languages: ['en'],
+      Registry: biosRegistry,
+      Location: [{ Language: 'en', Uri: uri }],
+    }),
+  );
+  app.get(uri, () => ({
+    '@odata.type': '#AttributeRegistry.v1_3_8.AttributeRegistry',
+    Id: biosRegistry,
+    Name: 'BIOS settings',
+    Language: 'en',
+    OwningEntity: 'Anneal',
+    RegistryVersion: '1.0.0',
+    RegistryEntries: {
+      Attributes: Object.entries(biosSettings).map(([name, values]) => ({
+        AttributeName: name,
+        DisplayName: name,
+        Type: 'Enumeration',
+        ReadOnly: false,
+        ResetRequired: true,
+        DefaultValue: values[0],
+        Value: values.map((value) => ({ ValueName: value, ValueDisplayName: value })),
+      })),
+    },
+  }));
 }
 
 function biosRoutes(endpoint: BmcEndpoint): void {
@@ -39,6 +80,7 @@ function biosRoutes(endpoint: BmcEndpoint): void {
       redfishResource(path, 'v1_2_1.Bios', {
         Id: 'Bios',
         Name: 'BIOS settings',
+        AttributeRegistry: biosRegistry,
         Attributes: state.bios,
         '@Redfish.Settings': { '@odata.type': '#Settings.v1_3_5.Settings', SettingsObject: link(`${path}/Settings`) },
         Actions: { '#Bios.ResetBios': { target: `${path}/Actions/Bios.ResetBios` } },
@@ -97,7 +139,7 @@ function secureBootRoutes(endpoint: BmcEndpoint): void {
 const leastDrives: Readonly<Record<string, number>> = { RAID0: 1, RAID1: 2, RAID5: 3, RAID6: 4, RAID10: 4 };
 
 function volumeRoutes(endpoint: BmcEndpoint): void {
-  const { app, tasks } = endpoint;
+  const { app, tasks, faults } = endpoint;
   const at = `${root}/Systems/:id/Storage/Local/Volumes`;
   const pathOf = (machine: LabMachine): string => `${systemPath(machine.state.name)}/Storage/Local/Volumes`;
   app.get<ById>(at, (request) => {
@@ -130,7 +172,8 @@ function volumeRoutes(endpoint: BmcEndpoint): void {
     const volume = volumeOf(bodyOf(request.body), machine);
     // Storage controllers answer before the volume exists.
     const made = Promise.resolve().then(() => machine.setVolumes([...machine.state.volumes, volume]));
-    const task = tasks.start(`Create volume ${volume.name}`, made);
+    const isEndless = faults.get(machine.state.name)?.hasEndlessTasks;
+    const task = tasks.start(`Create volume ${volume.name}`, made, isEndless);
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}` })
@@ -159,7 +202,7 @@ function volumeOf(body: Readonly<Record<string, unknown>>, { state }: LabMachine
 }
 
 function updateRoutes(endpoint: BmcEndpoint): void {
-  const { app, machines, tasks } = endpoint;
+  const { app, machines, tasks, faults } = endpoint;
   const service = `${root}/UpdateService`;
   const inventory = `${service}/FirmwareInventory`;
   /** E.g. `machine-1-BIOS`: the endpoint serves many machines. */
@@ -208,7 +251,8 @@ function updateRoutes(endpoint: BmcEndpoint): void {
     const [target] = Array.isArray(targets) ? (targets as unknown[]) : [];
     const found = all().find(({ id }) => `${inventory}/${id}` === target);
     if (!found) throw wrongValue('Targets', target, 'members of the inventory of firmware');
-    const task = tasks.start(`Update ${found.id}`, install(image, found));
+    const isEndless = faults.get(found.machine.state.name)?.hasEndlessTasks;
+    const task = tasks.start(`Update ${found.id}`, install(image, found), isEndless);
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}` })

@@ -17,17 +17,20 @@ export class Tasks {
   readonly #tasks = new Map<string, Task>();
   #next = 1;
 
-  start(name: string, work: Promise<unknown>): Task {
+  /** @param isEndless its end is never shown */
+  start(name: string, work: Promise<unknown>, isEndless = false): Task {
     const task: Task = { id: String(this.#next), name, startedAt: new Date(), endedAt: undefined, failed: undefined };
     this.#next += 1;
     this.#tasks.set(task.id, task);
-    const end = (): void => {
+    const end = (failed?: string): void => {
+      if (isEndless) return;
+      task.failed = failed;
       task.endedAt = new Date();
     };
-    work.then(end, (error: unknown) => {
-      task.failed = error instanceof Error ? error.message : String(error);
-      end();
-    });
+    work.then(
+      () => end(),
+      (error: unknown) => end(error instanceof Error ? error.message : String(error)),
+    );
     // Controllers keep a short history. Drop the oldest task first.
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > 200 && oldest !== undefined) this.#tasks.delete(oldest);

@@ -6,7 +6,8 @@ import type { Broker } from '../broker.ts';
 import { createBus } from '../bus.ts';
 import { silent, testRegistry } from './messages.ts';
 import { mayMisbehave } from './store.ts';
-import { openBus, type OpenBusOptions } from '../open.ts';
+import { openBus } from '../open.ts';
+import type { OpenBusOptions } from '../open-options.ts';
 import type { Bus } from '../port.ts';
 import type { OpenedBus } from './harness.ts';
 
@@ -25,7 +26,7 @@ export const opener =
       await store.close();
       throw error;
     });
-    const bus = createBus({ broker, store, registry: testRegistry, log: silent });
+    const bus = createBus({ broker, store, registry: testRegistry, log: silent, now: about.now });
     return {
       bus: {
         ...bus,

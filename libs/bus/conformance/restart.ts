@@ -216,6 +216,50 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
+    it('fails the questions that want to know of an outage at once, and sends none of them later', limit, async () => {
+      const service = await another();
+      const handled: string[] = [];
+      let held = 0;
+      const sumUp = answer({ bus: service, mint: mintTestMessage }, sum, async ({ id, data }) => {
+        handled.push(id);
+        if (data.a === 0 && (held += 1) === 1) await new Promise(() => undefined);
+        return { sum: data.a + data.b };
+      });
+      await service.consume('test.asked', route([sumUp]));
+      const ask = (a: number): { id: string; answered: Promise<{ sum: number }> } => {
+        const message = mintTestMessage(sum, { data: { a, b: 2 } });
+        const answered = bus.request({
+          queue: 'test.asked',
+          call: sum,
+          message,
+          timeoutMs: 120_000,
+          failsInOutage: true,
+        });
+        answered.catch(() => undefined);
+        return { id: message.id, answered };
+      };
+      const away = {
+        code: 'Unavailable',
+        message: expect.stringMatching(/ is lost.* \(since \d{4}-.*Z, \d+ s\)\.$/) as string,
+        details: { broker_away_since: expect.any(String) as string },
+      };
+      expect(await ask(1).answered).toEqual({ sum: 3 });
+      const underWay = ask(0);
+      await vi.waitFor(() => expect(handled).toContain(underWay.id), soon);
+      await broker.kill();
+      const killed = performance.now();
+      await expect(underWay.answered).rejects.toMatchObject(away);
+      const refused = ask(1);
+      await expect(refused.answered).rejects.toMatchObject(away);
+      await expect(bus.queues.measure('test.asked')).rejects.toMatchObject(away);
+      await expect(bus.deadLetters.replay('none')).rejects.toMatchObject(away);
+      // Far less than the time of the questions.
+      expect(performance.now() - killed).toBeLessThan(60_000);
+      await broker.start();
+      await vi.waitFor(async () => expect(await ask(1).answered).toEqual({ sum: 3 }), soon);
+      expect(handled).not.toContain(refused.id);
+    });
+
     it('reports during the outage that it accepts no messages, and the address of the broker', limit, async () => {
       await bus.check();
       await broker.kill();

@@ -1,6 +1,6 @@
 /** `sqlite:<file>[?synchronous=normal|full]` or `sqlite::memory:`. */
 import { readSqliteUrl } from '@anneal/store/sqlite/url.ts';
-import type { OpenBrokerOptions } from '../open.ts';
+import type { OpenBrokerOptions } from '../open-options.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 

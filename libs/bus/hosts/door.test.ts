@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openHostDoor, type HostDoorOptions } from './door.ts';
+import type { HostDoorOptions } from './door.ts';
+import { openHostDoor } from './open.ts';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const open = (settings: Partial<HostDoorOptions>) =>

@@ -65,20 +65,6 @@ export interface HostDoorOptions {
   readonly isGranted: (host: string, password: string) => Promise<boolean>;
 }
 
-/**
- * Opens the door that the scheme of the URL selects. It connects in the background.
- * @throws AnnealError InvalidRequest that names every wrong setting
- */
-export async function openHostDoor(options: HostDoorOptions): Promise<HostDoor> {
-  const scheme = options.url.slice(0, Math.max(0, options.url.indexOf(':')));
-  if (scheme === 'amqp' || scheme === 'amqps') return (await import('./rabbitmq.ts')).openRabbitHostDoor(options);
-  if (scheme === 'nats' || scheme === 'tls') return (await import('./nats.ts')).openNatsHostDoor(options);
-  throw new AnnealError(
-    'InvalidRequest',
-    `Cannot open a broker for hosts with the scheme ${scheme}:; the schemes are amqp:, amqps:, nats:, tls:.`,
-  );
-}
-
 /** The error of a call while the broker is away. */
 export const doorAway = (what: string, why: string): AnnealError => new AnnealError('Unavailable', `${what}: ${why}.`);
 

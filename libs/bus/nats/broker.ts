@@ -21,6 +21,7 @@ import {
   type BrokerDeadLetters,
   type BrokerQueues,
   type BrokerIntake,
+  type BrokerOutage,
   type Packet,
 } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
@@ -182,6 +183,7 @@ export class NatsBroker implements Broker {
         this.#parts.topology.forget(queue);
         return this.#parts.topology.ensure(address);
       },
+      isAlone: () => this.members.isAlone(queue),
     });
     return this.#join(queue, consumption, intake);
   }
@@ -208,7 +210,8 @@ export class NatsBroker implements Broker {
     await this.declareGroup({ patterns, group });
     const ensure = (): Promise<void> => this.#parts.topology.ensureGroup(address, subjects);
     const byKey = (message: Msg): string | undefined => message.headers?.get(subjectHeader) || undefined;
-    const consumption = new Consumption({ ...this.#parts, address, intake, ensure, byKey, wanted });
+    const isAlone = (): Promise<boolean> => this.members.isAlone(queue);
+    const consumption = new Consumption({ ...this.#parts, address, intake, ensure, isAlone, byKey, wanted });
     return this.#join(queue, consumption, intake);
   }
 
@@ -233,6 +236,12 @@ export class NatsBroker implements Broker {
     named.set(contentTypeHeader, contentType);
     this.#connection.nc.publish(inbox, packet.bytes, { headers: named });
     return Promise.resolve();
+  }
+
+  outage(): BrokerOutage | undefined {
+    const { trouble: reason, closed } = this.#connection;
+    if (reason === undefined || closed) return undefined;
+    return { reason, forMs: performance.now() - (this.#lostAt ?? performance.now()) };
   }
 
   async check(): Promise<void> {

@@ -1,5 +1,5 @@
 /** `nats://…` and `tls://…`; `url.ts` says what may stand in them. */
-import type { OpenBusOptions } from '../open.ts';
+import type { OpenBusOptions } from '../open-options.ts';
 import { NatsBroker } from './broker.ts';
 
 /** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when the server or its JetStream cannot be reached. */

@@ -14,6 +14,7 @@ import {
   type BrokerDeadLetters,
   type BrokerQueues,
   type BrokerIntake,
+  type BrokerOutage,
   type Packet,
 } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
@@ -268,6 +269,11 @@ export class RabbitmqBroker implements Broker {
   answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
     this.#publisher.post(this.#letters.answer(inbox, packet));
     return Promise.resolve();
+  }
+
+  outage(): BrokerOutage | undefined {
+    const { sending, consuming } = this.#parts;
+    return sending.outage ?? consuming.outage;
   }
 
   async check(): Promise<void> {

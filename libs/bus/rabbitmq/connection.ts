@@ -10,6 +10,7 @@ import { isUnproved } from '../connect/certificate.ts';
 import type { BrokerEndpoint } from './url.ts';
 import { closeAmqp } from './close.ts';
 import { WriteBatch } from './publish/write-batch.ts';
+import type { BrokerOutage } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
 
 /** A part that has channels. It opens them again at every `up`. */
@@ -36,6 +37,7 @@ export class RabbitConnection {
   readonly #users = new Set<ConnectionUser>();
   #turn = 0;
   #lastError = 'not connected yet';
+  #troubleFrom = performance.now();
   #writes: WriteBatch | undefined;
   #closed = false;
   #wake: (() => void) | undefined;
@@ -106,6 +108,12 @@ export class RabbitConnection {
     return this.blocked === undefined ? undefined : `The broker accepts no messages: ${this.blocked}`;
   }
 
+  /** The trouble, and how long it has lasted. */
+  get outage(): BrokerOutage | undefined {
+    const reason = this.#closed ? undefined : this.trouble;
+    return reason === undefined ? undefined : { reason, forMs: performance.now() - this.#troubleFrom };
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#wake?.();
@@ -138,6 +146,7 @@ export class RabbitConnection {
   }
 
   #block(reason: string | undefined): void {
+    if (this.blocked === undefined) this.#troubleFrom = performance.now();
     this.blocked = reason;
     if (reason === undefined) this.#log.info({ connection: this.#name }, 'broker accepts messages again');
     else this.#log.warn({ connection: this.#name, reason }, 'broker accepts no messages; senders wait');
@@ -147,6 +156,7 @@ export class RabbitConnection {
   #lost(): void {
     this.model = undefined;
     this.blocked = undefined;
+    this.#troubleFrom = performance.now();
     for (const user of this.#users) user.down();
     if (this.#closed) return;
     this.#log.warn(

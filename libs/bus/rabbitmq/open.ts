@@ -1,5 +1,5 @@
 /** `amqp[s]://user:password@host[:port][,host…]/vhost[?settings]`; the README has the settings. */
-import type { OpenBusOptions } from '../open.ts';
+import type { OpenBusOptions } from '../open-options.ts';
 import { RabbitmqBroker } from './broker.ts';
 import { parseUrl } from './url.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageCounts, pageSchema } from '../page.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call, message } from '../define.ts';
-import { failureSchema } from '../errors.ts';
+import { failureSchema } from '../failure.ts';
 import { json, jsonObject, type JsonObject } from '../json.ts';
 import { occasionSchema, placeSchema } from '../origin.ts';
 import { storedSizeSchema } from '../output.ts';
@@ -144,10 +144,18 @@ export const hostList = call('host.list', 'List the hosts of a project.', {
   answer: z.object({ hosts: z.array(hostViewSchema), ...pageCounts }),
 });
 export const hostOverview = call('host.overview', 'Count the hosts of a project by status, and show the silent ones.', {
-  question: z.object({ project: z.string(), most: z.number().int().positive().max(100) }),
+  question: z.object({
+    project: z.string(),
+    most: z.number().int().positive().max(100),
+    stacks: z.array(z.string()).optional().meta({ description: 'Show only the silent hosts of these stacks.' }),
+  }),
   answer: z.object({
-    counts: z.record(z.string(), z.number().int()),
-    silent: z.array(hostViewSchema).meta({ description: 'At most `most` of them.' }),
+    counts: z.record(z.string(), z.number().int()).meta({
+      description: 'By status. Silent hosts of suspended servers count as `suspended`.',
+    }),
+    silent: z.array(hostViewSchema).meta({
+      description: 'At most `most` of them, without those of suspended servers, whose machines are off on purpose.',
+    }),
   }),
 });
 export const hostShow = call('host.show', 'Read a host by id or name.', {
@@ -320,7 +328,9 @@ export const queueList = call('queue.list', 'List the queues of a project by nam
     project: z.string(),
     limit: limit.optional(),
     marker: z.string().optional(),
-    page: pageSchema.optional().meta({ description: 'A page by name, instead of the conditions above.' }),
+    page: pageSchema
+      .optional()
+      .meta({ description: 'A page by name, depth, in_flight or oldest, instead of the conditions above.' }),
   }),
   answer: z.object({ queues: z.array(queueViewSchema), ...pageCounts }),
 });
@@ -649,7 +659,7 @@ export const deploymentViewSchema = z.object({
   action: z.string(),
   status: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'SKIPPED']),
   reason: z.string(),
-  config: json,
+  config: json.meta({ description: 'Null in a list of the deployments of one config.' }),
   input_values: jsonObject,
   output_values: jsonObject,
   status_code: z.number().int().nullable(),

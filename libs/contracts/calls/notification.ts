@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { envelopeSchema } from '../envelope.ts';
-import { failureSchema } from '../errors.ts';
+import { failureSchema } from '../failure.ts';
 import { jsonObject, secretText } from '../json.ts';
 
 /** Events that the log removed before a subscription could deliver them. */

@@ -5,9 +5,10 @@ import { bmcHealthSchema } from '../bmc-health.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
 import { call } from '../define.ts';
 import { driverInfoSchemas, driverNames, interfaceKinds } from '../drivers.ts';
-import { failureSchema } from '../errors.ts';
+import { failureSchema } from '../failure.ts';
 import { json, jsonObject, secretText, type Json } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
+import { bootDevices, provisionVerbs } from '../node-choices.ts';
 import { conditionSchema } from './scheduling.ts';
 
 export const nodeStates = [
@@ -41,24 +42,6 @@ export const nodeStates = [
 export type NodeState = (typeof nodeStates)[number];
 export const powerStates = ['power on', 'power off'] as const;
 
-/** The verbs of an operator, after Ironic's. */
-export const provisionVerbs = [
-  'manage',
-  'inspect',
-  'provide',
-  'clean',
-  'adopt',
-  'rebuild',
-  'rescue',
-  'unrescue',
-  'service',
-  'unhold',
-  'abort',
-  'deleted',
-  'deploy',
-] as const;
-export type ProvisionVerb = (typeof provisionVerbs)[number];
-
 /** One step of a cleaning, a deployment or a service, in Ironic's form. */
 export const nodeStepSchema = z.strictObject({
   interface: z.enum(['power', 'management', 'deploy', 'bios', 'raid', 'firmware']),
@@ -89,17 +72,16 @@ export const nodeViewSchema = z.object({
   properties: jsonObject.meta({ description: 'Normalised inventory: memory_mb, cpus, cpu_arch, interfaces, …' }),
   extra: jsonObject.default({}).meta({ description: 'As the operator wrote it down.' }),
   instance_id: z.string().nullable().meta({ description: 'The server it belongs to.' }),
-  instance_info: jsonObject,
+  instance_info: jsonObject.meta({ description: 'What its server has, and what clients keep beside it.' }),
   maintenance: z.boolean(),
   maintenance_reason: z.string().nullable(),
   fault: z
     .string()
     .nullable()
     .meta({ description: 'Set and cleared by the system: `power failure`, `clean failure`, `identity mismatch`.' }),
-  reservation: z
-    .string()
-    .nullable()
-    .meta({ description: 'The process that holds it, its action, and the time since when.' }),
+  reservation: z.string().nullable().meta({
+    description: 'The process that holds it, its step, the time since when, and the time until which it may last.',
+  }),
   last_error: failureSchema.nullable(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
@@ -236,6 +218,7 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
     extra: nodeExtraSchema.default({}),
+    instance_info: nodeExtraSchema.default({}),
     owner: nodeTextSchema.default(null),
     lessee: nodeTextSchema.default(null),
     description: nodeDescriptionSchema.default(null),
@@ -292,7 +275,7 @@ export const convertDriverInfo = (patch: NodePatch, convert: (value: Json) => Js
   );
 export const nodeUpdate = call(
   'node.update',
-  'Change name, class, maintenance, access, traits, properties or extra of a node by a JSON Patch. Values of driver_info are sealed.',
+  'Change name, class, maintenance, access, traits, properties, extra or instance_info of a node by a JSON Patch. Values of driver_info are sealed.',
   {
     question: node.extend({ patch: nodePatchSchema }),
     answer,
@@ -301,9 +284,12 @@ export const nodeUpdate = call(
 /** The sender and its request. Absent: the sender does not say. */
 const occasion = occasionSchema.optional();
 
+/** How long a change of power may take, in seconds. */
+export const powerTimeout = z.int().min(1).max(3600).meta({ description: 'Seconds until the change fails.' });
 export const nodePower = call('node.power', 'Change the power state of a node; answered when the change is accepted.', {
   question: node.extend({
     target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']),
+    timeout: powerTimeout.optional(),
     occasion,
   }),
   answer,
@@ -358,8 +344,6 @@ export const nodeHistory = call('node.history', 'Read the last changes of the st
   answer: z.object({ history: z.array(nodeHistoryEntrySchema) }),
 });
 
-/** Devices that a machine boots from, in Ironic's names. */
-export const bootDevices = ['disk', 'pxe', 'cdrom', 'bios', 'uefihttp'] as const;
 export const bootDeviceSchema = z.object({
   device: z
     .enum(bootDevices)
@@ -380,6 +364,12 @@ export const nodeBootDeviceSet = call(
     question: node.extend({ device: z.enum(bootDevices), persistent: z.boolean() }),
     answer: z.object({}),
   },
+);
+
+export const nodeInterrupt = call(
+  'node.interrupt',
+  'Send a non-maskable interrupt (NMI) to a machine through its BMC; its system decides what follows.',
+  { question: node, answer: z.object({}) },
 );
 
 export const sensorKinds = [
@@ -425,8 +415,24 @@ export const nodeConsoleLog = call(
   { question: node.extend({ limit: z.number().int().min(1).max(mostConsoleLines) }), answer: consoleLogSchema },
 );
 
+export const biosDetailsSchema = z.object({
+  attribute_type: z.string().nullable(),
+  allowable_values: z.array(z.string()).nullable(),
+  lower_bound: z.number().nullable(),
+  upper_bound: z.number().nullable(),
+  min_length: z.number().nullable(),
+  max_length: z.number().nullable(),
+  read_only: z.boolean().nullable(),
+  reset_required: z.boolean().nullable(),
+  unique: z.boolean().nullable(),
+});
+export type BiosDetails = z.infer<typeof biosDetailsSchema>;
 export const hardwareSettingsSchema = z.object({
   bios: jsonObject.meta({ description: 'The settings of the BIOS by name.' }),
+  bios_details: z
+    .record(z.string(), biosDetailsSchema)
+    .optional()
+    .meta({ description: 'What the registry of the BIOS says of its settings. Absent without a registry.' }),
   firmware: z.array(
     z.object({
       component: z.string().meta({ description: '`bios` or `bmc`.' }),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageCounts, pageSchema } from '../page.ts';
 import { call, message } from '../define.ts';
 import { driftSchema } from '../drift.ts';
-import { failureSchema } from '../errors.ts';
+import { failureSchema } from '../failure.ts';
 import { json, jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 import { scalingOutcomeSchema } from './scaling.ts';
@@ -396,6 +396,8 @@ export const stackPreview = call('stack.preview', 'Plan an update; read-only.', 
   }),
 });
 
+/** The most stacks that an explanation names as idle, the outermost first. */
+export const mostIdle = 1000;
 export const stackWhy = call(
   'stack.why',
   'Explain why a stack or resource makes no progress: the chain from the stack to the cause of the wait.',
@@ -418,6 +420,9 @@ export const stackWhy = call(
         .meta({
           description: 'The request at the end of the chain that a provider works on, and the queue of the provider.',
         }),
+      idle_stacks: z.array(z.string()).max(mostIdle).optional().meta({
+        description: 'The ids of the idle stack and of the stacks nested in it, whose hosts may have died since.',
+      }),
     }),
   },
 );

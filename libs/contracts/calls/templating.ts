@@ -1,7 +1,7 @@
 /** Questions to the templating service. */
 import { z } from 'zod';
 import { call, event } from '../define.ts';
-import { mistakeSchema } from '../errors.ts';
+import { mistakeSchema } from '../failure.ts';
 import { json, jsonObject } from '../json.ts';
 import { planNestedSchema, planRollingSchema } from '../plan.ts';
 import { resourceTypeSchema } from '../resource-type.ts';
@@ -44,6 +44,10 @@ export const compileAnswerSchema = z.object({
     .array(mistakeSchema)
     .optional()
     .meta({ description: 'Accepted parts of the template that are probably mistakes.' }),
+  operator_resources: z.record(z.string(), z.string()).optional().meta({
+    description:
+      'The resources of the stack itself that only operators may change, and their types. Absent: there are none.',
+  }),
 });
 export type CompileAnswer = z.infer<typeof compileAnswerSchema>;
 

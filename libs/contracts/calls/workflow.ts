@@ -1,7 +1,7 @@
 /** Questions about workflows and their executions. The scheduling service answers them; those that change an execution go to its shard. */
 import { z } from 'zod';
 import { call } from '../define.ts';
-import { mistakeSchema } from '../errors.ts';
+import { mistakeSchema } from '../failure.ts';
 import { json, jsonObject } from '../json.ts';
 import { actorSchema, occasionSchema } from '../origin.ts';
 import { executionStates, taskStates } from '../workflow.ts';

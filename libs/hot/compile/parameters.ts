@@ -21,7 +21,7 @@ export interface CompileParameters {
   readonly types: readonly ResourceType[];
   /** The parameters of the previous plan, hidden ones decrypted. Immutable parameters are compared with them. */
   readonly previousParameters?: Readonly<Record<string, PlanParameter>>;
-  /** Maximum number of resources in the stack and all stacks nested in it. Default 1000; -1 is no limit. */
+  /** Maximum number of resources in the stack and all stacks nested in it. Default 20,000; -1 is no limit. */
   readonly maxResources?: number;
   /** Maximum number of levels nested below the stack. Default 5. */
   readonly maxDepth?: number | undefined;

@@ -130,4 +130,15 @@ describe('environments', () => {
     });
     expect(policy('*', { after: 60 })).toHaveProperty('rendered');
   });
+
+  it('give a server a policy for its own loss, and refuse that it keeps members in service', () => {
+    const named =
+      'heat_template_version: rocky\nresources: {s: {type: OS::Nova::Server, properties: {flavor: f, image: any}}}';
+    const policy = (replace_lost: object) =>
+      answer([{ resource_registry: { resources: { s: { replace_lost } } } }], { template: named });
+    expect(policy({ after: 60, node_faults: true })).toHaveProperty('rendered');
+    expect(policy({ after: 60, min_in_service: 1 })).toMatchObject({
+      mistakes: [{ code: 'InvalidRegistry', message: expect.stringContaining('one server') }],
+    });
+  });
 });

@@ -57,9 +57,17 @@ export interface TemplateFunction {
 /** The arguments are wrong. The evaluator adds the path. */
 export class Wrong extends Error {}
 
+/** The form of the arguments is wrong: the length of their list, the keys of their map. No value makes it right. */
+export class WrongForm extends Wrong {}
+
 /** Refuses an argument. @throws Wrong with this message */
 export function wrong(message: string): never {
   throw new Wrong(message);
+}
+
+/** Refuses the form of the arguments. @throws WrongForm with this message */
+export function wrongForm(message: string): never {
+  throw new WrongForm(message);
 }
 
 /** Reports input that is accepted silently outside strict mode. */
@@ -67,26 +75,26 @@ export function unnoticed({ strict }: Scope, what: () => string): void {
   if (strict) wrong(`strict: ${what()}`);
 }
 
-/** The argument as a list. @throws Wrong for another kind or length */
+/** The argument as a list. @throws WrongForm for another kind or length */
 export function listArgument(
   argument: Json,
   { name, least, most }: { name: string; least: number; most?: number },
 ): Json[] {
   if (!Array.isArray(argument) || argument.length < least || argument.length > (most ?? Infinity)) {
-    wrong(`Incorrect arguments to "${name}" should be a list of ${count(least, most)} items`);
+    wrongForm(`Incorrect arguments to "${name}" should be a list of ${count(least, most)} items`);
   }
   return argument;
 }
 const count = (least: number, most: number | undefined): string =>
   most === undefined ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
 
-/** The argument as a map that has only these keys. @throws Wrong otherwise */
+/** The argument as a map that has these keys. @throws WrongForm otherwise */
 export function mapArgument(argument: Json, name: string, keys: readonly string[]): JsonObject {
   if (!isPlainObject(argument)) {
-    wrong(`Arguments to "${name}" must be a map`);
+    wrongForm(`Arguments to "${name}" must be a map`);
   }
   for (const key of keys) {
-    if (!Object.hasOwn(argument, key)) wrong(`"${name}" needs the keys ${keys.join(' and ')}; ${key} is missing`);
+    if (!Object.hasOwn(argument, key)) wrongForm(`"${name}" needs the keys ${keys.join(' and ')}; ${key} is missing`);
   }
   return argument;
 }

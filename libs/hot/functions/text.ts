@@ -16,6 +16,7 @@ import {
   unnoticed,
   wholeNumberArgument,
   wrong,
+  wrongForm,
 } from './function.ts';
 
 const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-15';
@@ -192,7 +193,8 @@ const makeUrl: TemplateFunction = {
   evaluate(argument) {
     const map = mapArgument(argument, 'make_url', []);
     for (const key of Object.keys(map)) {
-      if (!urlParts.includes(key)) return wrong(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
+      if (!urlParts.includes(key))
+        return wrongForm(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
     }
     const part = (name: string): string => {
       const value = own(map, name);

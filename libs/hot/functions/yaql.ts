@@ -1,7 +1,7 @@
 /** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
-import { mapArgument, type TemplateFunction, wrong } from './function.ts';
+import { mapArgument, type TemplateFunction, wrong, wrongForm } from './function.ts';
 
 /**
  * Cache of parsed expressions, because they repeat in every instance of a nested template. The oldest is evicted first.
@@ -24,9 +24,9 @@ export const yaql: TemplateFunction = {
   name: 'yaql',
   evaluate(argument, scope, work) {
     const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
-    if (!isPlainObject(argument)) return wrong('Arguments to "yaql" must be a map.');
+    if (!isPlainObject(argument)) return wrongForm('Arguments to "yaql" must be a map.');
     const { expression } = mapArgument(argument, 'yaql', ['expression']);
-    if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrong(form);
+    if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrongForm(form);
     const data = Object.hasOwn(argument, 'data') ? (argument['data'] ?? null) : {};
     if (typeof expression !== 'string') return wrong('The "expression" argument to "yaql" must contain a string');
     const where = (fault: YaqlFault): string =>
@@ -36,7 +36,7 @@ export const yaql: TemplateFunction = {
       tree = parse(expression);
     } catch (error) {
       if (!(error instanceof YaqlFault)) throw error;
-      return wrong(`Bad expression ${error.message}${where(error)}`);
+      return wrongForm(`Bad expression ${error.message}${where(error)}`);
     }
     try {
       return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits, work });

@@ -26,14 +26,25 @@ export function refuseWrongPolicies(
   { environment: { registry }, mistakes }: CompileInput,
 ): void {
   for (const [name, { type }] of typeOf) {
-    if (!registry.says(name, 'replace_lost') || replacesLost(type, templateOf.has(name))) continue;
-    const message = `The environment says replace_lost for ${name}, which is of type ${type}; only a group that scales replaces lost members: ${scalingGroupTypes.join(', ')}`;
+    const isTemplate = templateOf.has(name);
+    if (!registry.says(name, 'replace_lost') || replacesLost(type, isTemplate)) continue;
     const path = `resource_registry.resources.${name}.replace_lost`;
-    mistakes.add({ code: 'InvalidRegistry', message, path, at: undefined, found: type });
+    const mistake = { code: 'InvalidRegistry', path, at: undefined, found: type } as const;
+    if (!isServer(type, isTemplate)) {
+      const message = `The environment says replace_lost for ${name}, which is of type ${type}; only a server (${serverType}) or a group that scales is replaced or replaces its members: ${scalingGroupTypes.join(', ')}`;
+      mistakes.add({ ...mistake, message });
+    } else if (registry.replaceLost(name)?.min_in_service !== 0) {
+      const message = `The environment says min_in_service for ${name}, which is one server; only a group keeps members in service`;
+      mistakes.add({ ...mistake, message });
+    }
   }
 }
 
 const replacesLost = (type: string, isTemplate: boolean): boolean => !isTemplate && scalingGroupTypes.includes(type);
+
+/** The type of a resource that is one machine, of which Anneal can choose another. */
+const serverType = 'OS::Nova::Server';
+const isServer = (type: string, isTemplate: boolean): boolean => !isTemplate && type === serverType;
 
 interface Described extends ResolvedTypes {
   readonly stack: CompileInput;
@@ -56,11 +67,14 @@ export function describeResources(resources: readonly PlanResource[], described:
     const kind = nestedKind(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
     const written = described.writtenTypes.get(resource.name);
     const renewed = !kind && typeOf.get(resource.name)?.renewed;
+    const server = isServer(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
+    const lost = server ? registry.replaceLost(resource.name) : undefined;
     return {
       ...resource,
       ...(hooks.length > 0 && { hooks }),
       ...(restricted.length > 0 && { restricted_actions: restricted }),
       ...(lifecycle.length > 0 && { lifecycle_hooks: lifecycle }),
+      ...(lost && { replace_lost: lost }),
       ...(replacement === 'delete_first' && { replacement }),
       ...(renewed && { renewed }),
       ...(kind && nestedPart(resource, kind, described)),

@@ -13,7 +13,7 @@ import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUpFunction, takesWritten } from '../functions/table.ts';
 import { hiddenValue, join, listed, type MistakeDraft, type Mistakes, nearestName } from './mistakes.ts';
 import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
-import { exactExpression, mapCall, mapExpression, plain } from '@anneal/python/values/exact.ts';
+import { exactExpression, mapCall, mapExpression, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { distance } from 'fastest-levenshtein';
 import { type ExactKey, exactKeys, exactRecord } from '@anneal/python/values/record.ts';
 import { holdsUnknown } from '../evaluate/unknown.ts';
@@ -68,7 +68,7 @@ export interface Place {
   readonly onReference: (reference: Reference) => void;
   /** True inside a condition, where only the functions of conditions are allowed. */
   readonly inCondition?: boolean;
-  /** True in an output, where an unknown parameter is not a mistake: as in Heat, the output shows the error. */
+  /** True in an output, where an unknown parameter or a wrong value is not a mistake: as in Heat, the output shows the error. */
   readonly inOutput?: boolean;
 }
 
@@ -114,9 +114,10 @@ export class Build {
     const path = join(place.path, 'Fn::FindInMap');
     const argument = this.value(entry.value, { ...place, path });
     if (!argument) return undefined;
-    const value = evaluate(argument, this.#options.scope, path);
+    const value = this.#known(argument, path);
     // The value stays open while a parameter has no value, as with every other function.
-    if (value === unknown) return { kind: 'call', function: 'Fn::Select', arguments: argument };
+    if (value === unknown || value instanceof AnnealError)
+      return { kind: 'call', function: 'Fn::Select', arguments: argument };
     const found = findInMap(this.#options.mappings, value);
     if ('value' in found) return { kind: 'literal', value: found.value };
     const problem = this.#hides(argument) ? `"Fn::FindInMap" finds nothing under ${hiddenValue}` : found.problem;
@@ -238,8 +239,8 @@ export class Build {
    */
   #exactParameter(call: Extract<Expression, { kind: 'call' }>, path: string): Expression {
     if (this.#hides(call)) return call;
-    const value = evaluateParts(call, this.#options.scope, path);
-    if (holdsUnknown(value)) return call;
+    const value = attempt(() => evaluateParts(call, this.#options.scope, path));
+    if (value instanceof AnnealError || holdsUnknown(value)) return call;
     return plain(value) === value ? call : exactExpression(value as Json);
   }
 
@@ -248,13 +249,8 @@ export class Build {
     if (name !== 'get_attr' && name !== 'get_resource') return argument;
     const fold = (expression: Expression): Expression => {
       if (expression.kind !== 'call') return expression;
-      try {
-        const value = evaluate(expression, this.#options.scope, path);
-        return value === unknown ? expression : { kind: 'literal', value };
-      } catch (error) {
-        if (error instanceof AnnealError) return expression;
-        throw error;
-      }
+      const value = this.#known(expression, path);
+      return value === unknown || value instanceof AnnealError ? expression : { kind: 'literal', value };
     };
     if (argument.kind !== 'list') return fold(argument);
     const [first, ...rest] = argument.items;
@@ -300,24 +296,36 @@ export class Build {
   /** The name of a parameter may itself be computed from parameters. */
   #workedOutName(argument: Expression, path: string): Json | typeof unknown | undefined {
     const name = argument.kind === 'list' ? argument.items[0] : argument;
-    try {
-      return name && evaluate(name, this.#options.scope, path);
-    } catch (error) {
-      if (error instanceof AnnealError) return undefined;
-      throw error;
-    }
+    const value = name && this.#known(name, path);
+    return value instanceof AnnealError ? undefined : value;
   }
 
-  /** Evaluates a call with literal arguments at once, so that its mistakes are found before any resource is created. */
+  /**
+   * Evaluates a call whose arguments are known at once, so that its mistakes are found before any resource is created. In an
+   * output, a call that other values could make right is a warning, and the output shows the error.
+   */
   #checkKnown(call: Extract<Expression, { kind: 'call' }>, place: Place, path: string): boolean {
-    try {
-      evaluate(call, this.#options.scope, place.path);
-      return true;
-    } catch (error) {
-      if (!(error instanceof AnnealError)) throw error;
-      this.#refuse({ code: 'InvalidArguments', message: error.message, path, at: call.source });
+    const error = this.#known(call, place.path);
+    if (!(error instanceof AnnealError)) return true;
+    const [found] = error.mistakes ?? [];
+    const draft = { code: found?.code ?? 'InvalidArguments', message: error.message, path, at: call.source };
+    const canBeRight = found?.code === 'InvalidValue' && !isWritten(call.arguments);
+    if (!place.inOutput || !canBeRight || this.#options.scope.strict) {
+      this.#refuse(draft);
       return false;
     }
+    // The check of a call inside has warned of its own error.
+    if (found.path === join(place.path, call.function))
+      this.#options.mistakes.warn({
+        ...draft,
+        message: error.message.replace(/\.?$/, '. The output will have no value.'),
+      });
+    return true;
+  }
+
+  /** The value of an expression as far as it is known, or why it has none. */
+  #known(expression: Expression, path: string): Json | typeof unknown | AnnealError {
+    return attempt(() => evaluate(expression, this.#options.scope, path));
   }
 
   #knowsParameter(
@@ -340,13 +348,8 @@ export class Build {
   }
 
   #file(argument: Expression, path: string, at: PlanSource | undefined): Expression | undefined {
-    let name: Json | typeof unknown;
-    try {
-      name = evaluate(argument, this.#options.scope, path);
-    } catch (error) {
-      if (!(error instanceof AnnealError)) throw error;
-      return this.#refuse({ code: 'InvalidArguments', message: error.message, path, at });
-    }
+    const name = this.#known(argument, path);
+    if (name instanceof AnnealError) return this.#refuse({ code: 'InvalidArguments', message: name.message, path, at });
     if (typeof name !== 'string') {
       return this.#refuse({
         code: 'InvalidArguments',
@@ -398,6 +401,29 @@ export class Build {
   #refuse(mistake: MistakeDraft): undefined {
     this.#options.mistakes.add(mistake);
     return undefined;
+  }
+}
+
+/** True when nothing in the expression is computed. A number or map that JSON cannot hold is written as a call. */
+function isWritten(expression: Expression): boolean {
+  switch (expression.kind) {
+    case 'literal':
+      return true;
+    case 'list':
+      return expression.items.every(isWritten);
+    case 'map':
+      return expression.entries.every(({ value }) => isWritten(value));
+    case 'call':
+      return [numberCall, mapCall].includes(expression.function) && isWritten(expression.arguments);
+  }
+}
+
+function attempt<T>(evaluates: () => T): T | AnnealError {
+  try {
+    return evaluates();
+  } catch (error) {
+    if (error instanceof AnnealError) return error;
+    throw error;
   }
 }
 

@@ -181,6 +181,42 @@ outputs: {o: {value: {get_attr: [n, o]}}}
   });
 });
 
+describe('an output whose function cannot take the value of a parameter', () => {
+  const template = (value: string): string => `
+heat_template_version: 2018-08-31
+parameters: {words: {type: json, default: {a: b}}}
+outputs: {o: {value: ${value}}}
+`;
+  const wrong = template('{list_join: ["", [{str_split: [",", {get_param: words}]}]]}');
+
+  it('is accepted by all, with one warning at the function, and has the error in place of the value', () => {
+    const all = verdicts({ ...given, template: wrong });
+    expect(all).toEqual({ create: ['valid'], validate: ['valid'], plan: ['valid'], render: ['valid'] });
+    const message = 'outputs.o.value.list_join.1.0.str_split: "str_split" must split a string, not a map';
+    const compiled = compile({ ...given, template: wrong });
+    expect('warnings' in compiled && compiled.warnings).toMatchObject([
+      { code: 'InvalidValue', line: 4, message: `${message}. The output will have no value.` },
+    ]);
+    const rendered = render({ ...given, template: wrong });
+    expect('rendered' in rendered && rendered.rendered['outputs']).toEqual({ o: { $error: message } });
+  });
+
+  it('is refused in strict mode, in a property, and when no value could make it right', () => {
+    const strict = compile({ ...given, template: wrong, strict: true });
+    expect('mistakes' in strict && strict.mistakes).toMatchObject([{ code: 'InvalidValue' }]);
+    const resource = `resources: {r: {type: OS::Heat::Value, properties: {value: {str_split: [",", {get_param: words}]}}}}`;
+    for (const refused of [
+      template('x') + resource,
+      template('{str_split: [",", [a]]}'),
+      template('{str_split: [{get_param: words}]}'),
+      template('{str_replace: {template: {get_param: words}}}'),
+      template('{yaql: {expression: "$.data +", data: {get_param: words}}}'),
+    ])
+      for (const found of Object.values(verdicts({ ...given, template: refused })))
+        expect(found, refused).toEqual([expect.not.stringMatching(/^valid$/)]);
+  });
+});
+
 describe('the nesting depth', () => {
   const level = (inner: string) => `
 heat_template_version: 2018-08-31

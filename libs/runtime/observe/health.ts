@@ -7,6 +7,8 @@ import type { Registry } from 'prom-client';
 /** A running server of health and metrics. */
 export interface HealthServer {
   readonly url: string;
+  /** Why the process is not ready, by the names of the checks that fail. Never rejects. */
+  problems(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
 
@@ -63,9 +65,10 @@ export async function serveHealth(options: {
   const { host, port, checks, metrics } = options;
 
   const tellers = Object.entries(checks).map(([name, check]) => [name, teller(check)] as const);
+  const results = () => Promise.all(tellers.map(async ([name, tell]) => [name, await tell()] as const));
   const readiness = async (): Promise<{ ready: boolean; checks: Record<string, string> }> => {
-    const results = await Promise.all(tellers.map(async ([name, tell]) => [name, await tell()] as const));
-    return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) };
+    const all = await results();
+    return { ready: all.every(([, result]) => result === 'ok'), checks: Object.fromEntries(all) };
   };
 
   const server = createServer((request, response) => {
@@ -97,6 +100,7 @@ export async function serveHealth(options: {
   const address = server.address() as AddressInfo;
   return {
     url: `http://${host}:${address.port}`,
+    problems: async () => Object.fromEntries((await results()).filter(([, result]) => result !== 'ok')),
     stop: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

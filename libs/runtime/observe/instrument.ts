@@ -30,8 +30,15 @@ export const busMetrics = {
   },
 };
 
+interface BusInstruments {
+  readonly metrics: Registry;
+  readonly gate: Pick<StoreGate, 'guard'>;
+  /** Called when this process becomes the active consumer of a queue, or ceases to be. */
+  readonly onActive: (queue: string, active: boolean) => void;
+}
+
 /** A bus that counts and traces what passes, and that takes no work while the store is away. */
-export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate, 'guard'>): Bus {
+export function instrumentBus(bus: Bus, { metrics, gate, onActive }: BusInstruments): Bus {
   const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
   const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });
   const takenOver = new Counter({ ...busMetrics.takenOver, registers: [metrics] });
@@ -57,6 +64,7 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
     ...options,
     onActive(active: boolean): void {
       if (active) takenOver.inc({ queue });
+      onActive(queue, active);
       options?.onActive?.(active);
     },
   });

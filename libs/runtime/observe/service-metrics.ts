@@ -1,7 +1,8 @@
 /**
  * Metrics of single services: requests over HTTP, deliveries of events, calls of the store, and objects by state.
  *
- * Labels have few values, so the number of series does not grow with the number of objects.
+ * Labels have few values, so the number of series does not grow with the number of objects. Only the sensors of nodes, which
+ * are off by default, have series for each node.
  */
 import type { Collection, CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
 import { Gauge, Histogram, type Registry } from 'prom-client';
@@ -46,6 +47,16 @@ export const serviceMetrics = {
     help: 'Nodes with a fault, by fault. Each replica of provisioning reports all of them: take the maximum.',
     labelNames: ['fault'],
   },
+  sensors: {
+    name: 'anneal_node_sensor',
+    help: 'Readings of the sensors of a node, by sensor, kind (temperature, fan, power …) and unit, with ANNEAL_PROVISIONING_SENSOR_SECONDS. Absent while its BMC does not answer.',
+    labelNames: ['node', 'sensor', 'kind', 'unit'],
+  },
+  sensorAlarms: {
+    name: 'anneal_node_sensor_alarm',
+    help: '1 for each sensor whose BMC reports the state warning or critical, with ANNEAL_PROVISIONING_SENSOR_SECONDS.',
+    labelNames: ['node', 'sensor', 'kind', 'state'],
+  },
   stacks: {
     name: 'anneal_stacks',
     help: 'Stacks by state (action and status), without nested and deleted ones. Each replica of scheduling reports all of them: take the maximum.',
@@ -63,7 +74,7 @@ export const serviceMetrics = {
   },
   hosts: {
     name: 'anneal_hosts',
-    help: 'Hosts by status. Each replica of configuration reports all of them: take the maximum.',
+    help: 'Hosts by status; silent ones of suspended servers, whose machines are off on purpose, have the status suspended. Each replica of configuration reports all of them: take the maximum.',
     labelNames: ['status'],
   },
   deployments: {
@@ -109,7 +120,7 @@ export function deliveryMetrics(metrics: Registry) {
   };
 }
 
-const calls = ['insert', 'get', 'getMany', 'find', 'count', 'replace', 'remove', 'bulk'] as const;
+const calls = ['insert', 'get', 'getMany', 'find', 'rows', 'count', 'replace', 'remove', 'bulk'] as const;
 
 /** A store that measures each call. It returns and throws what the store does. */
 export function instrumentStore(store: Store, metrics: Registry): Store {
@@ -200,7 +211,39 @@ export function serveAllCounts(
   };
 }
 
+/** A value of a gauge. */
+export interface LabelledValue {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A gauge that shows the values of the moment at each scrape, until the returned function is called. */
+export function serveValues(parameters: {
+  metrics: Registry;
+  definition: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] };
+  values: () => readonly LabelledValue[];
+}): () => void {
+  const { metrics, definition, values } = parameters;
+  // A second replica in one process takes the place of the first.
+  metrics.removeSingleMetric(definition.name);
+  const gauge: Gauge = new Gauge({
+    ...definition,
+    labelNames: [...definition.labelNames],
+    registers: [metrics],
+    collect() {
+      gauge.reset();
+      for (const { labels, value } of values()) gauge.set(labels, value);
+    },
+  });
+  return () => {
+    if (metrics.getSingleMetric(definition.name) === gauge) metrics.removeSingleMetric(definition.name);
+  };
+}
+
 /** Counts the objects of each value, side by side. A value without objects counts 0. */
-export async function countEach(values: readonly string[], count: (value: string) => Promise<number>): Promise<Counts> {
+export async function countEach<Value extends string>(
+  values: readonly Value[],
+  count: (value: Value) => Promise<number>,
+): Promise<Counts> {
   return new Map(await Promise.all(values.map(async (value) => [value, await count(value)] as const)));
 }

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { Secrets } from './secrets.ts';
+import { readSignedToken, signedToken, type TokenKind } from './signed-token.ts';
 
 const grantSchema = z.object({
   project: z.string(),
@@ -17,21 +18,15 @@ const grantSchema = z.object({
 /** The permission to answer one wait, which its address carries. */
 export type HookGrant = z.infer<typeof grantSchema>;
 
-const prefix = 'hook';
+const kind: TokenKind = { kind: 'hook', signedText: (body) => `hook.${body}` };
 
 /** Safe in paths and queries. */
-export function hookToken(secrets: Secrets, grant: HookGrant): string {
-  const body = Buffer.from(JSON.stringify(grantSchema.parse(grant))).toString('base64url');
-  return `${prefix}.${body}.${secrets.sign(`${prefix}.${body}`)}`;
-}
+export const hookToken = (secrets: Secrets, grant: HookGrant): string =>
+  signedToken(secrets, kind, grantSchema.parse(grant));
 
 /** Undefined when the text is not a grant of ours. */
-export function readHookToken(secrets: Secrets, text: string): HookGrant | undefined {
-  const [kind, body, mac, ...rest] = text.split('.');
-  if (kind !== prefix || body === undefined || mac === undefined || rest.length > 0) return undefined;
-  if (!secrets.isSigned(`${prefix}.${body}`, mac)) return undefined;
-  return grantSchema.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString())).data;
-}
+export const readHookToken = (secrets: Secrets, text: string): HookGrant | undefined =>
+  grantSchema.safeParse(readSignedToken(secrets, kind, text)).data;
 
 /** The address for the answer of a listener: POST the result, or POST to `…/heartbeat`. */
 export const hookUrl = (gatewayUrl: string, parameters: { secrets: Secrets; grant: HookGrant }): string =>

@@ -7,6 +7,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { z } from 'zod';
 import type { Secrets } from './secrets.ts';
+import { readSignedToken, signedToken, type TokenKind } from './signed-token.ts';
 
 const grantSchema = z.object({
   project: z.string(),
@@ -29,20 +30,16 @@ export const grantOf = ({ data, project = '' }: Envelope<ResourceRequest>): Sign
   resource_name: data.resource.name,
 });
 
-const prefix = 'signal';
+const kind: TokenKind = { kind: 'signal', signedText: (body) => body };
 
 /** Safe in headers and queries. */
-export function signalToken(secrets: Secrets, grant: SignalGrant): string {
-  const body = Buffer.from(JSON.stringify(grantSchema.parse(grant))).toString('base64url');
-  return `${prefix}.${body}.${secrets.sign(body)}`;
-}
+export const signalToken = (secrets: Secrets, grant: SignalGrant): string =>
+  signedToken(secrets, kind, grantSchema.parse(grant));
 
 /** Undefined when the text is not a grant of ours. */
 export function readSignalToken(secrets: Secrets, text: string): SignalGrant | undefined {
-  const [kind, body, mac, ...rest] = text.split('.');
-  if (kind !== prefix || body === undefined || mac === undefined || rest.length > 0) return undefined;
-  if (!secrets.isSigned(body, mac)) return undefined;
-  return grantSchema.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
+  const value = readSignedToken(secrets, kind, text);
+  return value === undefined ? undefined : grantSchema.parse(value);
 }
 
 /** The address for signals to a resource through the API of stacks, with a token. */

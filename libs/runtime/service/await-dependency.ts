@@ -6,7 +6,7 @@
  * D2 One line in the log says what the process waits for and why; one more reports that it is available.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { toFailure, hasCode } from '@anneal/contracts/errors.ts';
 
 const firstWaitMs = 250;
 const longestWaitMs = 2_000;
@@ -35,7 +35,7 @@ export async function awaitDependency<T>(parameters: AwaitedDependency<T>): Prom
         log.info({ seconds: Math.round((performance.now() - since) / 1000) }, `${what} is available; starting`);
       return opened;
     } catch (error) {
-      if (!(error instanceof AnnealError) || error.code !== 'Unavailable') throw error;
+      if (!hasCode(error, 'Unavailable')) throw error;
       const reason = toFailure(error).message;
       onWaiting(`waiting for ${what}: ${reason}`);
       if (!waits) log.warn({}, `waiting for ${what}; not ready until it answers: ${reason}`);

@@ -2,7 +2,8 @@
  * The database and the broker of a process. Those on a network are waited for; an embedded one opens at once or fails.
  * Their checks answer from the beginning, and report what the process waits for.
  */
-import { openBus, type OpenBusOptions } from '@anneal/bus/open.ts';
+import type { OpenBusOptions } from '@anneal/bus/open-options.ts';
+import { openBus } from '@anneal/bus/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { openStore } from '@anneal/store/open.ts';

@@ -1,5 +1,5 @@
 /** The main program of a process that runs one service. The only file of the runtime that touches the process. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { startServices, type RunningServices } from './serve.ts';
 import type { Service } from './service.ts';
 import { explainStart } from './start-failure.ts';
@@ -19,8 +19,7 @@ export async function runMain(service: Service): Promise<void> {
 
 /** Wrong settings or credentials (EX_CONFIG), which a restart by the supervisor cannot fix. */
 export const misconfiguredExitCode = 78;
-const isMisconfigured = (error: unknown): boolean =>
-  error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unauthorized');
+const isMisconfigured = (error: unknown): boolean => hasCode(error, 'InvalidRequest', 'Unauthorized');
 
 /** Stops the services on SIGTERM or SIGINT. A second signal ends the process at once. */
 export function stopOnSignals(

@@ -7,6 +7,8 @@
  * Q3 Simultaneous admissions together never exceed a limit, whatever the number of replicas. Each one announces itself in
  *    a document, over the version that it read before it counted. So an admission that it did not count and that is not
  *    announced there makes the write fail, and it counts again. At the limit it waits for the announced ones to end.
+ *    Replicas store one at a time. So one that is as far from its limit as `roomy` says, which is more than there can be
+ *    replicas, needs no announcement.
  * Q4 The announcement of a replica that died is removed once another one has waited for it long enough. Only a replica
  *    that stands still for that long between announcing and storing can exceed a limit.
  */
@@ -44,6 +46,8 @@ export interface Admission {
   /** Counts what is stored now. */
   readonly count: () => Promise<number>;
   readonly refusal: (found: { there: number; limit: QuotaLimit }) => AnnealError;
+  /** So far from the limit it need not announce itself (Q3). Absent: it always does. Each addition is then 1. */
+  readonly roomy?: number;
 }
 
 /** Admits what one project adds to one quota: {@link ProjectQuotas.admit}. */
@@ -107,7 +111,7 @@ export class ProjectQuotas<N extends QuotaName> {
     // One at a time in this process, because only one of several attempts on a version succeeds.
     return this.#serial.run(id, async () => {
       const hold = randomUUID();
-      await this.#announce({ id, name, project, hold }, admission);
+      if (!(await this.#announce({ id, name, project, hold }, admission))) return store();
       try {
         return await store();
       } finally {
@@ -119,16 +123,18 @@ export class ProjectQuotas<N extends QuotaName> {
     });
   }
 
+  /** False when it has so much room that it need not announce itself. @throws AnnealError the refusal */
   async #announce(
     { id, name, project, hold }: { id: string; name: N; project: string; hold: string },
-    { wanted, count, refusal }: Admission,
-  ): Promise<void> {
+    { wanted, count, refusal, roomy }: Admission,
+  ): Promise<boolean> {
     const seen = new Map<string, number>();
     for (;;) {
       const before = await this.#admissions.get(id);
       // After the document: an admission that ends in between changes the version.
       const [there, limit] = await Promise.all([count(), this.limitOf(name, project)]);
       if (there + wanted > limit.most) throw refusal({ there, limit });
+      if (roomy !== undefined && there + wanted + roomy <= limit.most) return false;
       const now = performance.now();
       const holds = Object.entries(before?.holds ?? {}).filter(([other]) => {
         const since = seen.get(other) ?? now;
@@ -138,7 +144,7 @@ export class ProjectQuotas<N extends QuotaName> {
       const held = holds.reduce((total, [, each]) => total + each, 0);
       if (there + held + wanted <= limit.most) {
         const draft = { id, holds: { ...Object.fromEntries(holds), [hold]: wanted } };
-        if (await writeOver(this.#admissions, draft, before)) return;
+        if (await writeOver(this.#admissions, draft, before)) return true;
       } else {
         await delay(pauseMs * (0.5 + Math.random()));
       }

@@ -18,6 +18,7 @@ import { lockDataFolder } from './folder-lock.ts';
 import { instrumentStore } from '../observe/service-metrics.ts';
 import { serveHealth } from '../observe/health.ts';
 import { instrumentBus, traceMint } from '../observe/instrument.ts';
+import { Replica } from '../observe/replica.ts';
 import { loadKeys } from '../secrets/keys.ts';
 import { createLog } from '../observe/log.ts';
 import { clockMetrics, openMachineClock, type MachineClock } from '../time/machine-clock.ts';
@@ -30,6 +31,7 @@ import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
 import { Teardown, withDeadline } from './teardown.ts';
 import { startTracing } from '../observe/trace.ts';
+import { releaseMemory } from '../work/release-memory.ts';
 
 /** The variables of a process. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
@@ -85,7 +87,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
       isLocked,
       signal,
     });
-    const { health, copyData, ...shared } = foundation;
+    const { health, copyData, replica, ...shared } = foundation;
     for (const { service, values } of own) {
       const { name } = service;
       const started = await service.start(
@@ -105,6 +107,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
       running[name] = started;
       teardown.add(() => withDeadline({ work: started.stop(), seconds: settings.stopSeconds, name, log }));
     }
+    replica.renew();
     log.info({ services: services.map(({ name }) => name), health: health.url }, 'started');
     return {
       log,
@@ -146,6 +149,8 @@ async function openFoundation(options: FoundationOptions) {
     const service = source === undefined ? 'anneal' : `anneal-${source}`;
     teardown.add(await startTracing({ endpoint: settings.otlpEndpoint, service }));
   }
+  const endReleases = releaseMemory();
+  teardown.add(() => Promise.resolve(endReleases()));
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
@@ -187,9 +192,20 @@ async function openFoundation(options: FoundationOptions) {
     claimCheckMs: settings.claimCheckSeconds * 1000,
   });
   teardown.add(() => bus.close());
+  const replica = await Replica.open({
+    store,
+    id: newId(),
+    services: services.map(({ name }) => name),
+    now,
+    problems: () => health.problems(),
+    isAlone: isEmbedded(settings),
+    log: log.child({ service: 'runtime' }),
+  });
+  teardown.add(() => replica.stop());
   await folder.opened();
   return {
-    bus: instrumentBus(bus, metrics, gate),
+    bus: instrumentBus(bus, { metrics, gate, onActive: (queue, active) => replica.owns(queue, active) }),
+    replica,
     store: instrumentStore(store, metrics),
     secrets,
     metrics,
@@ -199,10 +215,11 @@ async function openFoundation(options: FoundationOptions) {
   };
 }
 
+const isEmbedded = ({ busUrl = 'sqlite:' }: SharedValues): boolean => busUrl.startsWith('sqlite:');
+
 /** Locks the data folder when the broker is embedded, because only one process may use it. */
 async function openFolder({ settings, dataDirectory, teardown, isLocked }: FoundationOptions) {
-  const isEmbedded = (settings.busUrl ?? 'sqlite:').startsWith('sqlite:');
-  if (isEmbedded && !isLocked) {
+  if (isEmbedded(settings) && !isLocked) {
     const lock = await lockDataFolder({ folder: dataDirectory });
     teardown.add(() => lock.release());
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { defineSettings, readSettings, refuseUnknown } from './settings.ts';
+import { defineSettings, listIn, readSettings, refuseUnknown } from './settings.ts';
 
 const definitions = defineSettings({
   port: { env: 'ANNEAL_X_PORT', schema: z.coerce.number().int().max(10).default(7), meaning: 'The port.' },
@@ -34,6 +34,11 @@ describe('settings', () => {
     const url = defineSettings({ url: { env: 'ANNEAL_X_URL', schema: z.string().max(3), meaning: 'The URL.' } });
     const error = refusal(() => readSettings(url, { ANNEAL_X_URL: 'amqp://root:hunter2@host/x' }));
     expect(error.message).toContain('ANNEAL_X_URL=amqp://******@host/x');
+  });
+
+  it('separate the values of a list by commas, and may leave values empty', () => {
+    expect(listIn(' a.example, b.example,, ')).toEqual(['a.example', 'b.example']);
+    expect(listIn('')).toEqual([]);
   });
 
   it('are refused when unknown, with the nearest known name', () => {

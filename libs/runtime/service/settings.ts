@@ -30,6 +30,9 @@ export function defineSettings<D extends SettingDefinitions>(definitions: D): D 
   return definitions;
 }
 
+/** The values of a setting that separates them by commas: `a, b,` is a and b. */
+export const listIn = (text: string): string[] => text.split(',').flatMap((each) => each.trim() || []);
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A value may be a URL with a user and password. */

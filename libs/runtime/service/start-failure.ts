@@ -65,8 +65,12 @@ const sqlite: Readonly<Record<number, string>> = {
   26: 'damaged',
 };
 
-/** Explains a system error to the operator; other errors come back unchanged. `path` is for errors that name none. */
+/**
+ * Explains a system error to the operator; other errors come back unchanged, and so do those that say what to do.
+ * `path` is for errors that name none.
+ */
 export function startFailure(error: unknown, path: string): unknown {
+  if (error instanceof AnnealError && error.details?.['remedy'] !== undefined) return error;
   const found = systemErrorIn(error);
   if (!found) return error;
   const where = found.path ?? fileNamedIn(error) ?? path;

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../open.ts';
-import { DuplicateError, type BulkOperation, type Collection, type Document, type Store } from '../port.ts';
+import { DuplicateError, type BulkOperation, type Collection, type Document, type Draft, type Store } from '../port.ts';
 
 /** How the suite opens stores of an adapter. */
 export interface StoreHarness {
@@ -71,6 +71,38 @@ export function storeConformance(name: string, harness: StoreHarness): void {
     it('reads documents by ids, in the order asked, each once, without missing ones', async () => {
       await fill([1, 2, 3]);
       expect(ids(await samples.getMany(['g2', 'none', 'g0', 'g2']))).toEqual(['g2', 'g0']);
+    });
+
+    it('reads some values of all documents of a query in its order, and no path that it has not beside the document', async () => {
+      const listed = { ...definition, listed: ['tags', 'done', 'owner.age'] };
+      // Written before the collection lists these paths, and long enough to be read in several turns.
+      const documents = Array.from({ length: 2500 }, (_, at) => ({
+        id: `d${at}`,
+        group: 'g',
+        rank: 2500 - at,
+        ...(at === 7 && { tags: ['a', 'b'], done: true, owner: { name: 'Ada', age: 36 } }),
+      }));
+      await samples.bulk(documents.map((document) => ({ kind: 'insert', document })));
+      const wide = await (await open()).collection<Sample>(listed);
+      await samples.insert({ id: 'late', group: 'g', rank: 0, owner: { name: 'Bo' }, done: false } as Draft<Sample>);
+      const paths = ['rank', 'tags', 'done', 'owner.age', 'owner.name'];
+      const rows = await wide.rows({ where: { group: 'g' }, orderBy: ['rank'] }, paths);
+      expect(rows.map(({ values }) => values['rank'])).toEqual(Array.from({ length: 2501 }, (_, at) => at));
+      expect(rows.find(({ id }) => id === 'd7')?.values).toEqual({
+        rank: 2493,
+        tags: '["a","b"]',
+        done: 1,
+        'owner.age': 36,
+        'owner.name': 'Ada',
+      });
+      expect(rows[0]).toEqual({
+        id: 'late',
+        values: { rank: 0, tags: null, done: 0, 'owner.age': null, 'owner.name': 'Bo' },
+      });
+      const byId = await wide.rows({ where: {} }, ['rank']);
+      expect(byId.map(({ id }) => id)).toEqual(byId.map(({ id }) => id).toSorted());
+      await expect(samples.rows({ where: {} }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
+      await expect(wide.rows({ where: { tags: 'a' } }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
     });
 
     it('ignores a version that the caller spread into its draft', async () => {

@@ -9,13 +9,15 @@ import {
   type Document,
   type Draft,
   type Query,
+  type ListedRow,
 } from '../port.ts';
+import { assertStored } from '../definition.ts';
 import { assertServed } from '../served.ts';
 import { isLarge, type StoredBodies } from './bodies.ts';
 import type { Guard } from './guard.ts';
 import type { Operation, OperationResult } from './operation.ts';
 import { mongoFilter, sortOf } from './query.ts';
-import { keyOf, storedKeys, type Keys, type Stored, storedText } from './stored.ts';
+import { keyOf, rowOf, storedKeys, type Keys, type Stored, storedText } from './stored.ts';
 import { MissingPieces } from './pieces.ts';
 import type { WriteQueue } from './writes.ts';
 
@@ -88,6 +90,26 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     return this.#documents(() => {
       const cursor = this.#driver.find(mongoFilter(query.where) as Filter<Stored>).sort(sortOf(query));
       return (limit === undefined ? cursor : cursor.skip(query.offset ?? 0).limit(limit)).toArray();
+    });
+  }
+
+  async rows(query: Omit<Query, 'limit' | 'offset'>, paths: readonly string[]): Promise<ListedRow[]> {
+    assertServed(this.#definition, query);
+    assertStored(this.#definition, paths);
+    const projection = Object.fromEntries(paths.map((path) => [keyOf(path), 1 as const]));
+    const found = await this.#read(() => {
+      const filter = mongoFilter(query.where) as Filter<Stored>;
+      return this.#driver
+        .find(filter, { projection: { _id: 1, ...projection } })
+        .sort(sortOf(query))
+        .toArray();
+    });
+    // A replica of an earlier version wrote these, which does not know all paths.
+    const lacking = found.filter((stored) => paths.some((path) => stored[keyOf(path)] === undefined));
+    const whole = new Map((await this.getMany(lacking.map(({ _id }) => _id))).map((each) => [each.id, each]));
+    return found.map((stored) => {
+      const document = whole.get(stored._id);
+      return rowOf(document ? { _id: document.id, ...storedKeys(document, paths) } : stored, paths);
     });
   }
 

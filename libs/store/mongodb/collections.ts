@@ -1,10 +1,10 @@
 /** The collections of a store: the indexes that this process has declared, and one queue of writes for each. */
 import type { Db } from 'mongodb';
-import { checkDefinition } from '../definition.ts';
+import { checkDefinition, storedPaths } from '../definition.ts';
 import type { Collection, CollectionDefinition, Document, IndexDefinition } from '../port.ts';
 import { StoredBodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
-import { indexFields, makeIndexes } from './indexes.ts';
+import { makeIndexes } from './indexes.ts';
 import { runStep } from './step.ts';
 import type { Stored } from './stored.ts';
 import { WriteQueue } from './writes.ts';
@@ -54,16 +54,20 @@ export class MongoCollections {
     await Promise.all([...this.#known.values()].map((known) => known.writes.settled()));
   }
 
-  async #addIndexes(known: Known, { name, indexes }: CollectionDefinition): Promise<void> {
+  async #addIndexes(known: Known, definition: CollectionDefinition): Promise<void> {
+    const { name, indexes } = definition;
     const added = indexes.filter((index) => !known.indexes.has(JSON.stringify(index)));
     for (const index of added) known.indexes.set(JSON.stringify(index), index);
     // I1 of `indexes.ts`: a path that was filled once is written for ever, also without its index.
-    known.fields = [...new Set([...known.fields, ...indexFields(indexes)])];
+    known.fields = [...new Set([...known.fields, ...storedPaths(definition)])];
+    const { fields } = known;
     const [db, bodies, { guard }] = [this.#db, known.bodies, this.#shared];
     // One after the other, so that the second does not create the same indexes.
     const made = known.ready
       .catch(() => undefined)
-      .then(() => guard.run(() => makeIndexes({ db, name, indexes: [...known.indexes.values()], bodies }), 'long'));
+      .then(() =>
+        guard.run(() => makeIndexes({ db, name, indexes: [...known.indexes.values()], fields, bodies }), 'long'),
+      );
     known.ready = made;
     try {
       await guard.run(() => made, 'long');

@@ -71,6 +71,9 @@ export async function withRetries<R>(run: () => Promise<R>, patienceMs: number):
 export const isRefusedLogin = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && (error.code === 18 || error.code === 8000);
 
+const startDatabase =
+  'Start the database, or correct ANNEAL_STORE_URL. The services continue by themselves when it answers; then try again.';
+
 /** `place` is the server's address without credentials. */
 export function asAnneal(place: string, error: unknown): unknown {
   if (error instanceof AnnealError || !(error instanceof Error)) return error;
@@ -82,5 +85,6 @@ export function asAnneal(place: string, error: unknown): unknown {
   if (!(error instanceof MongoError) && !isSocketError(error)) return error;
   return new AnnealError('Unavailable', `The store at ${place} is not available: ${messageOf(error)}.`, {
     cause: error,
+    details: { remedy: startDatabase },
   });
 }

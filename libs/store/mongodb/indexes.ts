@@ -25,11 +25,6 @@ interface Schema {
   fields: string[];
 }
 
-/** The paths of all indexes without `id`, each once. */
-export const indexFields = (indexes: Iterable<IndexDefinition>): string[] => [
-  ...new Set([...indexes].flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
-];
-
 /**
  * Creates the declared indexes and removes others (I1 to I3). Repeats are harmless.
  * @throws AnnealError Unavailable for a newer layout, Conflict when documents contradict a unique index
@@ -38,10 +33,12 @@ export async function makeIndexes(parameters: {
   db: Db;
   name: string;
   indexes: readonly IndexDefinition[];
+  /** The paths whose values all documents must have (I1). */
+  fields: readonly string[];
   bodies: StoredBodies;
 }): Promise<void> {
-  const { db, name, indexes } = parameters;
-  await fillFields(parameters, indexFields(indexes));
+  const { db, name, indexes, fields } = parameters;
+  await fillFields(parameters, fields);
   const driver = db.collection<Stored>(name);
   const wanted = new Map(indexes.map((index) => [indexName(index), index]));
   const present = await presentIndexes(driver);

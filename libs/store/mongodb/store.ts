@@ -5,8 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { MongoClient, ReadConcern } from 'mongodb';
-import type { Store } from '../port.ts';
-import type { OpenStoreOptions } from '../open.ts';
+import type { OpenStoreOptions, Store } from '../port.ts';
 import { blobsOn } from './blobs.ts';
 import { endCommandsOfClosedConnections } from './closed-connections.ts';
 import { MongoCollections } from './collections.ts';

@@ -5,8 +5,8 @@
  * not. It is written and read several times faster than nested BSON.
  */
 import type { Binary } from 'mongodb';
-import type { IndexValue } from '../port.ts';
-import { valueAt } from '../value-at.ts';
+import type { IndexValue, ListedRow } from '../port.ts';
+import { rowValueIn } from '../value-at.ts';
 
 /** A document of the port as MongoDB stores it: text beside index values. */
 export interface Stored {
@@ -36,21 +36,21 @@ export function storedKeys(document: object, fields: readonly string[]): Keys {
   const keys: Keys = {};
   for (const field of fields) {
     const key = keyOf(field);
-    if (key !== '_id') keys[key] = asKey(valueAt(document, field));
+    if (key !== '_id') keys[key] = rowValueIn(document, field);
   }
   return keys;
 }
 
-/** The value in JSON's terms. Lists and objects, which no query asks for, become their text. */
-function asKey(value: unknown): string | number | null {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'boolean') return Number(value);
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  const text = value === null ? undefined : JSON.stringify(value);
-  if (text === undefined) return null;
-  const plain: unknown = JSON.parse(text);
-  return typeof plain === 'string' || typeof plain === 'number' ? plain : text;
-}
+/** Some values of a stored document, by their paths. */
+export const rowOf = (stored: { readonly _id: string } & Keys, paths: readonly string[]): ListedRow => ({
+  id: stored._id,
+  values: Object.fromEntries(
+    paths.map((path) => {
+      const key = keyOf(path);
+      return [path, key === '_id' ? stored._id : (stored[key] ?? null)];
+    }),
+  ),
+});
 
 /** The version is stored beside the body; a version that a caller copied into its draft must not be kept. */
 export const storedText = (document: object): string =>

@@ -8,15 +8,18 @@ import {
   type Document,
   type Draft,
   type Query,
+  type ListedRow,
+  type RowValue,
 } from '../port.ts';
 import { isLargeJson, readJson } from '@anneal/contracts/slices/json-slices.ts';
+import { assertStored } from '../definition.ts';
 import { assertServed } from '../served.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
 import { amongSql, countSql, findSql, isSortedByCaller, rowNumbersSql, type Sql } from './query.ts';
 import { TableRows, type WrittenRow } from './rows.ts';
-import { refusedFields, tableOf } from './table.ts';
+import { columnOf, refusedFields, rowValueOf, tableOf, type ColumnValue } from './table.ts';
 
-interface Row {
+interface BodyRow {
   readonly id: string;
   readonly version: number;
   readonly body: string;
@@ -30,6 +33,8 @@ const nothing: WrittenRow = { id: '', body: '', columns: undefined, values: [] }
 /** Bounds of what one turn of the event loop reads or writes for one caller: some milliseconds of work. */
 const rowsPerTurn = 250;
 const bytesPerTurn = 512 * 1024;
+/** The rows without a document that one turn reads: some milliseconds of work, too. */
+const valuesPerTurn = 1000;
 /** So few rows are read in one call, which costs half as much as an iterator. */
 const fewRows = 16;
 
@@ -76,7 +81,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async get(id: string): Promise<T | undefined> {
     const row = await this.#connection.read(
-      () => this.#connection.prepare(this.#get).get(id) as unknown as Row | undefined,
+      () => this.#connection.prepare(this.#get).get(id) as unknown as BodyRow | undefined,
     );
     if (!row) return undefined;
     const document = row.body.length > bytesPerTurn ? ((await readJson(row.body)) as Document) : JSON.parse(row.body);
@@ -128,16 +133,13 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
    */
   async #findAll(query: Query, first: readonly FoundRow[]): Promise<T[]> {
     const known = new Map(first.map((each) => [each[0], readFound(each) as T]));
-    const { text, values } = rowNumbersSql(this.#definition, query);
-    const all = await this.#connection.read(() =>
-      (this.#connection.prepareLists(text).all(...values) as unknown as [number][]).map(([row]) => row),
-    );
+    const all = await this.#rowNumbers(query);
     let missing = all.filter((row) => !known.has(row));
     while (missing.length > 0) {
       await nextTurn();
       const asked = missing.slice(0, rowsPerTurn);
       const { rows, isAll } = await this.#connection.read(() =>
-        this.#firstOf(amongSql(this.#definition, query, asked)),
+        this.#firstOf(amongSql(this.#definition, query, { rowNumbers: asked })),
       );
       for (const each of rows) known.set(each[0], readFound(each) as T);
       // Large documents need more turns. Rows that were asked for and not found do not match any more.
@@ -146,6 +148,38 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     // The caller sorts and handles all of them, which takes a turn of its own.
     await nextTurn();
     return all.flatMap((row) => known.get(row) ?? []);
+  }
+
+  /** In turns, as `#findAll`. */
+  async rows(query: Omit<Query, 'limit' | 'offset'>, paths: readonly string[]): Promise<ListedRow[]> {
+    assertServed(this.#definition, query);
+    assertStored(this.#definition, paths);
+    const numbers = await this.#rowNumbers(query);
+    const columns = ['row', 'id', ...paths.map(columnOf)].join(', ');
+    const known = new Map<number, ListedRow>();
+    for (let start = 0; start < numbers.length; start += valuesPerTurn) {
+      if (start > 0) await nextTurn();
+      const asked = { rowNumbers: numbers.slice(start, start + valuesPerTurn), columns };
+      const { text, values } = amongSql(this.#definition, query, asked);
+      const found = await this.#connection.read(
+        () => this.#connection.prepareLists(text).all(...values) as unknown as [number, string, ...ColumnValue[]][],
+      );
+      for (const read of found) {
+        // Filled in a loop, which costs a third of `Object.fromEntries`.
+        const named: Record<string, RowValue> = {};
+        for (let at = 0; at < paths.length; at += 1) named[paths[at] ?? ''] = rowValueOf(read[at + 2]);
+        known.set(read[0], { id: read[1], values: named });
+      }
+    }
+    const rows = numbers.flatMap((row) => known.get(row) ?? []);
+    return isSortedByCaller(query) ? inOrderOfIds(rows) : rows;
+  }
+
+  #rowNumbers(query: Query): Promise<number[]> {
+    const { text, values } = rowNumbersSql(this.#definition, query);
+    return this.#connection.read(() =>
+      (this.#connection.prepareLists(text).all(...values) as unknown as [number][]).map(([row]) => row),
+    );
   }
 
   async count(where: Query['where']): Promise<number> {
@@ -211,8 +245,8 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     return operation satisfies never;
   }
 
-  #all({ text, values }: Sql): Promise<Row[]> {
-    return this.#connection.read(() => this.#connection.prepare(text).all(...values) as unknown as Row[]);
+  #all({ text, values }: Sql): Promise<BodyRow[]> {
+    return this.#connection.read(() => this.#connection.prepare(text).all(...values) as unknown as BodyRow[]);
   }
 
   #refusable<R>(id: string, run: () => R): R {
@@ -229,12 +263,12 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
 /** Sorts like SQLite and other databases: by the bytes of the ids. */
-function inOrderOfIds<T extends Document>(documents: T[]): T[] {
+function inOrderOfIds<T extends { readonly id: string }>(documents: T[]): T[] {
   if (documents.every(({ id }) => isAscii(id))) return documents.sort((a, b) => (a.id < b.id ? -1 : 1));
   return documents.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
 }
 
-const read = ({ version, body }: Pick<Row, 'version' | 'body'>): Document =>
+const read = ({ version, body }: Pick<BodyRow, 'version' | 'body'>): Document =>
   Object.assign(JSON.parse(body) as Document, { version });
 
 const readFound = ([, version, body]: FoundRow): Document => read({ version, body });

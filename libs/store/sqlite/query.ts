@@ -38,11 +38,15 @@ export function findSql(collection: CollectionDefinition, query: Query, columns:
 export const rowNumbersSql = (collection: CollectionDefinition, query: Query): Sql => findSql(collection, query, 'row');
 
 /** Those of some rows that still match a query, in no order. */
-export function amongSql(collection: CollectionDefinition, { where }: Query, rowNumbers: readonly number[]): Sql {
+export function amongSql(
+  collection: CollectionDefinition,
+  { where }: Query,
+  { rowNumbers, columns = rows }: { rowNumbers: readonly number[]; columns?: string },
+): Sql {
   const { text, values } = whereSql(collection, where);
   const among = `${text === '' ? ' WHERE' : `${text} AND`} row IN ${listSql}`;
   return {
-    text: `SELECT ${rows} FROM ${tableOf(collection.name)}${among}`,
+    text: `SELECT ${columns} FROM ${tableOf(collection.name)}${among}`,
     values: [...values, JSON.stringify(rowNumbers)],
   };
 }

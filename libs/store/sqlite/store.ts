@@ -35,7 +35,7 @@ export async function openSqliteStore(url: string): Promise<Store> {
       for (const index of definition.indexes) indexes.set(JSON.stringify(index), index);
       // Indexes that the documents contradict are not kept, so that the collection can be opened without them.
       await connection.write(() => {
-        makeTable(connection, definition.name, [...indexes.values()]);
+        makeTable(connection, { ...definition, indexes: [...indexes.values()] });
         known.set(definition.name, indexes);
       });
       return new SqliteCollection<T>(connection, definition);

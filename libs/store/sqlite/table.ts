@@ -1,5 +1,5 @@
 /**
- * A collection as a table: a row number, id, version, one column per indexed path, and the document as JSON.
+ * A collection as a table: a row number, id, version, one column per indexed or listed path, and the document as JSON.
  *
  * L1 Each writer fills all columns of the table, also those of indexes that only another process declares. It notices
  *    new columns by the version of the schema, in the transaction of its write.
@@ -9,7 +9,8 @@
  *    one transaction.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { IndexDefinition, IndexValue } from '../port.ts';
+import { storedPaths } from '../definition.ts';
+import type { CollectionDefinition, IndexDefinition, IndexValue, RowValue } from '../port.ts';
 import { valueAt } from '../value-at.ts';
 import { type SqliteConnection, isConstraint } from './connection.ts';
 
@@ -34,6 +35,10 @@ export function indexColumnValue(value: IndexValue): ColumnValue {
   if (value === null) return nothing;
   return typeof value === 'boolean' ? Number(value) : value;
 }
+
+/** A value of an index column in the terms of the port. */
+export const rowValueOf = (value: ColumnValue | undefined): RowValue =>
+  value === undefined || value === nothing ? null : value;
 
 /** The value of a document in the column of a path. Lists and objects, which no query asks for, become their text. */
 export function columnValueOf(document: object, field: string): ColumnValue {
@@ -72,11 +77,6 @@ const indexName = (collection: string, { fields, unique, only }: IndexDefinition
   return `${unique ? 'u' : 'i'}:${collection}:${fields.join(',')}${part}`;
 };
 
-/** The paths of all indexes without `id`, each once. */
-const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
-  ...new Set(indexes.flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
-];
-
 /** The paths that have a column in the table of a collection. Runs within a write. */
 export function columnFields(connection: SqliteConnection, collection: string): string[] {
   return namesIn(connection, collection).flatMap((name) => (name.startsWith('f:') ? [name.slice(2)] : []));
@@ -89,10 +89,11 @@ const namesIn = (connection: SqliteConnection, collection: string): string[] =>
     .all(`c:${collection}`)
     .map((row) => String(row['name']));
 
-/** Creates missing parts and drops the indexes that `known` no longer has. Runs within a write. */
-export function makeTable(connection: SqliteConnection, collection: string, known: readonly IndexDefinition[]): void {
-  makeColumns(connection, collection, fieldsOf(known));
-  const wanted = new Map(known.map((index) => [indexName(collection, index), index]));
+/** Creates missing parts and drops the indexes that the definition no longer has. Runs within a write. */
+export function makeTable(connection: SqliteConnection, definition: CollectionDefinition): void {
+  const { name: collection, indexes } = definition;
+  makeColumns(connection, collection, storedPaths(definition));
+  const wanted = new Map(indexes.map((index) => [indexName(collection, index), index]));
   const present = connection
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
     .all(`c:${collection}`)

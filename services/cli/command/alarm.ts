@@ -22,7 +22,8 @@ const fields = (alarm: AlarmView, colors: Colors): (readonly [string, unknown])[
   ['rule', alarm.rule],
   ...alarm.actions.map(({ on, target }) => [`on ${on}`, target] as const),
   ...alarm.pending.map(
-    ({ target, attempts, error }) => ['pending', `${target} after ${attempts} attempts: ${error ?? ''}`] as const,
+    ({ target, attempts, error }) =>
+      ['pending', attempts === 0 ? target : `${target} after ${attempts} attempts: ${error ?? ''}`] as const,
   ),
 ];
 
@@ -44,7 +45,7 @@ function addReading(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('alarm list', 'alarm list --stack web --state alarm'))
     .action(async ({ stack, state, output: format }) => {
-      const rows = await (await context.client()).alarms.list({ stack, state });
+      const rows = await (await context.part('alarms')).list({ stack, state });
       output.list(format, {
         rows,
         none: 'No alarms.',
@@ -65,7 +66,7 @@ function addReading(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('alarm show high'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).alarms.show({ alarm: name });
+      const shown = await (await context.part('alarms')).show({ alarm: name });
       output.one(format, shown, () => fields(shown, output.colors));
     });
 }
@@ -79,7 +80,7 @@ function addValues(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('alarm values high', 'alarm values high --periods 60 -o json'))
     .action(async (name, { periods, output: format }) => {
-      const series = await (await context.client()).alarms.series({ alarm: name, periods });
+      const series = await (await context.part('alarms')).series({ alarm: name, periods });
       output.list(format, {
         rows: series.flatMap(({ rule, points }) => points.map((point) => ({ ...point, rule }))),
         none: 'The alarm compares no measurements.',
@@ -102,7 +103,7 @@ function addHistory(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('alarm history high', 'alarm history high --limit 5 -o json'))
     .action(async (name, { limit, output: format }) => {
-      const rows = await (await context.client()).alarms.history({ alarm: name, limit });
+      const rows = await (await context.part('alarms')).history({ alarm: name, limit });
       output.list(format, {
         rows,
         none: 'The alarm has neither changed nor acted.',
@@ -125,7 +126,7 @@ function addSet(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('alarm set high --state alarm', 'alarm set high --state ok'))
     .action(async (name, { state, output: format }) => {
-      const shown = await (await context.client()).alarms.set({ alarm: name, state });
+      const shown = await (await context.part('alarms')).set({ alarm: name, state });
       output.one(format, shown, () => fields(shown, output.colors));
     });
 }

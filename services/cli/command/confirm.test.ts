@@ -13,7 +13,7 @@ function contextOf(answer?: string | null): { context: CliContext; printed: () =
   const stream = { write: (more: string | Uint8Array) => (text += more.toString()) };
   const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
   const ask = answer === undefined ? undefined : () => Promise.resolve(answer ?? undefined);
-  const context = { output, ask, interrupt: new AbortController().signal } as unknown as CliContext;
+  const context = { words: [], output, ask, interrupt: new AbortController().signal } as unknown as CliContext;
   return { context, printed: () => text };
 }
 

@@ -34,7 +34,7 @@ export function addContextCommands(program: Command, context: CliContext): void 
     .addOption(formatOption())
     .addHelpText('after', exampleText('context list', 'context list -o json'))
     .action(async ({ stack, output: format }) => {
-      const rows = await (await context.client()).contexts.list({ stack });
+      const rows = await (await context.part('contexts')).list({ stack });
       output.list(format, {
         rows,
         none: 'No contexts.',
@@ -55,7 +55,7 @@ export function addContextCommands(program: Command, context: CliContext): void 
     .addOption(formatOption())
     .addHelpText('after', exampleText('context show cluster', 'context show cluster -o json'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).contexts.show({ context: name });
+      const shown = await (await context.part('contexts')).show({ context: name });
       output.one(format, shown, () => fields(shown));
     });
   noun
@@ -64,8 +64,8 @@ export function addContextCommands(program: Command, context: CliContext): void 
     .addOption(formatOption())
     .addHelpText('after', exampleText('context watch cluster', 'context watch cluster -o json'))
     .action(async (name, { output: format }) => {
-      const client = await context.client();
-      for await (const shown of client.contexts.follow({ context: name, signal: context.interrupt })) {
+      const contexts = await context.part('contexts');
+      for await (const shown of contexts.follow({ context: name, signal: context.interrupt })) {
         if (format === 'yaml') output.value('yaml', [shown]);
         else if (format === 'json') output.line(JSON.stringify(shown));
         else {

@@ -4,6 +4,7 @@ import { InvalidArgumentError, type Command } from '@commander-js/extra-typings'
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
+import { idOf } from './named.ts';
 import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
 
 function collectRight(text: string, all: CredentialRight[]): CredentialRight[] {
@@ -35,8 +36,8 @@ export function addCredentialCommands(program: Command, context: CliContext): vo
     )
     .action(async (name, { stack, can, group, metric, expires, output: format }) => {
       const created = await (
-        await context.client()
-      ).credentials.create({ name, can, stack, group, metrics: metric, expiresSeconds: expires });
+        await context.part('credentials')
+      ).create({ name, can, stack, group, metrics: metric, expiresSeconds: expires });
       output.one(format, created, () => [
         ['id', created.credential.id],
         ['can', created.credential.can.join(', ')],
@@ -54,7 +55,7 @@ export function addCredentialCommands(program: Command, context: CliContext): vo
     .addOption(formatOption())
     .addHelpText('after', exampleText('credential list', 'credential list -o json'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).credentials.list();
+      const rows = await (await context.part('credentials')).list();
       output.list(format, {
         rows,
         none: 'No credentials.',
@@ -71,11 +72,13 @@ export function addCredentialCommands(program: Command, context: CliContext): vo
       });
     });
   noun
-    .command('revoke <id>')
+    .command('revoke <credential>')
     .description('revoke a credential; it stops working at once')
-    .addHelpText('after', exampleText('credential revoke 0198c0de-5f1a-7cc2-9a51-3b0f6b1c2d3e'))
-    .action(async (id) => {
-      await (await context.client()).credentials.revoke({ credential: id });
-      output.line(`Revoked the credential ${id}.`);
+    .addHelpText('after', exampleText('credential revoke shop'))
+    .action(async (given) => {
+      const credentials = await context.part('credentials');
+      const id = await idOf(given, { kind: 'credential', list: () => credentials.list() });
+      await credentials.revoke({ credential: id });
+      output.line(`Revoked the credential ${given}.`);
     });
 }

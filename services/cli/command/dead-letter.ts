@@ -33,7 +33,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     .addOption(formatOption())
     .addHelpText('after', exampleText('dead-letter list', 'dead-letter list --queue anneal.provisioning.requests'))
     .action(async ({ queue, limit, output: format }) => {
-      const rows = await (await context.client()).deadLetters.list({ queue, limit });
+      const rows = await (await context.part('deadLetters')).list({ queue, limit });
       output.list(format, {
         rows,
         none: 'No dead letters.',
@@ -53,8 +53,8 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     .addOption(formatOption())
     .addHelpText('after', exampleText('dead-letter show 0198…'))
     .action(async (id, { output: format }) => {
-      const shown = await (await context.client()).deadLetters.show({ id });
-      output.one(format, shown, () => Object.keys(shown).map((key) => [key, textAt(shown, key)] as const));
+      const shown = await (await context.part('deadLetters')).show({ id });
+      output.one(format, shown, () => Object.entries(shown));
     });
   addReplay(noun, context);
   addPurge(noun, context);
@@ -72,9 +72,9 @@ function addReplay(noun: Command, context: CliContext): void {
     )
     .action(async (ids, { data: text }) => {
       const data = text === undefined ? undefined : readJsonObject(text, { option: '--data', example: '{"count": 3}' });
-      const client = await context.client();
+      const deadLetters = await context.part('deadLetters');
       await forEachOf(ids, context, async (id) => {
-        await client.deadLetters.replay({ id, data });
+        await deadLetters.replay({ id, data });
         output.line(`Replayed ${id}.`);
       });
     });
@@ -98,21 +98,9 @@ function addPurge(noun: Command, context: CliContext): void {
       }
       const which = ids.length > 0 ? ids.join(', ') : queue === undefined ? 'all queues' : `queue ${queue}`;
       await confirm(context, { yes, what: () => [`Delete dead letters of ${which}, permanently.`] });
-      const client = await context.client();
-      let count = 0;
-      const purge = async (id: string): Promise<void> => {
-        await client.deadLetters.purge({ id });
-        count += 1;
-      };
-      for (const id of ids) await purge(id);
-      if (queue !== undefined || all) {
-        // Purge page by page: after each purge the first page holds the next letters.
-        for (;;) {
-          const page = await client.deadLetters.list({ queue, limit: 1000 });
-          if (page.length === 0) break;
-          for (const { id } of page) await purge(id);
-        }
-      }
-      output.line(`Dead letters purged: ${count}.`);
+      const deadLetters = await context.part('deadLetters');
+      for (const id of ids) await deadLetters.purge({ id });
+      const rest = queue !== undefined || all ? await deadLetters.purgeAll({ queue }) : 0;
+      output.line(`Dead letters purged: ${ids.length + rest}.`);
     });
 }

@@ -1,7 +1,7 @@
 /** The loss by a deletion of stacks, for the question before it. */
 import type { Client } from '@anneal/client/connect.ts';
 import type { Resource } from '@anneal/client/representation.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 
 /** Servers of these types are machines of the pool, whose disks are erased when they leave the stack. */
 const machineTypes: ReadonlySet<string> = new Set(['OS::Nova::Server']);
@@ -12,11 +12,8 @@ const mostNamed = 8;
 export async function describeDeletion(client: Pick<Client, 'stacks'>, names: readonly string[]): Promise<string[]> {
   const known = await Promise.all(
     names.map(async (stack) => {
-      const resources = await client.stacks.resources({ stack, depth: 100 }).catch((error: unknown) => {
-        // The deletion itself reports a stack that does not exist.
-        if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
-        throw error;
-      });
+      // The deletion itself reports a stack that does not exist.
+      const resources = await client.stacks.resources({ stack, depth: 100 }).catch(ignoreNotFound);
       return resources && deletionLine(stack, resources);
     }),
   );

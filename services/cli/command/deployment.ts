@@ -40,7 +40,7 @@ function addList(noun: Command, context: CliContext): void {
       exampleText('deployment list', 'deployment list --stack web', 'deployment list --host web-serv1 -o json'),
     )
     .action(async ({ host, stack, config, output: format }) => {
-      const client = await context.client();
+      const client = await context.parts(['deployments', 'hosts', 'stacks']);
       const stackId = stack === undefined ? undefined : (await client.stacks.find({ stack })).id;
       const rows = await client.deployments.list({ host, stack: stackId, config });
       // A host that does not exist has no deployments either, so refuse a wrong name. A deleted host keeps its deployments.
@@ -71,7 +71,7 @@ function addShow(noun: Command, context: CliContext, name: string): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText(`${name} 6f1c…`, `${name} 6f1c… -o json`))
     .action(async (id, { output: format }) => {
-      const shown = await (await context.client()).deployments.show({ deployment: id });
+      const shown = await (await context.part('deployments')).show({ deployment: id });
       output.one(format, shown, () => fieldsOf(shown, context));
       if (format !== 'table') return;
       for (const [title, text] of [
@@ -126,7 +126,7 @@ function addLogs(noun: Command, context: CliContext): void {
       '\nExit status with --follow: 0 the deployment completed, 1 it failed. States go to standard error.\n',
     )
     .action(async (id, { follow = false }) => {
-      const { deployments } = await context.client();
+      const deployments = await context.part('deployments');
       const signal = context.interrupt;
       let isEmpty = true;
       for await (const entry of deployments.logs({ deployment: id, follow, signal })) {
@@ -148,7 +148,7 @@ function addLogs(noun: Command, context: CliContext): void {
 /** The streams of the answer, for a host whose agent sends nothing before the answer. */
 async function printAnswer(context: CliContext, id: string): Promise<void> {
   const { output } = context;
-  const { stdout, stderr } = await (await context.client()).deployments.show({ deployment: id });
+  const { stdout, stderr } = await (await context.part('deployments')).show({ deployment: id });
   output.program('stdout', Buffer.from(stdout));
   output.program('stderr', Buffer.from(stderr));
 }
@@ -164,7 +164,7 @@ function addDownload(noun: Command, context: CliContext): void {
       exampleText('deployment download 6f1c… stdout', 'deployment download 6f1c… outputs.archive --file archive.tgz'),
     )
     .action(async (id, name, { file }) => {
-      const { deployments } = await context.client();
+      const deployments = await context.part('deployments');
       const pieces = deployments.download({ deployment: id, name, signal: context.interrupt });
       if (file !== undefined) await writeFile(resolve(context.cwd, file), pieces);
       else for await (const piece of pieces) output.program('stdout', piece);
@@ -179,7 +179,7 @@ function addDelete(noun: Command, context: CliContext): void {
     .addOption(yesOption())
     .addHelpText('after', exampleText('deployment delete 6f1c…'))
     .action(async (id, { yes }) => {
-      const { deployments } = await context.client();
+      const deployments = await context.part('deployments');
       await confirm(context, {
         yes,
         what: async () => {

@@ -18,7 +18,7 @@ export async function failureOfEach<T>(
     } catch (error) {
       if (context.interrupt.aborted) throw error;
       const { reportError } = await import('../report-error.ts');
-      const own = await reportError(error, context, []);
+      const own = await reportError(error, context);
       status ??= own;
     }
   }

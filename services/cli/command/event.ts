@@ -1,14 +1,28 @@
 /** `anneal event …` */
+import type { Client } from '@anneal/client/connect.ts';
 import type { EventGap } from '@anneal/contracts/calls/notification.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { stackExists } from './named.ts';
 import { eventText } from '../print/event-text.ts';
 import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger } from './options.ts';
 
-/** Reports that events may be missing before the first one that is shown. */
+/** Reports that events may be missing before the first one that is shown, which is the oldest of the log. */
 export const gapText = ({ after, oldest }: EventGap): string =>
-  `The event ${after} is not in the log any more, so events after it may be missing${oldest === null ? '' : ` before ${oldest}`}. ` +
+  `The event ${after} is not in the log: the log has removed it, or there never was such an event. ` +
+  (oldest === null
+    ? 'The log has no events of this project. '
+    : `All stored events follow; those before ${oldest} may be missing. `) +
   'Read the current state of the objects: docs/symptoms/events-were-dropped.md';
+
+/** Names the stacks that do not exist, because the events of a misspelt name never come. */
+async function noteMissing(client: Client, stacks: readonly string[], output: CliContext['output']): Promise<void> {
+  for (const path of stacks) {
+    const [name = ''] = path.split('/');
+    if (await stackExists(client, name)) continue;
+    output.note(`There is no stack ${name} now. Its events are printed when it is created.`);
+  }
+}
 
 export function addEventCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -38,6 +52,7 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .action(async ({ type, after, output: format, ...wanted }) => {
       const client = await context.client();
       const types = type.length > 0 ? type : undefined;
+      if (wanted.project === undefined) await noteMissing(client, wanted.stack ?? [], output);
       for await (const event of client.events({ types, after, onGap, signal: context.interrupt, ...wanted })) {
         if (format === 'yaml') output.value('yaml', [event]);
         else if (format === 'json') output.line(JSON.stringify(event));

@@ -27,7 +27,7 @@ function addGroupList(noun: Command, context: CliContext): void {
     .addHelpText('after', exampleText('group list', 'group list --all-projects -o json'))
     .action(async ({ output: format, allProjects = false }) => {
       context.output.list(format, {
-        rows: await (await context.client()).groups.list({ allProjects }),
+        rows: await (await context.part('groups')).list({ allProjects }),
         none: 'No group that scales.',
         key: 'stack_id',
         columns: {
@@ -49,7 +49,7 @@ function addGroupShow(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('group show web workers', 'group show web workers -o json'))
     .action(async (stack, group, { output: format }) => {
-      const shown = await (await context.client()).groups.show({ stack, group });
+      const shown = await (await context.part('groups')).show({ stack, group });
       context.output.one(format, shown, () => fieldsOf(shown, context.now()));
     });
 }
@@ -104,14 +104,14 @@ interface OnGroup {
 }
 
 async function changeMembers(context: CliContext, given: OnGroup): Promise<void> {
-  const { outcome } = await (await context.client()).groups.act(given);
+  const { outcome } = await (await context.part('groups')).act(given);
   context.output.prose(outcome ? outcomeLine(outcome) : `Changed ${given.group} of ${given.stack}.`);
 }
 
 /** Commands that only note something: protected members, a pause. */
 function addGroupWishes(noun: Command, context: CliContext): void {
   const act = async (given: OnGroup, line: string): Promise<void> => {
-    await (await context.client()).groups.act(given);
+    await (await context.part('groups')).act(given);
     context.output.line(line);
   };
   for (const safe of [true, false]) {
@@ -194,7 +194,7 @@ function addGroupRefresh(noun: Command, context: CliContext): void {
         : goes
           ? ({ kind: 'continue refresh' } as const)
           : ({ kind: 'refresh', batch, checkpoints } as const);
-      await (await context.client()).groups.act({ stack, group, action });
+      await (await context.part('groups')).act({ stack, group, action });
       context.output.line(`${cancel ? 'Cancelled' : goes ? 'Continued' : 'Started'} the refresh of ${group}.`);
     });
 }

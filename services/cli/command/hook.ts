@@ -14,7 +14,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('hook list web'))
     .action(async (stack, { output: format }) => {
-      const resources = await (await context.client()).stacks.resources({ stack, depth: 100 });
+      const resources = await (await context.part('stacks')).resources({ stack, depth: 100 });
       const rows = withPaths(resources).flatMap(({ hook, ...resource }) => (hook ? [{ ...resource, hook }] : []));
       output.list(format, {
         rows,
@@ -33,7 +33,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .description('release a resource that waits at a hook of the environment')
     .addHelpText('after', exampleText('hook clear web server pre-update', 'hook clear web group/0/server pre-create'))
     .action(async (stack, resource, hook) => {
-      await (await context.client()).actions.actOn({ stack, resource, action: { kind: 'clear hook', hook } });
+      await (await context.part('actions')).actOn({ stack, resource, action: { kind: 'clear hook', hook } });
       output.line(`Cleared ${hook} on ${resource} of ${stack}.`);
     });
   noun
@@ -49,7 +49,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .addHelpText('after', exampleText('hook complete web group/0 terminating continue --token 4711…'))
     .action(async (stack, resource, hook, result, { token }) => {
       const action = { kind: 'complete hook', hook, token, result } as const;
-      await (await context.client()).actions.actOn({ stack, resource, action });
+      await (await context.part('actions')).actOn({ stack, resource, action });
       output.line(`Completed ${hook} on ${resource} of ${stack}: ${result}.`);
     });
   noun
@@ -59,7 +59,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     .addHelpText('after', exampleText('hook heartbeat web group/0 terminating --token 4711…'))
     .action(async (stack, resource, hook, { token }) => {
       const action = { kind: 'heartbeat', hook, token } as const;
-      const { deadline } = await (await context.client()).actions.actOn({ stack, resource, action });
+      const { deadline } = await (await context.part('actions')).actOn({ stack, resource, action });
       output.line(`Extended ${hook} on ${resource} of ${stack}${deadline === undefined ? '' : ` until ${deadline}`}.`);
     });
 }

@@ -1,12 +1,11 @@
 /** `anneal host join` and `anneal host delete`: hosts that exist without a stack. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { joinFormats, joinText } from '../print/join-text.ts';
-import { exampleText, whyUnreadable } from './options.ts';
+import { readText } from './files.ts';
+import { exampleText } from './options.ts';
 
 export function addJoinCommands(host: Command, context: CliContext): void {
   const { output } = context;
@@ -29,8 +28,8 @@ export function addJoinCommands(host: Command, context: CliContext): void {
     )
     .addHelpText('after', exampleText('host join web1', 'host join web1 --format cloud-init --cacert ca.pem'))
     .action(async (name, { format, cacert, agent }) => {
-      const text = cacert === undefined ? undefined : await readCertificate(resolve(context.cwd, cacert));
-      const { hosts } = await context.client();
+      const text = cacert === undefined ? undefined : await readCertificate(cacert, context.cwd);
+      const hosts = await context.part('hosts');
       const joined = await hosts.join({ host: name });
       if (format === 'seed') {
         output.value('json', await hosts.seed({ url: joined.url }));
@@ -49,15 +48,13 @@ export function addJoinCommands(host: Command, context: CliContext): void {
     .addHelpText('after', exampleText('host delete web1'))
     .action(async (name, { yes }) => {
       await confirm(context, { yes, what: () => [`Delete host ${name} with its queues. Its token stops working.`] });
-      await (await context.client()).hosts.delete({ host: name });
+      await (await context.part('hosts')).delete({ host: name });
       output.note(`Deleted host ${name}. On the machine, remove the agent: anneal-agent uninstall`);
     });
 }
 
-async function readCertificate(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
-  });
+async function readCertificate(file: string, cwd: string): Promise<string> {
+  const text = await readText(file, cwd);
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   throw new AnnealError('InvalidRequest', `${file} holds no certificate in PEM form.`);
 }

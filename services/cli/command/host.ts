@@ -77,7 +77,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('host list', 'host list -o json'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).hosts.list();
+      const rows = await (await context.part('hosts')).list();
       output.list(format, {
         rows,
         none: 'No hosts.',
@@ -96,7 +96,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('host show web-serv1', 'host show web-serv1 -o yaml'))
     .action(async (name, { output: format }) => {
-      const client = await context.client();
+      const client = await context.parts(['deployments', 'hosts']);
       const shown = await client.hosts.show({ host: name });
       const unanswered = (await client.deployments.list({ host: shown.id })).filter(isUnanswered);
       output.one(format, { ...shown, unanswered: unanswered.map(briefly) }, () => [
@@ -112,8 +112,26 @@ export function addHostCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('host token web-serv1'))
     .action(async (name, { output: format }) => {
-      const { host: shown, token } = await (await context.client()).hosts.renewToken({ host: name });
-      output.one(format, { host: shown, token }, () => [...fields(shown), ['token', token]]);
+      const renewed = await (await context.part('hosts')).renewToken({ host: name });
+      const { host: shown, token, metadata_url: url } = renewed;
+      output.one(format, renewed, () => [
+        ...fields(shown),
+        ['token', token],
+        ['metadata address', `${url} (replaces the one in anneal/metadata-url of its config drive)`],
+      ]);
+    });
+  addMetadataUrl(host, context);
+}
+
+function addMetadataUrl(host: Command, context: CliContext): void {
+  host
+    .command('metadata-url <host>')
+    .description('show the address at which the programs of a host read its metadata; it is a secret')
+    .addOption(formatOption())
+    .addHelpText('after', exampleText('host metadata-url web-serv1'))
+    .action(async (name, { output: format }) => {
+      const url = await (await context.part('hosts')).metadataUrl({ host: name });
+      context.output.one(format, { metadata_url: url }, () => [['metadata address', url]]);
     });
 }
 
@@ -127,7 +145,7 @@ function addCredentialsCommand(host: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('host credentials web1 -o json', 'host credentials web1 --revoke'))
     .action(async (name, { output: format, revoke }) => {
-      const { hosts } = await context.client();
+      const hosts = await context.part('hosts');
       if (revoke) {
         const shown = await hosts.revokeBroker({ host: name });
         output.one(format, shown, () => [

@@ -1,13 +1,13 @@
 /** `anneal project …`, `anneal user …` and `anneal token …`: who may use this server, and for what. */
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { roleMeanings, type AccessRuleView } from '@anneal/client/identity.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { collect, exampleText, formatOption, whyUnreadable } from './options.ts';
+import { confirm, yesOption } from './confirm.ts';
+import { readText } from './files.ts';
+import { collect, exampleText, formatOption } from './options.ts';
 
 /** Adds the nouns project, user and token. */
 export function addIdentityCommands(program: Command, context: CliContext): void {
@@ -18,7 +18,7 @@ export function addIdentityCommands(program: Command, context: CliContext): void
 
 function addProjectCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity.projects;
+  const calls = async () => (await context.part('identity')).projects;
   const noun = program.command('project').description('manage projects: what stacks, hosts and queues belong to');
   noun
     .command('list')
@@ -43,7 +43,7 @@ function addProjectCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('project show web'))
     .action(async (name, { output: format }) => {
-      const { identity } = await context.part(['identity']);
+      const identity = await context.part('identity');
       const project = await identity.projects.show(name);
       const grants = await identity.roles.list({ project: project.id });
       output.one(format, { ...project, roles: grants }, () => [
@@ -73,8 +73,13 @@ function addProjectCommands(program: Command, context: CliContext): void {
   noun
     .command('delete <project>')
     .description('delete a project that has no stacks')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('project delete web'))
-    .action(async (name) => {
+    .action(async (name, { yes }) => {
+      await confirm(context, {
+        yes,
+        what: () => [`Delete the project ${name} with its role assignments, permanently.`],
+      });
       await (await calls()).remove(name);
       output.line(`Deleted the project ${name}.`);
     });
@@ -82,7 +87,7 @@ function addProjectCommands(program: Command, context: CliContext): void {
 
 function addProjectChanges(noun: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity.projects;
+  const calls = async () => (await context.part('identity')).projects;
   noun
     .command('set <project>')
     .description('change the name or the description of a project')
@@ -126,7 +131,7 @@ function addQuotaCommand(noun: Command, context: CliContext): void {
       `${exampleText('project quota web', 'project quota web stacks=20 hosts=50', 'project quota web hosts=default')}\nLimits: ${quotaNames.join(', ')}. Only administrators set them. A limit below what the project uses\nremoves nothing and refuses only more.`,
     )
     .action(async (project, given, { output: format }) => {
-      const { projects } = (await context.part(['identity'])).identity;
+      const { projects } = await context.part('identity');
       const limits = limitsOf(given);
       const rows = given.length === 0 ? await projects.quota(project) : await projects.setQuota({ project, limits });
       output.list(format, {
@@ -166,7 +171,7 @@ const roleNames = Object.entries(roleMeanings)
 
 function addUserCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity;
+  const calls = async () => await context.part('identity');
   const noun = program.command('user').description('manage users and their roles in projects');
   noun
     .command('list')
@@ -209,7 +214,7 @@ function addUserCommands(program: Command, context: CliContext): void {
     )
     .action(async (name, { project, role, passwordFile, output: format }) => {
       const identity = await calls();
-      const password = passwordFile === undefined ? generated() : await passwordIn(resolve(context.cwd, passwordFile));
+      const password = passwordFile === undefined ? generated() : await passwordIn(passwordFile, context.cwd);
       const user = await identity.users.create({ name, password, project });
       if (project !== undefined) await identity.roles.grant({ user: user.id, role, project });
       output.one(format, { ...user, ...(passwordFile === undefined && { password }) }, () => [
@@ -228,12 +233,15 @@ function addUserCommands(program: Command, context: CliContext): void {
 
 function addStateVerbs(noun: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity;
+  const calls = async () => await context.part('identity');
   noun
     .command('delete <user>')
     .description('delete a user; its tokens end at once')
+    .addOption(yesOption())
     .addHelpText('after', exampleText('user delete ann'))
-    .action(async (name) => {
+    .action(async (name, { yes }) => {
+      const what = () => [`Delete the user ${name}, its roles and its tokens for programs, permanently.`];
+      await confirm(context, { yes, what });
       await (await calls()).users.remove(name);
       output.line(`Deleted the user ${name}.`);
     });
@@ -254,14 +262,14 @@ function addStateVerbs(noun: Command, context: CliContext): void {
 
 function addRoleVerbs(noun: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity;
+  const calls = async () => await context.part('identity');
   noun
     .command('password <user>')
     .description('give a user another password; its tokens end at once')
     .option('--password-file <file>', 'read it from the first line of this file (default: generate one and show it)')
     .addHelpText('after', exampleText('user password ann', 'user password ann --password-file ann.txt'))
     .action(async (name, { passwordFile }) => {
-      const password = passwordFile === undefined ? generated() : await passwordIn(resolve(context.cwd, passwordFile));
+      const password = passwordFile === undefined ? generated() : await passwordIn(passwordFile, context.cwd);
       await (await calls()).users.setPassword({ user: name, password });
       output.line(passwordFile === undefined ? password : `The user ${name} has a new password.`);
       if (passwordFile === undefined) output.note(`Give ${name} this password now: it is not shown again.`);
@@ -288,7 +296,7 @@ function addRoleVerbs(noun: Command, context: CliContext): void {
 
 function addTokenCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => (await context.part(['identity'])).identity.tokens;
+  const calls = async () => (await context.part('identity')).tokens;
   const noun = program
     .command('token')
     .description('manage tokens by which programs log in for you (application credentials)');
@@ -371,10 +379,8 @@ function ruleOf(text: string): AccessRuleView {
 const generated = (): string => randomBytes(18).toString('base64url');
 
 /** @throws AnnealError InvalidRequest for a file that cannot be read or whose first line is empty */
-async function passwordIn(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AnnealError('InvalidRequest', `Cannot read the password from ${file}: ${whyUnreadable(error)}.`);
-  });
+async function passwordIn(file: string, cwd: string): Promise<string> {
+  const text = await readText(file, cwd);
   const [line = ''] = text.split('\n');
   if (line.trim() === '') throw new AnnealError('InvalidRequest', `The first line of ${file} is empty.`);
   return line.trim();

@@ -11,7 +11,8 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, positiveInteger, whyUnreadable } from './options.ts';
+import { refuseFolder } from './files.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 export function addImageCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -24,7 +25,7 @@ export function addImageCommands(program: Command, context: CliContext): void {
     .addHelpText('after', exampleText('image list', 'image list -o json'))
     .action(async ({ output: format }) => {
       output.list(format, {
-        rows: await (await context.client()).images.list(),
+        rows: await (await context.part('images')).list(),
         none: 'No images. Add one: anneal image add NAME --file FILE',
         columns: {
           name: (row) => row.name,
@@ -41,7 +42,7 @@ export function addImageCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('image show debian-12', 'image show debian-12 -o yaml'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).images.show({ image: name });
+      const shown = await (await context.part('images')).show({ image: name });
       output.one(format, shown, () => imageFields(shown));
     });
   addImageSave(image, context);
@@ -52,7 +53,7 @@ export function addImageCommands(program: Command, context: CliContext): void {
     .addHelpText('after', exampleText('image remove debian-12'))
     .action(async (name, { yes }) => {
       await confirm(context, { yes, what: () => [`Remove image ${name}. No further machine can be written with it.`] });
-      await (await context.client()).images.remove({ image: name });
+      await (await context.part('images')).remove({ image: name });
       output.line(`Removed the image ${name}.`);
     });
 }
@@ -83,7 +84,7 @@ function addImageAdd(image: Command, context: CliContext): void {
       const added =
         url === undefined
           ? await uploaded(context, { name, file: file ?? '', ...content })
-          : await (await context.client()).images.add({ name, url, ...content });
+          : await (await context.part('images')).add({ name, url, ...content });
       output.one(format, added, () => imageFields(added));
     });
 }
@@ -96,7 +97,7 @@ function addImageSave(image: Command, context: CliContext): void {
     .requiredOption('--file <file>', 'the file to write, which must not exist')
     .addHelpText('after', exampleText('image save debian-12 --file debian-12.raw'))
     .action(async (name, { file }) => {
-      const { images } = await context.client();
+      const images = await context.part('images');
       const shown = await images.show({ image: name });
       const { body } = await images.content({ image: shown.id, signal: context.interrupt });
       if (!body) throw new AnnealError('Defect', `The server sent no content of image ${name}.`);
@@ -117,7 +118,7 @@ function addImageSave(image: Command, context: CliContext): void {
         await rename(beside, file);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(beside, { force: true });
-        throw fileFailure(error);
+        throw error;
       }
       output.line(`Saved the image ${name} as ${file} (${shown.size} bytes).`);
     });
@@ -128,7 +129,7 @@ async function uploaded(
   context: CliContext,
   { name, file, sha256, size }: { name: string; file: string; sha256: string; size: number },
 ): Promise<ImageView> {
-  const { images } = await context.client();
+  const images = await context.part('images');
   // Before a long upload, and with a token that is valid for it.
   if ((await images.list()).some((each) => each.name === name && each.sha256 !== sha256)) {
     throw new AnnealError(
@@ -196,12 +197,6 @@ async function refuseExisting(file: string): Promise<void> {
   if (exists) throw new AnnealError('AlreadyExists', `The file ${file} exists: choose another one.`);
 }
 
-function fileFailure(error: unknown): unknown {
-  const { code, path = '' } = error as NodeJS.ErrnoException;
-  if (code === undefined || error instanceof AnnealError || !/^E[A-Z]+$/.test(code)) return error;
-  return new AnnealError('InvalidRequest', `Cannot write ${path || 'the file'} (${code}).`, { cause: error });
-}
-
 /** @throws AnnealError InvalidRequest without a checksum and a size, or when they differ from those of the file. */
 async function contentOf(given: {
   file: string | undefined;
@@ -234,17 +229,11 @@ async function contentOf(given: {
   return found;
 }
 
-/** @throws AnnealError InvalidRequest when the file cannot be read. */
 async function startOf(file: string): Promise<Buffer> {
-  try {
-    const parts: Buffer[] = [];
-    for await (const chunk of createReadStream(file, { end: 511 })) parts.push(chunk as Buffer);
-    return Buffer.concat(parts);
-  } catch (error) {
-    throw new AnnealError('InvalidRequest', `Cannot read the image ${file}: ${whyUnreadable(error)}.`, {
-      cause: error,
-    });
-  }
+  await refuseFolder(file);
+  const parts: Buffer[] = [];
+  for await (const chunk of createReadStream(file, { end: 511 })) parts.push(chunk as Buffer);
+  return Buffer.concat(parts);
 }
 
 /** Where machines fetch it. */

@@ -2,6 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { findLogin } from '../login.ts';
+import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 import { paintStatus } from '../print/status.ts';
 import { exampleText, formatOption } from './options.ts';
 
@@ -22,26 +23,34 @@ export function addInfoCommands(program: Command, context: CliContext): void {
     .command('service')
     .description('inspect the services of the server')
     .command('list')
-    .description('list the services and their health')
+    .description('list the services, with health, version, start and shards of each replica')
     .addOption(formatOption())
     .addHelpText('after', exampleText('service list'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).services();
-      const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      const services = await (await context.client()).services();
+      if (format !== 'table') {
+        output.value(format, services);
+        return;
+      }
+      const { remarksOn, serviceReplicas, rangesText } = await import('@anneal/client/replica-rows.ts');
       output.list(format, {
-        rows,
+        rows: serviceReplicas(services),
         none: 'No services.',
-        columns: Object.fromEntries(
-          names.map((name) => [
-            name,
-            (row: Record<string, unknown>) => {
-              const value = row[name];
-              if (value === null || value === undefined) return '';
-              const shown = typeof value === 'string' ? value : JSON.stringify(value);
-              return name === 'status' ? paintStatus(shown, output.colors) : shown;
-            },
-          ]),
-        ),
+        note: 'reason',
+        columns: {
+          service: ({ service }) => service.name,
+          status: ({ status }, colors) => paintStatus(status, colors),
+          version: ({ replica }) => replica?.version,
+          process: ({ replica }) => replica && `${replica.machine} ${replica.pid}`,
+          up: ({ replica }) => replica && formatAge(replica.started_at, context.now()),
+          shards: ({ replica }) => rangesText(replica?.shards ?? []),
+          // The numbers of a service are in its first row.
+          waiting: ({ service, isFirst }) => (isFirst ? service.depth : undefined),
+          oldest: ({ service, isFirst }) =>
+            isFirst && typeof service.oldest_age_ms === 'number' ? formatDuration(service.oldest_age_ms) : undefined,
+          reason: ({ replica }) => replica?.reason,
+        },
       });
+      for (const remark of remarksOn(services)) output.note(remark);
     });
 }

@@ -52,8 +52,8 @@ function addPost(noun: Command, context: CliContext): void {
       const labels = readPairs(label, '--label');
       const measurement = { name, value, labels, ...(unit && { unit }), ...(at && { at }) };
       const posted = await (
-        await context.client()
-      ).metrics.post({ measurements: [measurement], ...(id !== undefined && { id }) });
+        await context.part('metrics')
+      ).post({ measurements: [measurement], ...(id !== undefined && { id }) });
       if (format !== 'table') output.value(format, posted);
       else output.line(posted.stored === 1 ? `Stored ${name}.` : `${name} was stored before.`);
     });
@@ -69,7 +69,7 @@ function addList(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('metric list', 'metric list load --label stack_name=web'))
     .action(async (name, { label, limit, output: format }) => {
-      const rows = await (await context.client()).metrics.list({ name, where: readPairs(label, '--label'), limit });
+      const rows = await (await context.part('metrics')).list({ name, where: readPairs(label, '--label'), limit });
       output.list(format, {
         rows,
         none: 'No measurements.',
@@ -104,8 +104,8 @@ function addShow(noun: Command, context: CliContext): void {
     .action(async (name, { label, by, aggregate, granularity, since, output: format }) => {
       const to = context.now();
       const found = await (
-        await context.client()
-      ).metrics.query({
+        await context.part('metrics')
+      ).query({
         name,
         where: readPairs(label, '--label'),
         by,
@@ -120,7 +120,7 @@ function addShow(noun: Command, context: CliContext): void {
       }
       output.list(format, {
         rows: pointRows(found),
-        none: 'No measurements in this time.',
+        none: `No measurements named ${name} in this time.`,
         columns: {
           time: (row) => formatClock(row.at),
           labels: (row) => labelsText(row.labels),

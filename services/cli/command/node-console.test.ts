@@ -18,12 +18,12 @@ async function run(consoles: readonly NodeConsole[] | null, ...words: string[]) 
   let text = '';
   const stream = { write: (chunk: string) => ((text += chunk), true) } as unknown as NodeJS.WritableStream;
   const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
-  const client = () => Promise.resolve({ nodes: { show: () => Promise.resolve({ consoles }) } });
+  const part = () => Promise.resolve({ show: () => Promise.resolve({ consoles }) });
   const environment = { PATH: folder };
   const interrupt = new AbortController().signal;
-  const context = { output, environment, cwd: folder, interrupt, client } as unknown as CliContext;
   const all = ['node', 'console', 'm1', ...words];
-  return { status: await runCommand({ context, words: all, stdout: stream, stderr: stream }), text };
+  const context = { words: all, output, environment, cwd: folder, interrupt, part } as unknown as CliContext;
+  return { status: await runCommand({ context, stdout: stream, stderr: stream }), text };
 }
 
 const serial = (protocol: string, command: string[]): NodeConsole => ({

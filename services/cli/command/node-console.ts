@@ -1,6 +1,5 @@
 /** `anneal node console` */
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeConsole, NodeRepresentation } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
@@ -35,7 +34,7 @@ export function addNodeConsole(node: Command, context: CliContext): void {
     )
     .action(async (name, { run, protocol, log, follow, lines, output: format }) => {
       if (log || follow) return printLog(context, { node: name, limit: lines, follow: follow === true, format });
-      const consoles = consolesOf(await (await context.client()).nodes.show({ node: name }), name);
+      const consoles = consolesOf(await (await context.part('nodes')).show({ node: name }), name);
       if (run) await connect(chosen(consoles, protocol, name), context);
       else if (format !== 'table') output.value(format, consoles);
       else for (const line of consoles.flatMap(linesOf)) output.line(line);
@@ -50,8 +49,8 @@ function countOf(text: string): number {
   throw new InvalidArgumentError(`must be 1 to ${mostLines}`);
 }
 
-/** A BMC answers slowly, and serves others too. */
-const followMs = 2_000;
+/** The server answers at once when the machine prints, and else after these seconds. */
+const waitSeconds = 20;
 
 /** Prints the lines, and with `follow` those that arrive, until the command is interrupted. */
 async function printLog(
@@ -59,19 +58,20 @@ async function printLog(
   { node, limit, follow, format }: { node: string; limit: number; follow: boolean; format: Format },
 ): Promise<void> {
   const { output, interrupt: signal } = context;
-  const { nodes } = await context.client();
+  const nodes = await context.part('nodes');
   let shown = await nodes.consoleLog({ node, limit, signal });
   if (format !== 'table') return output.value(format, shown);
   if (shown.lines.length === 0) output.note('The console has shown nothing yet.');
   for (const { text } of shown.lines) output.line(withoutControls(text));
   if (!follow) return;
   while (!signal.aborted) {
-    await sleep(followMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    const next = await nodes.consoleLog({ node, limit: mostLines, signal }).catch((error: unknown) => {
-      if (signal.aborted) return shown;
-      throw error;
-    });
+    const known = shown.lines.at(-1)?.id;
+    const next = await nodes
+      .consoleLog({ node, limit: mostLines, known, wait: waitSeconds, signal })
+      .catch((error: unknown) => {
+        if (signal.aborted) return shown;
+        throw error;
+      });
     for (const { text } of linesAfter(next.lines, shown.lines.at(-1)?.id)) output.line(withoutControls(text));
     if (next.lines.length > 0) shown = next;
   }

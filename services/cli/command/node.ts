@@ -1,21 +1,21 @@
 /** `anneal node …` */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
-import { provisionVerbs } from '@anneal/contracts/calls/provisioning.ts';
+import { provisionVerbs } from '@anneal/contracts/node-choices.ts';
 import { bmcOf, machineDrivers } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parse } from 'yaml';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
+import { notesOf, workOf } from '@anneal/client/text/node-notes.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
 import { addNodeConsole } from './node-console.ts';
 import { addNodeDhcp } from './node-dhcp.ts';
-import { addNodeBootDevice, addNodeSensors } from './node-hardware.ts';
+import { addNodeBootDevice, addNodeInterrupt, addNodeSensors } from './node-hardware.ts';
+import { readYamlFile } from './files.ts';
 import { collect, exampleText, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
@@ -30,7 +30,7 @@ const driverMeaning = 'how to speak to the BMC: redfish, or ipmi for a BMC witho
 const portMeaning = 'ipmi: UDP port of the BMC (default: 623)';
 const suiteMeaning = 'ipmi: cipher suite (default: 17, or 3 when the BMC refuses 17)';
 const levelMeaning = 'ipmi: privilege level of the session, ADMINISTRATOR (default) or OPERATOR';
-const propertyMeaning = 'property of the node, such as rack, power_domain or availability_zone';
+const propertyMeaning = 'property of the node, such as rack, power_domain or availability_zone, as text or JSON';
 
 const trueOrFalse = ['true', 'false'] as const;
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -38,7 +38,7 @@ const flagText = (flag: unknown, reason: unknown): string => (flag === true ? `y
 
 /** @throws AnnealError InvalidRequest for a file that holds no list. */
 async function readSteps(file: string, cwd: string): Promise<JsonObject[]> {
-  const steps: unknown = parse(await readFile(resolve(cwd, file), 'utf8'));
+  const steps = await readYamlFile(file, cwd);
   if (Array.isArray(steps)) return steps as JsonObject[];
   throw new AnnealError(
     'InvalidRequest',
@@ -65,6 +65,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addNodeHistory(node, context);
   addNodeSensors(node, context);
   addNodeBootDevice(node, context);
+  addNodeInterrupt(node, context);
   addNodeDhcp(node, context);
 }
 
@@ -77,7 +78,7 @@ function addNodeHistory(node: Command, context: CliContext): void {
     .addHelpText('after', exampleText('node history machine-1'))
     .action(async (name, { output: format }) => {
       output.list(format, {
-        rows: await (await context.client()).nodes.history({ node: name }),
+        rows: await (await context.part('nodes')).history({ node: name }),
         none: 'The state of the node has not changed yet.',
         columns: {
           time: (row) => row.created_at,
@@ -98,7 +99,7 @@ function addNodeList(node: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('node list', 'node list --state available -o json'))
     .action(async ({ output: format, state }) => {
-      const rows = await (await context.client()).nodes.list({ state });
+      const rows = await (await context.part('nodes')).list({ state });
       output.list(format, {
         rows: rows.toSorted((a, b) => (a.name ?? a.uuid).localeCompare(b.name ?? b.uuid, 'en', { numeric: true })),
         none: 'No nodes.',
@@ -108,6 +109,7 @@ function addNodeList(node: Command, context: CliContext): void {
           power: (row, colors) => paintStatus(row.power_state, colors),
           class: (row) => row.resource_class,
           server: (row) => row.instance_uuid,
+          fault: (row, colors) => paintStatus(row.fault, colors),
           maintenance: (row) => row.maintenance,
           id: (row) => row.uuid,
         },
@@ -123,7 +125,7 @@ function addNodeShow(node: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('node show machine-1', 'node show machine-1 -o yaml'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).nodes.show({ node: name });
+      const shown = await (await context.part('nodes')).show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
 }
@@ -158,9 +160,10 @@ function addNodeEnrol(node: Command, context: CliContext): void {
       ),
     )
     .action(async (name, options) => {
+      refuseIpmi(options);
       const enrolled = await (
-        await context.client()
-      ).nodes.enrol({
+        await context.part('nodes')
+      ).enrol({
         name,
         driver: options.driver,
         address: options.address,
@@ -185,9 +188,30 @@ function addNodeEnrol(node: Command, context: CliContext): void {
     });
 }
 
+/** @throws AnnealError InvalidRequest for an empty value of what a node must have */
+function refuseEmpty(node: string, options: { name?: string; address?: string }): void {
+  for (const required of ['name', 'address'] as const) {
+    if (options[required] !== '') continue;
+    throw new AnnealError('InvalidRequest', `Cannot change node ${node}: --${required} is empty.`);
+  }
+}
+
+/** @throws AnnealError InvalidRequest for an option that only another driver has */
+function refuseIpmi(options: { driver: string; ipmiPort?: string; ipmiCipherSuite?: string; ipmiPrivLevel?: string }) {
+  const given = {
+    '--ipmi-port': options.ipmiPort,
+    '--ipmi-cipher-suite': options.ipmiCipherSuite,
+    '--ipmi-priv-level': options.ipmiPrivLevel,
+  };
+  const [wrong] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (wrong !== undefined && options.driver !== 'ipmi') {
+    throw new AnnealError('InvalidRequest', `${wrong} needs --driver ipmi; the driver is ${options.driver}.`);
+  }
+}
+
 /** @throws AnnealError with the last error of the node, when its enrolment stops before the goal */
 async function untilEnrolled(context: CliContext, node: string, goal: string): Promise<NodeRepresentation> {
-  const { nodes } = await context.client();
+  const nodes = await context.part('nodes');
   for (let last = ''; ;) {
     const shown = await nodes.show({ node });
     const state = shown.provision_state ?? '';
@@ -243,11 +267,13 @@ function addNodeSet(node: Command, context: CliContext): void {
         'node set rack1-7 --password-file ~/new.txt',
         'node set rack1-7 --verify-ca sha256:9f86d081…',
         'node set rack1-7 --property rack=r1 --property power_domain=feed-a',
+        'node set rack1-7 --property \'root_device={"serial": "S1"}\'',
       ),
     )
     .action(async (name, options) => {
-      const client = await context.client();
-      const present = await client.nodes.show({ node: name });
+      refuseEmpty(name, options);
+      const nodes = await context.part('nodes');
+      const present = await nodes.show({ node: name });
       const info = `driver_info/${options.driver ?? textOf(present['driver']) ?? 'redfish'}`;
       const given = {
         driver: options.driver,
@@ -275,14 +301,14 @@ function addNodeSet(node: Command, context: CliContext): void {
         const [holder = '', key = ''] = path.split('/');
         return key !== '' && !Object.hasOwn((present[holder] as object | undefined) ?? {}, key);
       };
-      const fields = Object.entries(given).flatMap(([path, value]): [string, boolean | string | null][] => {
+      const fields = Object.entries(given).flatMap(([path, value]): [string, Json][] => {
         if (value === undefined || (value === '' && isAbsent(path))) return [];
         if (path === 'protected' || path === 'retired') return [[path, value === 'true']];
         return [[path, value === '' ? null : value]];
       });
       if (fields.length === 0)
         throw new AnnealError('InvalidRequest', `Nothing to change in node ${name}: give at least one option.`);
-      const changed = await client.nodes.set({ node: name, fields: Object.fromEntries(fields) });
+      const changed = await nodes.set({ node: name, fields: Object.fromEntries(fields) });
       output.one(options.output, changed, () => nodeFields(changed, context));
     });
 }
@@ -296,7 +322,7 @@ function addNodeRemove(node: Command, context: CliContext): void {
     .addHelpText('after', exampleText('node remove rack1-7'))
     .action(async (name, { yes }) => {
       await confirm(context, { yes, what: () => [`Remove node ${name}. It has to be enrolled again to be used.`] });
-      await (await context.client()).nodes.remove({ node: name });
+      await (await context.part('nodes')).remove({ node: name });
       output.line(`Removed ${name}.`);
     });
 }
@@ -312,9 +338,9 @@ function addNodePower(node: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('node power machine-1', 'node power machine-1 off'))
     .action(async (name, target, { output: format }) => {
-      const client = await context.client();
-      if (target !== undefined) await client.nodes.power({ node: name, target: powerTargets[target] });
-      const shown = await client.nodes.show({ node: name });
+      const nodes = await context.part('nodes');
+      if (target !== undefined) await nodes.power({ node: name, target: powerTargets[target] });
+      const shown = await nodes.show({ node: name });
       const { power_state, target_power_state } = shown;
       if (format !== 'table') output.value(format, { node: shown.name ?? shown.uuid, power_state, target_power_state });
       else if (target_power_state === null) output.line(`${name}: ${paintStatus(power_state, output.colors)}`);
@@ -342,18 +368,18 @@ function addNodeProvide(node: Command, context: CliContext): void {
       ),
     )
     .action(async (name, { verb, steps, runbook, rescuePasswordFile: password, yes, output: format }) => {
-      const client = await context.client();
+      const nodes = await context.part('nodes');
       if (erasingVerbs.has(verb)) {
-        await confirm(context, { yes, what: async () => [erasureLine(await client.nodes.show({ node: name }))] });
+        await confirm(context, { yes, what: async () => [erasureLine(await nodes.show({ node: name }))] });
       }
-      await client.nodes.provision({
+      await nodes.provision({
         node: name,
         target: verb,
         ...(steps !== undefined && { steps: await readSteps(steps, context.cwd) }),
         ...(runbook !== undefined && { runbook }),
         ...(password !== undefined && { rescuePassword: await readSecret(password, context.cwd) }),
       });
-      const shown = await client.nodes.show({ node: name });
+      const shown = await nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
 }
@@ -379,19 +405,32 @@ function addNodeMaintenance(node: Command, context: CliContext): void {
       exampleText('node maintenance machine-1 on --reason "new disk"', 'node maintenance machine-1 off'),
     )
     .action(async (name, state, { reason, output: format }) => {
-      const client = await context.client();
-      await client.nodes.maintenance({ node: name, on: state === 'on', reason });
-      const shown = await client.nodes.show({ node: name });
+      const nodes = await context.part('nodes');
+      await nodes.maintenance({ node: name, on: state === 'on', reason });
+      const shown = await nodes.show({ node: name });
       output.one(format, shown, () => nodeFields(shown, context));
     });
 }
 
+/** Properties whose values are names, which may be numbers. */
+const nameProperties = new Set(['rack', 'power_domain', 'availability_zone', 'erase']);
+
+/** A value that is JSON, as of the openstack command, or else text. */
+function propertyValue(name: string, text: string): Json {
+  if (nameProperties.has(name)) return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
 /** @throws AnnealError InvalidRequest for text that is not `name=value`. */
-function propertiesIn(texts: readonly string[]): [name: string, value: string][] {
+function propertiesIn(texts: readonly string[]): [name: string, value: Json][] {
   return texts.map((text) => {
     const [, name, value] = /^([^=/~]+)=(.*)$/s.exec(text) ?? [];
-    if (name !== undefined && value !== undefined) return [name, value];
-    throw new AnnealError('InvalidRequest', `--property: expected name=value, such as rack=r1, not ${text}`);
+    if (name !== undefined && value !== undefined) return [name, propertyValue(name, value)];
+    throw new AnnealError('InvalidRequest', `--property: expected name=value, such as rack=r1, not ${text || 'empty'}`);
   });
 }
 
@@ -428,12 +467,14 @@ function nodeFields(node: NodeRepresentation, { output: { colors }, now }: CliCo
     ['protected', flagText(node['protected'], node['protected_reason'])],
     ['lessee', textOf(node['lessee'])],
     ['maintenance', node.maintenance ? `yes: ${node.maintenance_reason ?? ''}` : 'no'],
+    ['work', workOf(node)],
     ['waiting', slotTextOf(node)],
     ['fault', node.fault],
     ['BMC', addressOf(node)],
     ...bmcFields(node, now()),
     ['consoles', node.consoles?.map(({ kind, protocol }) => `${kind} (${protocol})`).join(', ') ?? null],
     ['last error', errorText(node)],
+    ...notesOf(node).map(({ type, message }) => [type, message] as const),
     ['properties', node['properties'] ?? {}],
   ];
 }

@@ -1,6 +1,5 @@
 /** Helpers that commands share: the output format, examples in the help, and parsing of arguments. */
 import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -8,6 +7,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { pathOf, readText, whyUnusable } from './files.ts';
 
 export { exampleText } from './example.ts';
 export { formatOption } from './format.ts';
@@ -68,7 +68,7 @@ export function readJsonObject(text: string, { option, example }: { option: stri
   }
   throw new AnnealError(
     'InvalidRequest',
-    `${option} must be a JSON object such as ${example}, not ${text.slice(0, 100)}`,
+    `${option} must be a JSON object such as ${example}, not ${text === '' ? 'empty' : text.slice(0, 100)}.`,
   );
 }
 
@@ -87,7 +87,8 @@ export function readPairs(texts: readonly string[], option: string): Record<stri
   const pairs: Record<string, string> = {};
   for (const text of texts) {
     const at = text.indexOf('=');
-    if (at < 1) throw new AnnealError('InvalidRequest', `${option} must be <name>=<value>, not ${text}`);
+    if (at < 1)
+      throw new AnnealError('InvalidRequest', `${option} must be <name>=<value>, not ${text === '' ? 'empty' : text}.`);
     pairs[text.slice(0, at)] = text.slice(at + 1);
   }
   return pairs;
@@ -101,14 +102,17 @@ export async function readParameterOptions(input: {
 }): Promise<Record<string, string>> {
   const parameters = readPairs(input.parameter, '--parameter');
   for (const [name, file] of Object.entries(readPairs(input.parameterFile, '--parameter-file'))) {
-    parameters[name] = await readText(toUrl(file, input.cwd));
+    parameters[name] = await readText(file, input.cwd);
   }
   return parameters;
 }
 
+/** Returns the largest body that a server accepts, in bytes; undefined when it is not known. */
+export type LargestRequest = () => Promise<number | undefined>;
+
 /** Asks the server for the largest body that it accepts, in bytes. Undefined from an older server. */
 export const bodyLimitOf =
-  (context: CliContext): (() => Promise<number | undefined>) =>
+  (context: CliContext): LargestRequest =>
   async () => {
     const { info } = await import('@anneal/client/connect.ts');
     const { findLogin } = await import('../login.ts');
@@ -121,14 +125,14 @@ export async function readBundle(input: {
   environments: readonly string[];
   cwd: string;
   /** Absent: nothing is sent. */
-  bodyLimit?: () => Promise<number | undefined>;
+  bodyLimit?: LargestRequest | undefined;
 }): Promise<TemplateBundle> {
   // Only commands with a template need the parser of templates.
   const { collectFiles } = await import('@anneal/client/files.ts');
   return collectFiles({
     template: toUrl(input.template, input.cwd),
     environments: input.environments.map((file) => toUrl(file, input.cwd)),
-    read: input.bodyLimit ? readWithin(input.bodyLimit) : readText,
+    read: input.bodyLimit ? readWithin(input.bodyLimit) : readFrom,
   });
 }
 
@@ -139,11 +143,11 @@ const usualBytes = 512 * 1024;
  * Reads files while all of them together fit into a request, and looks at the size of a file before it reads it: to read
  * and encode 100 MB for a refusal takes long. JSON needs at least the bytes of the text.
  */
-function readWithin(bodyLimit: () => Promise<number | undefined>): (url: URL) => Promise<string> {
+function readWithin(bodyLimit: LargestRequest): (url: URL) => Promise<string> {
   let sum = 0;
   let limit: Promise<number | undefined> | undefined;
   return async (url) => {
-    if (url.protocol !== 'file:') return readText(url);
+    if (url.protocol !== 'file:') return readFrom(url);
     const { size } = await stat(url).catch(() => ({ size: 0 }));
     sum += size;
     if (sum > usualBytes) {
@@ -151,7 +155,7 @@ function readWithin(bodyLimit: () => Promise<number | undefined>): (url: URL) =>
       const most = (await limit) ?? Infinity;
       if (sum > most) throw tooLarge({ file: fileURLToPath(url), size, sum, most });
     }
-    return readText(url);
+    return readFrom(url);
   };
 }
 
@@ -171,25 +175,15 @@ function tooLarge(found: { file: string; size: number; sum: number; most: number
   );
 }
 
+/** @throws AnnealError InvalidRequest for an empty name, which would be that of the working folder */
 const toUrl = (file: string, cwd: string): URL =>
-  /^(file|https?):\/\//.test(file) ? new URL(file) : pathToFileURL(resolve(cwd, file));
+  /^(file|https?):\/\//.test(file) ? new URL(file) : pathToFileURL(pathOf(file, cwd));
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'no permission',
-  EISDIR: 'it is a folder',
-};
-
-/** The reason for an error of a file, in words. */
-export function whyUnreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return reasons[code] ?? code;
-}
-
-async function readText(url: URL): Promise<string> {
+/** @throws AnnealError whose message is the reason only, because the place of a name comes before it */
+async function readFrom(url: URL): Promise<string> {
   if (url.protocol === 'file:') {
     return readFile(url, 'utf8').catch((error: unknown) => {
-      throw new AnnealError('InvalidRequest', whyUnreadable(error), { cause: error });
+      throw new AnnealError('InvalidRequest', whyUnusable(error), { cause: error });
     });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -203,10 +197,4 @@ async function readText(url: URL): Promise<string> {
 }
 
 /** Reads a secret from a file, so that it appears in no process list and no shell history. */
-export const readSecret = async (file: string, cwd: string): Promise<string> =>
-  (
-    await readText(toUrl(file, cwd)).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${reason}.`, { cause: error });
-    })
-  ).trim();
+export const readSecret = async (file: string, cwd: string): Promise<string> => (await readText(file, cwd)).trim();

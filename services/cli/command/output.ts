@@ -16,7 +16,7 @@ export function addOutputCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('output list web'))
     .action(async (stack, { output: format }) => {
-      const rows = await (await context.client()).stacks.outputs({ stack });
+      const rows = await (await context.part('stacks')).outputs({ stack });
       output.list(format, {
         rows,
         none: `${stack} has no outputs.`,
@@ -29,7 +29,7 @@ export function addOutputCommands(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('output show web url', 'output show web url -o json'))
     .action(async (stack, key, { output: format }) => {
-      const shown = await (await context.client()).stacks.output({ stack, key });
+      const shown = await (await context.part('stacks')).output({ stack, key });
       if (format === 'table') output.line(outputText(shown));
       else output.value(format, shown);
     });

@@ -19,7 +19,7 @@ const jsonMap = (text: string): JsonObject => {
 
 export function addProviderCommands(program: Command, context: CliContext): void {
   const { output, environment } = context;
-  const noun = program.command('provider').description('Programs of your own that provide resource types');
+  const noun = program.command('provider').description('check programs of your own that provide resource types');
   noun
     .command('check')
     .description('check that a running provider, in any language, keeps the guarantees that the engine relies on')

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -50,7 +50,7 @@ function addList(queue: Queue, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('queue list', 'queue list --nonempty --rates 5', 'queue list --host web -o json'))
     .action(async ({ host, nonempty, rates: seconds, output: format }) => {
-      const client = await context.client();
+      const client = await context.parts(['hosts', 'queues']);
       const id = host === undefined ? undefined : (await client.hosts.show({ host })).id;
       const before = seconds === undefined ? [] : await client.queues.list();
       const start = performance.now();
@@ -91,7 +91,7 @@ function addReads(queue: Queue, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('queue show web-serv1.requests'))
     .action(async (name, { output: format }) => {
-      const row = await (await context.client()).queues.show({ queue: name });
+      const row = await (await context.part('queues')).show({ queue: name });
       output.one(format, row, () => [
         ['name', row.name],
         ['kind', row.kind],
@@ -109,7 +109,7 @@ function addReads(queue: Queue, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('queue peek anneal.scheduling.shard.0', 'queue peek web-serv1.requests -o json'))
     .action(async (name, { limit, output: format }) => {
-      const rows = await (await context.client()).queues.peek({ queue: name, limit });
+      const rows = await (await context.part('queues')).peek({ queue: name, limit });
       output.list(format, {
         rows,
         none: `${name} is empty.`,
@@ -126,8 +126,8 @@ function addReads(queue: Queue, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('queue watch web-serv1.requests', 'queue watch web-serv1.responses -o json'))
     .action(async (name, { output: format }) => {
-      const client = await context.client();
-      for await (const { id, data } of client.queues.watch({ queue: name, signal: context.interrupt })) {
+      const queues = await context.part('queues');
+      for await (const { id, data } of queues.watch({ queue: name, signal: context.interrupt })) {
         if (format === 'yaml') output.value('yaml', [data]);
         else output.line(format === 'json' ? JSON.stringify(data) : `${output.colors.dim(id)} ${JSON.stringify(data)}`);
       }
@@ -163,7 +163,7 @@ function addWrites(queue: Queue, context: CliContext): void {
     .addHelpText('after', exampleText('queue purge work'))
     .action(async (name, { yes }) => {
       await confirm(context, { yes, what: () => [`Remove all messages of queue ${name}, permanently.`] });
-      await (await context.client()).queues.purge({ queue: name });
+      await (await context.part('queues')).purge({ queue: name });
       output.line(`${name} is purged.`);
     });
 }
@@ -171,7 +171,7 @@ function addWrites(queue: Queue, context: CliContext): void {
 /** The API creates a queue at its first message, so a mistyped name would lose the message. @throws AnnealError NotFound */
 async function existing(client: Client, queue: string): Promise<void> {
   await client.queues.show({ queue }).catch((error: unknown) => {
-    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    if (!hasCode(error, 'NotFound')) throw error;
     const { mistakes } = error;
     throw new AnnealError('NotFound', `${error.message} Nothing was published; --create creates the queue.`, {
       cause: error,

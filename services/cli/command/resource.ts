@@ -27,7 +27,7 @@ function addResourceList(resource: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('resource list web', 'resource list web --depth 5', 'resource list web -o json'))
     .action(async (stack, { output: format, depth }) => {
-      const rows = await (await context.client()).stacks.resources({ stack, ...(depth !== undefined && { depth }) });
+      const rows = await (await context.part('stacks')).resources({ stack, ...(depth !== undefined && { depth }) });
       output.list(format, {
         rows: withPaths(rows),
         none: `${stack} has no resources.`,
@@ -53,7 +53,7 @@ function addResourceShow(resource: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('resource show web db', 'resource show web db -o yaml'))
     .action(async (stack, name, { output: format }) => {
-      const shown = await (await context.client()).stacks.resource({ stack, resource: name });
+      const shown = await (await context.part('stacks')).resource({ stack, resource: name });
       output.one(format, shown, () => [
         ['name', shown.resource_name],
         ['type', shown.resource_type],
@@ -84,7 +84,7 @@ function addResourceSkip(resource: Command, context: CliContext): void {
     .description('accept a failed resource as it is, so that its dependents continue')
     .addHelpText('after', exampleText('resource skip web motd'))
     .action(async (stack, given) => {
-      await (await context.client()).actions.actOn({ stack, resource: given, action: { kind: 'skip' } });
+      await (await context.part('actions')).actOn({ stack, resource: given, action: { kind: 'skip' } });
       output.line(`Skipped ${given} of ${stack}.`);
     });
 }
@@ -102,7 +102,7 @@ function addResourceSignal(resource: Command, context: CliContext): void {
     .action(async (stack, given, { data }) => {
       const signal =
         data === undefined ? null : readJsonObject(data, { option: '--data', example: '{"status": "SUCCESS"}' });
-      const outcome = await (await context.client()).actions.signal({ stack, resource: given, signal });
+      const outcome = await (await context.part('actions')).signal({ stack, resource: given, signal });
       output.prose(outcome ? outcomeLine(outcome) : `Signalled ${given} of ${stack}.`);
     });
 }
@@ -117,8 +117,8 @@ function addResourceMark(resource: Command, context: CliContext, unhealthy: bool
     .option('--reason <text>', 'why', '')
     .addHelpText('after', exampleText(`resource ${name} web server --reason "disk errors"`))
     .action(async (stack, given, { reason }) => {
-      const client = await context.client();
-      await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
+      const actions = await context.part('actions');
+      await actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
       context.output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
     });
 }

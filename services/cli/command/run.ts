@@ -1,7 +1,5 @@
 /** `anneal run`: a command on many hosts, with answers grouped by their content. */
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Client } from '@anneal/client/connect.ts';
 import type { HostView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -10,7 +8,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { runOnHosts } from '../hosts-run/follow.ts';
 import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
-import { exampleText, formatOption, positiveInteger, whyUnreadable } from './options.ts';
+import { readText } from './files.ts';
+import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 export function addRunCommand(program: Command, context: CliContext): void {
   const { output } = context;
@@ -79,11 +78,7 @@ async function scriptOf(given: {
     throw new AnnealError('InvalidRequest', 'Give either a command or --script <file>.');
   }
   if (script === undefined) return `#!/bin/sh\n${notEmpty(command, 'the command is empty. Give a command')}\n`;
-  const text = await readFile(resolve(cwd, script), 'utf8').catch((error: unknown) => {
-    throw new AnnealError('InvalidRequest', `Cannot read the script ${script}: ${whyUnreadable(error)}.`, {
-      cause: error,
-    });
-  });
+  const text = await readText(script, cwd);
   return notEmpty(text, `the script ${script} is empty. Write the script first`);
 }
 

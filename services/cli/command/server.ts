@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { Login } from '@anneal/client/connection.ts';
 import type { IdentityCalls } from '@anneal/client/identity.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { CliContext } from '../context.ts';
 import { readServers, serverNamed, serversFile, writeServers, type KnownServer } from '../servers.ts';
 import { exampleText, formatOption, readSecret } from './options.ts';
@@ -175,15 +175,16 @@ function addRemove(noun: Command, context: CliContext): void {
       const { [name]: _, ...servers } = known.servers;
       await writeServers(file, { current: known.current === name ? null : known.current, servers });
       output.line(`Removed ${name}.`);
-      if (!login) output.note(`Its application credential ${credential.id} is still valid: anneal token revoke.`);
+      if (!login)
+        output.note(
+          `Its application credential ${credential.id} is still valid. To end it: anneal token revoke ${credential.id}`,
+        );
     });
 }
 
 /** Revokes a credential, which may be gone already. */
 async function revokeOld({ tokens }: IdentityCalls, id: string): Promise<void> {
-  await tokens.revoke(id).catch((error: unknown) => {
-    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-  });
+  await tokens.revoke(id).catch(ignoreNotFound);
 }
 
 /** @throws AnnealError */

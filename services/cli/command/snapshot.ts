@@ -1,7 +1,9 @@
 /** `anneal snapshot …` */
 import type { Command } from '@commander-js/extra-typings';
+import type { Client } from '@anneal/client/connect.ts';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
+import { idOf } from './named.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
@@ -17,7 +19,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .addOption(formatOption())
     .addHelpText('after', exampleText('snapshot create web --name before-upgrade'))
     .action(async (stack, { name, output: format }) => {
-      const made = await (await context.client()).actions.snapshot({ stack, name });
+      const made = await (await context.part('actions')).snapshot({ stack, name });
       output.one(format, made, () => [
         ['id', made.id],
         ['name', made.name],
@@ -30,7 +32,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .addOption(formatOption())
     .addHelpText('after', exampleText('snapshot list web'))
     .action(async (stack, { output: format }) => {
-      const rows = await (await context.client()).actions.snapshots({ stack });
+      const rows = await (await context.part('actions')).snapshots({ stack });
       output.list(format, {
         rows,
         none: `${stack} has no snapshots.`,
@@ -47,9 +49,10 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .command('show <stack> <snapshot>')
     .description('show a snapshot and its contents')
     .addOption(formatOption())
-    .addHelpText('after', exampleText('snapshot show web 4711… -o json'))
-    .action(async (stack, snapshot, { output: format }) => {
-      const shown = await (await context.client()).actions.showSnapshot({ stack, snapshot });
+    .addHelpText('after', exampleText('snapshot show web before-upgrade -o json'))
+    .action(async (stack, given, { output: format }) => {
+      const actions = await context.part('actions');
+      const shown = await actions.showSnapshot({ stack, snapshot: await snapshotOf(actions, stack, given) });
       output.one(format, shown, () => [
         ['id', shown.id],
         ['name', shown.name],
@@ -64,9 +67,10 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
-    .addHelpText('after', exampleText('snapshot restore web 4711…'))
-    .action(async (stack, snapshot, { wait, output: format }) => {
+    .addHelpText('after', exampleText('snapshot restore web before-upgrade'))
+    .action(async (stack, given, { wait, output: format }) => {
       const client = await context.client();
+      const snapshot = await snapshotOf(client.actions, stack, given);
       const after = await lastEvent(client, stack);
       const ref = await client.actions.act({ stack, action: { kind: 'restore', snapshot } });
       const began = { begun: `Restoring ${ref.name}`, wanted: 'RESTORE' };
@@ -76,10 +80,14 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     .command('delete <stack> <snapshot>')
     .description('delete a snapshot')
     .addOption(yesOption())
-    .addHelpText('after', exampleText('snapshot delete web 4711…'))
+    .addHelpText('after', exampleText('snapshot delete web before-upgrade'))
     .action(async (stack, snapshot, { yes }) => {
       await confirm(context, { yes, what: () => [`Delete snapshot ${snapshot} of stack ${stack}, permanently.`] });
-      await (await context.client()).actions.deleteSnapshot({ stack, snapshot });
+      const actions = await context.part('actions');
+      await actions.deleteSnapshot({ stack, snapshot: await snapshotOf(actions, stack, snapshot) });
       output.line(`Deleted snapshot ${snapshot} of ${stack}.`);
     });
 }
+
+const snapshotOf = (actions: Client['actions'], stack: string, given: string): Promise<string> =>
+  idOf(given, { kind: 'snapshot', list: () => actions.snapshots({ stack }) });

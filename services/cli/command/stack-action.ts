@@ -1,8 +1,6 @@
 /** `anneal stack …`: stack actions besides create, update and delete. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -12,6 +10,8 @@ import { exitCodes, Reported } from '../exit.ts';
 import type { Format } from '../output.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { failureOfEach } from './each.ts';
+import { readJsonFile, writeMade } from './files.ts';
+import { stackExists } from './named.ts';
 import {
   clearParameterOption,
   environmentOption,
@@ -87,14 +87,8 @@ async function showPlan(context: CliContext, name: string, options: PlanOptions)
     throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
   }
   const parameters = await readParameterOptions({ ...options, cwd: context.cwd });
-  const client = await context.client();
-  const exists = await client.stacks.find({ stack: name }).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof AnnealError && error.code === 'NotFound') return false;
-      throw error;
-    },
-  );
+  const client = await context.parts(['actions', 'stacks']);
+  const exists = await stackExists(client, name);
   const plan = await client.actions.plan({
     stack: name,
     bundle,
@@ -197,12 +191,18 @@ async function start(
 
 function addTakeaway(stack: Command, context: CliContext): void {
   const { output } = context;
-  const put = async (data: JsonObject, file: string | undefined, done: string): Promise<void> => {
+  const put = async (take: () => Promise<JsonObject>, file: string | undefined, done: string): Promise<void> => {
     if (file === undefined) {
-      output.value('json', data);
+      output.value('json', await take());
       return;
     }
-    await writeFile(resolve(context.cwd, file), `${JSON.stringify(data, null, 2)}\n`, { mode: 0o600 });
+    let taken: JsonObject | undefined;
+    const make = async () => `${JSON.stringify((taken = await take()), null, 2)}\n`;
+    await writeMade(file, context.cwd, make).catch((error: unknown) => {
+      // An abandoned stack cannot be exported again.
+      if (taken) output.value('json', taken);
+      throw error;
+    });
     output.line(`${done}; \`stack adopt\` can read it from ${file}.`);
   };
   stack
@@ -211,8 +211,8 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .option('--output-file <file>', 'write the export to this file instead of printing it')
     .addHelpText('after', exampleText('stack export web --output-file web.json'))
     .action(async (name, { outputFile }) => {
-      const data = await (await context.client()).actions.export({ stack: name });
-      await put(data, outputFile, `Exported ${name}`);
+      const actions = await context.part('actions');
+      await put(() => actions.export({ stack: name }), outputFile, `Exported ${name}`);
     });
   stack
     .command('abandon <stack>')
@@ -226,8 +226,8 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .action(async (name, { outputFile, yes }) => {
       const what = [`Remove stack ${name}. Its objects stay, and no stack manages them until one adopts them.`];
       await confirm(context, { yes, what: () => what });
-      const data = await (await context.client()).actions.abandon({ stack: name });
-      await put(data, outputFile, `Abandoned ${name}`);
+      const actions = await context.part('actions');
+      await put(() => actions.abandon({ stack: name }), outputFile, `Abandoned ${name}`);
     });
   stack
     .command('adopt <name>')
@@ -239,13 +239,9 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack adopt web --adopt-file web.json'))
     .action(async (name, options) => {
-      const text = await readFile(resolve(context.cwd, options.adoptFile), 'utf8');
-      let data: JsonObject;
-      try {
-        data = JSON.parse(text) as JsonObject;
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        throw new AnnealError('InvalidRequest', `${options.adoptFile} is not JSON: ${reason}`, { cause: error });
+      const data = await readJsonFile(options.adoptFile, context.cwd);
+      if (!isObject(data)) {
+        throw new AnnealError('InvalidRequest', `${options.adoptFile} must contain what \`stack export\` wrote.`);
       }
       const parameters = await readParameterOptions({
         parameter: options.parameter,

@@ -27,7 +27,7 @@ function addHistory(stack: Command, context: CliContext): void {
     .addHelpText('after', exampleText('stack history web', 'stack history web -o json'))
     .action(async (name, { output: format }) => {
       const { actorText } = await import('../print/revision.ts');
-      const rows = await (await context.client()).stacks.revisions({ stack: name });
+      const rows = await (await context.part('stacks')).revisions({ stack: name });
       output.list(format, {
         rows,
         none: `No revision of ${name} is kept. Each update adds one.`,
@@ -61,7 +61,7 @@ function addDiff(stack: Command, context: CliContext): void {
         'between the current revision and the one before it. With one revision, it is compared with the current one.\n',
     )
     .action(async (name, revisions, { output: format }) => {
-      const { stacks } = await context.client();
+      const stacks = await context.part('stacks');
       const rows = await stacks.revisions({ stack: name });
       const [old, next] = chosen(name, rows, revisions);
       const [left, right] = await Promise.all(

@@ -1,14 +1,13 @@
 /** `anneal stack import`: takes over a stack of a running Heat. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { ImportRequest, StackImport } from '@anneal/client/actions.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exitCodes, Reported } from '../exit.ts';
 import type { TerminalOutput } from '../output.ts';
 import { confirm, yesOption } from './confirm.ts';
+import { readJsonFile } from './files.ts';
 import {
   collect,
   exampleText,
@@ -19,7 +18,6 @@ import {
   readPairs,
   readParameterOptions,
   waitOption,
-  whyUnreadable,
 } from './options.ts';
 import { settle } from './settle.ts';
 
@@ -92,23 +90,15 @@ function show(output: TerminalOutput, { name, resources, warnings, mistakes }: S
   for (const { path, message } of mistakes) output.note(`  ${path} ${message}`);
 }
 
-async function readJson(file: string, cwd: string): Promise<Json> {
-  try {
-    return JSON.parse(await readFile(resolve(cwd, file), 'utf8')) as Json;
-  } catch (error) {
-    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
-  }
-}
-
 async function readObject(file: string, cwd: string): Promise<JsonObject> {
-  const value = await readJson(file, cwd);
+  const value = await readJsonFile(file, cwd);
   if (isObject(value)) return value;
   throw new AnnealError('InvalidRequest', `${file} must contain a JSON object: what Heat wrote for a stack.`);
 }
 
 /** The list as Heat's API answers it, or only its items. */
 async function readDeployments(file: string, cwd: string): Promise<JsonObject[]> {
-  const value = await readJson(file, cwd);
+  const value = await readJsonFile(file, cwd);
   const list = isObject(value) ? value['software_deployments'] : value;
   if (Array.isArray(list)) return list.filter(isObject);
   throw new AnnealError('InvalidRequest', `${file} must contain Heat's list of software_deployments.`);

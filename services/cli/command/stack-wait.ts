@@ -1,4 +1,7 @@
 /** `anneal stack wait` */
+import type { Client } from '@anneal/client/connect.ts';
+import type { StackRef } from '@anneal/client/stacks.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
@@ -19,10 +22,22 @@ export function addStackWait(stack: Command, context: CliContext): void {
     .addHelpText('after', exampleText('stack wait web', 'stack wait web --timeout 600 -o json'))
     .action(async (name, { timeout, output: format }) => {
       const client = await context.client();
-      const ref = await client.stacks.find({ stack: name });
+      const ref = await client.stacks.find({ stack: name }).catch(async (error: unknown) => {
+        const deleted = await deletedStack(client, name, error);
+        if (deleted) return deleted;
+        throw error;
+      });
       const after = await lastEvent(client, ref.id);
       const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout * 1000);
       const interrupt = late ? AbortSignal.any([context.interrupt, late]) : context.interrupt;
       await settle({ context: { ...context, interrupt }, client, ref, wait: true, format, after, begun: '' });
     });
+}
+
+/** The newest deleted stack of a name, because a deletion may end before a script waits for it. */
+async function deletedStack(client: Client, name: string, error: unknown): Promise<StackRef | undefined> {
+  if (!(error instanceof AnnealError) || error.code !== 'NotFound') return undefined;
+  const rows = await client.stacks.list({ deleted: true, status: 'DELETE_COMPLETE' });
+  const found = rows.find(({ stack_name }) => stack_name === name);
+  return found && { id: found.id, name };
 }

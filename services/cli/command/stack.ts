@@ -205,9 +205,8 @@ function addStackList(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack list', 'stack list --status CREATE_FAILED -o json'))
     .action(async ({ output: format, deleted, nested, status, allProjects, limit }) => {
-      const { stacks, why } = await context.part(['stacks', 'why']);
-      const naming =
-        allProjects && format === 'table' ? (await context.part(['identity'])).identity.projects.list() : [];
+      const { stacks, why } = await context.parts(['stacks', 'why']);
+      const naming = allProjects && format === 'table' ? (await context.part('identity')).projects.list() : [];
       // Without explanations, as from a server that is partly down, the list is still right.
       const explaining = format === 'table' ? why.lines().catch(() => undefined) : undefined;
       const listing = stacks.list({
@@ -223,6 +222,7 @@ function addStackList(stack: Command, context: CliContext): void {
       output.list(format, {
         rows,
         none: 'No stacks.',
+        note: 'why',
         columns: {
           name: (row) => row.stack_name,
           status: (row, colors) => paintStatus(row.stack_status, colors),
@@ -245,7 +245,7 @@ function addStackShow(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack show web', 'stack show web -o yaml'))
     .action(async (name, { output: format }) => {
-      const { stacks, why } = await context.part(['stacks', 'why']);
+      const { stacks, why } = await context.parts(['stacks', 'why']);
       const shown = await stacks.show({ stack: name });
       const line = format === 'table' ? await why.explain({ stack: shown.id }).catch(() => undefined) : undefined;
       output.one(format, shown, () =>
@@ -319,7 +319,7 @@ function addStackFailures(stack: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack failures web', 'stack failures web -o json'))
     .action(async (name, { output: format }) => {
-      const shown = await (await context.client()).stacks.show({ stack: name, outputs: false });
+      const shown = await (await context.part('stacks')).show({ stack: name, outputs: false });
       if (format !== 'table') output.value(format, shown.failures);
       else if (shown.failures.length === 0) output.line(`${shown.stack_name} has no failures (${shown.stack_status}).`);
       else {

@@ -2,12 +2,12 @@
 import type { Client } from '@anneal/client/connect.ts';
 import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exitCodes, Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { forEachOf } from './each.ts';
+import { idOf as namedId } from './named.ts';
 import { paintStatus } from '../print/status.ts';
 import {
   collect,
@@ -91,8 +91,8 @@ function addSubscriptionCreate(noun: Command, context: CliContext): void {
     )
     .action(async (url, { name, type, filter, window: windowSeconds, output: shown, ...form }) => {
       const made = await (
-        await context.client()
-      ).subscriptions.create({
+        await context.part('subscriptions')
+      ).create({
         ...form,
         name,
         url,
@@ -118,14 +118,16 @@ function addSubscriptionList(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription list'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).subscriptions.list();
+      const rows = await (await context.part('subscriptions')).list();
       output.list(format, {
         rows,
         none: 'No subscriptions.',
         key: 'id',
         columns: {
           url: (row) => row.url,
-          status: (row, colors) => paintStatus(row.status, colors),
+          // An active one may have a listener that does not answer.
+          status: (row, colors) =>
+            row.status === 'active' && row.outage ? colors.yellow('away') : paintStatus(row.status, colors),
           backlog: (row) => row.backlog,
           name: (row) => row.name,
           types: (row) => row.types.join(', '),
@@ -144,7 +146,7 @@ function addSubscriptionShow(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription show ops', 'subscription show 0198…'))
     .action(async (given, { output: format }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const shown = await subscriptions.show({ id: await idOf(subscriptions, given) });
       output.one(format, shown, () => fieldsOf(shown, context));
     });
@@ -162,7 +164,7 @@ function addSubscriptionDelete(noun: Command, context: CliContext): void {
         yes,
         what: () => [`Delete subscriptions with the events that wait: ${given.join(', ')}`],
       });
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       await forEachOf(given, context, async (each) => {
         await subscriptions.delete({ id: await idOf(subscriptions, each) });
         output.line(`Deleted ${each}.`);
@@ -179,7 +181,7 @@ function addSubscriptionDeliveries(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription deliveries ops', 'subscription deliveries 0198… --replay 0199…'))
     .action(async (given, { replay, output: format }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const id = await idOf(subscriptions, given);
       if (replay !== undefined) await subscriptions.replay({ id, delivery: replay });
       const [rows, shown] = await Promise.all([subscriptions.deliveries({ id }), subscriptions.show({ id })]);
@@ -213,7 +215,7 @@ function addSubscriptionVerbs(noun: Command, context: CliContext): void {
       .description(description)
       .addHelpText('after', exampleText(`subscription ${verb} 0198…`))
       .action(async (given) => {
-        const { subscriptions } = await context.client();
+        const subscriptions = await context.part('subscriptions');
         await forEachOf(given, context, async (each) => {
           await subscriptions[verb]({ id: await idOf(subscriptions, each) });
           context.output.line(`${done} ${each}.`);
@@ -231,7 +233,7 @@ function addSubscriptionTest(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription test 0198…'))
     .action(async (given, { output: format }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const tested = await subscriptions.test({ id: await idOf(subscriptions, given) });
       context.output.one(format, tested, () => [
         ['answer', tested.error ?? tested.status],
@@ -253,7 +255,7 @@ function addSubscriptionRotate(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription rotate-secret 0198… --keep 3600'))
     .action(async (given, { secret, keep, output: format }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const id = await idOf(subscriptions, given);
       const made = await subscriptions.rotateSecret({ id, secret, keepSeconds: keep });
       context.output.one(format, made, () => [
@@ -274,7 +276,7 @@ function addSubscriptionReplay(noun: Command, context: CliContext): void {
       exampleText('subscription replay 0198… --from 2030-01-01T00:00:00Z --to 2030-01-01T01:00:00Z'),
     )
     .action(async (given, { from, to }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const count = await subscriptions.replayRange({ id: await idOf(subscriptions, given), from, to });
       context.output.line(`Sending ${count} event${count === 1 ? '' : 's'} again.`);
     });
@@ -288,7 +290,7 @@ function addSubscriptionLog(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('subscription log 0198… --limit 10'))
     .action(async (given, { limit, output: format }) => {
-      const { subscriptions } = await context.client();
+      const subscriptions = await context.part('subscriptions');
       const rows = await subscriptions.attempts({ id: await idOf(subscriptions, given), limit });
       context.output.list(format, {
         rows,
@@ -332,18 +334,8 @@ function droppedText({ dropped }: SubscriptionView): string {
   return `${dropped.count}, from ${dropped.since} to ${dropped.last}`;
 }
 
-/** The id of a subscription that a user names by its id or its name. @throws AnnealError InvalidRequest for a name of several */
-async function idOf(subscriptions: Client['subscriptions'], given: string): Promise<string> {
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(given)) return given;
-  const named = (await subscriptions.list()).filter(({ name }) => name !== '' && name === given);
-  if (named.length > 1) {
-    const ids = named.map(({ id }) => id).join(', ');
-    throw new AnnealError('InvalidRequest', `There are ${named.length} subscriptions named ${given}: ${ids}.`, {
-      details: { remedy: 'Name the subscription by its id.' },
-    });
-  }
-  return named[0]?.id ?? given;
-}
+const idOf = (subscriptions: Client['subscriptions'], given: string): Promise<string> =>
+  namedId(given, { kind: 'subscription', list: () => subscriptions.list() });
 
 /** Sentences about the listener and the events that wait for it. */
 function waitingLines(shown: SubscriptionView, now: number): string[] {

@@ -1,7 +1,7 @@
 /** `anneal template …`: works without a server. `validate` asks a server if it can reach one. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { defaultDepth } from '@anneal/hot/limits.ts';
-import { unknownMark } from '@anneal/hot/render.ts';
+import { errorMark, unknownMark } from '@anneal/hot/render.ts';
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
@@ -103,7 +103,10 @@ function addTemplateRender(noun: Command, context: CliContext): void {
     )
     .addOption(plainFormat())
     .addHelpText('after', exampleText('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
-    .addHelpText('after', `\nA value that is not known yet is shown as {"${unknownMark}": true}.\n`)
+    .addHelpText(
+      'after',
+      `\nA value that is not known yet is shown as {"${unknownMark}": true}, an output that cannot have a value as {"${errorMark}": "why"}.\n`,
+    )
     .action((file, options) => renderTemplate(file, options, context));
 }
 

@@ -1,7 +1,7 @@
 /** `anneal top`: what works, waits and needs a person, drawn in place. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { openScreen } from '../top/screen.ts';
@@ -39,19 +39,14 @@ async function readTop(client: Client, signal?: AbortSignal): Promise<TopReading
   const given = signal ? { signal } : {};
   const [overview, queues] = await Promise.all([client.overview(given), client.queues.list(given)]);
   const counted = overview.working.slice(0, mostStacks).map(async ({ id }) => {
-    const resources = await client.stacks.resources({ stack: id, ...given }).catch(noneWhenGone);
+    // A stack may be deleted between two calls.
+    const resources = (await client.stacks.resources({ stack: id, ...given }).catch(ignoreNotFound)) ?? [];
     const complete = resources.filter(
       ({ resource_status: status }) => status.endsWith('_COMPLETE') && !status.startsWith('INIT'),
     ).length;
     return [id, { complete, total: resources.length }] as const;
   });
   return { overview, queues, resources: new Map(await Promise.all(counted)), eventRate: undefined };
-}
-
-/** A stack may be deleted between two calls. */
-function noneWhenGone(error: unknown): [] {
-  if (error instanceof AnnealError && error.code === 'NotFound') return [];
-  throw error;
 }
 
 /** Ends at Ctrl-C. While the server does not answer, the latest view stays and says so. */
@@ -65,6 +60,10 @@ async function showTop(parameters: { client: Client; context: CliContext; everyM
     screen.draw(topLines(reading, { size: screen.size(), now: context.now(), colors: context.output.colors, trouble }));
   const events = countEvents(client, AbortSignal.any([signal, stopped.signal]));
   const screen = openScreen(context.terminal, () => draw());
+  context.output.divertNotes((text) => {
+    trouble = text;
+    draw();
+  });
   try {
     let [readAt, seen] = [performance.now(), events.count()];
     draw();
@@ -88,6 +87,7 @@ async function showTop(parameters: { client: Client; context: CliContext; everyM
     }
   } finally {
     screen.close();
+    context.output.divertNotes(undefined);
     stopped.abort();
     await events.ended;
   }
@@ -97,7 +97,7 @@ async function showTop(parameters: { client: Client; context: CliContext; everyM
 function countEvents(client: Client, signal: AbortSignal): { count(): number; ended: Promise<void> } {
   let seen = 0;
   const follow = async (): Promise<void> => {
-    for await (const _event of client.events.follow({ signal })) seen += 1;
+    for await (const _event of client.events.follow({ signal, onBreak: () => undefined })) seen += 1;
   };
   return { count: () => seen, ended: follow().catch(() => undefined) };
 }

@@ -12,7 +12,7 @@ export function addWhyCommand(program: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('why web', 'why web server -o json', 'why run-0198…'))
     .action(async (stack, resource, { output: format }) => {
-      const why = await (await context.client()).actions.why({ stack, resource });
+      const why = await (await context.part('actions')).why({ stack, resource });
       if (format !== 'table') {
         output.value(format, why);
         return;

@@ -13,7 +13,7 @@ import type { CliContext } from '../context.ts';
 import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { readText } from '../template/load.ts';
+import { readText } from './files.ts';
 import { collect, exampleText, formatOption, positiveInteger, readPairs } from './options.ts';
 
 export function addWorkflowCommands(program: Command, context: CliContext): void {
@@ -37,7 +37,7 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .addHelpText('after', exampleText('workflow create move.yaml', 'workflow create move.yaml --replace'))
     .action(async (file, { replace, output: format }) => {
       const text = await readText(file, context.cwd);
-      const rows = await (await context.client()).workflows.create({ text, replace });
+      const rows = await (await context.part('workflows')).create({ text, replace });
       output.list(format, { rows, none: 'No workflows.', columns: workflowColumns });
     });
   noun
@@ -46,7 +46,7 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow list'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).workflows.list();
+      const rows = await (await context.part('workflows')).list();
       output.list(format, { rows, none: 'No workflows.', columns: workflowColumns });
     });
   noun
@@ -55,7 +55,7 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow show move'))
     .action(async (workflow, { output: format }) => {
-      const shown = await (await context.client()).workflows.show({ workflow });
+      const shown = await (await context.part('workflows')).show({ workflow });
       output.one(format, shown, () => [
         ['name', shown.name],
         ['id', shown.id],
@@ -71,10 +71,10 @@ function addDefinitionCommands(noun: Command, context: CliContext): void {
     .command('delete <workflows...>')
     .description('delete workflows; their executions stay')
     .addHelpText('after', exampleText('workflow delete move'))
-    .action(async (workflows) => {
-      const client = await context.client();
-      await forEachOf(workflows, context, async (workflow) => {
-        await client.workflows.delete({ workflow });
+    .action(async (names) => {
+      const workflows = await context.part('workflows');
+      await forEachOf(names, context, async (workflow) => {
+        await workflows.delete({ workflow });
         output.line(`Deleted ${workflow}.`);
       });
     });
@@ -109,9 +109,9 @@ function addStartCommand(noun: Command, context: CliContext): void {
     .action(async (workflow, { input, inputFile, task, id, wait: waits, output: format }) => {
       const given = inputFile === undefined ? {} : await readInput(inputFile, context.cwd);
       const pairs = Object.entries(readPairs(input, '--input')).map(([name, text]) => [name, valueOf(text)] as const);
-      const client = await context.client();
+      const executions = await context.part('executions');
       const all = { ...given, ...Object.fromEntries(pairs) };
-      const started = await client.executions.start({ workflow, input: all, task_name: task, id });
+      const started = await executions.start({ workflow, input: all, task_name: task, id });
       const shown = waits ? await ended(context, started) : started;
       output.one(format, shown, () => executionFields(shown, context));
       if (waits && shown.state !== 'SUCCESS') {
@@ -136,11 +136,11 @@ function valueOf(text: string): Json {
 
 /** The execution once it has ended. */
 async function ended(context: CliContext, started: ExecutionView): Promise<ExecutionView> {
-  const client = await context.client();
+  const executions = await context.part('executions');
   for (let shown = started; ;) {
     if (shown.finished_at !== null) return shown;
     await wait(500, undefined, { signal: context.interrupt });
-    shown = (await client.executions.show({ id: started.id })).execution;
+    shown = (await executions.show({ id: started.id })).execution;
   }
 }
 
@@ -154,7 +154,7 @@ function addExecutionReads(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow executions --workflow move'))
     .action(async ({ workflow, limit, output: format }) => {
-      const rows = await (await context.client()).executions.list({ workflow, limit });
+      const rows = await (await context.part('executions')).list({ workflow, limit });
       output.list(format, {
         rows,
         none: 'No executions.',
@@ -175,7 +175,7 @@ function addExecutionReads(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow execution run-0198…'))
     .action(async (id, { output: format }) => {
-      const { execution } = await (await context.client()).executions.show({ id });
+      const { execution } = await (await context.part('executions')).show({ id });
       output.one(format, execution, () => executionFields(execution, context));
     });
   noun
@@ -184,7 +184,7 @@ function addExecutionReads(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow tasks run-0198…'))
     .action(async (id, { output: format }) => {
-      const { tasks } = await (await context.client()).executions.show({ id });
+      const { tasks } = await (await context.part('executions')).show({ id });
       output.list(format, { rows: tasks, none: 'No tasks have run.', columns: taskColumns(context) });
     });
 }
@@ -225,9 +225,9 @@ function addExecutionVerbs(noun: Command, context: CliContext): void {
       .description(description)
       .addHelpText('after', exampleText(`workflow ${kind} run-0198…`))
       .action(async (ids) => {
-        const client = await context.client();
+        const executions = await context.part('executions');
         for (const id of ids) {
-          const { state } = await client.executions.act({ id, action: { kind } });
+          const { state } = await executions.act({ id, action: { kind } });
           context.output.line(`${id} is ${state}.`);
         }
       });
@@ -240,7 +240,7 @@ function addExecutionRemoval(noun: Command, context: CliContext): void {
     .description('delete ended executions, their tasks and results')
     .addHelpText('after', exampleText('workflow forget run-0198…'))
     .action(async (ids) => {
-      const { executions } = await context.client();
+      const executions = await context.part('executions');
       for (const id of ids) {
         await executions.act({ id, action: { kind: 'delete' } });
         context.output.line(`${id} is deleted.`);
@@ -257,7 +257,7 @@ function addTaskVerbs(noun: Command, context: CliContext): void {
     .addHelpText('after', exampleText('workflow rerun run-0198… drain'))
     .action(async (id, task, { failedItemsOnly }) => {
       const action = { kind: 'rerun', task, failed_items_only: failedItemsOnly } as const;
-      const { state } = await (await context.client()).executions.act({ id, action });
+      const { state } = await (await context.part('executions')).act({ id, action });
       output.line(`${id} is ${state}.`);
     });
   noun
@@ -265,7 +265,7 @@ function addTaskVerbs(noun: Command, context: CliContext): void {
     .description('skip a failed task: it takes on-skip, or on-success')
     .addHelpText('after', exampleText('workflow skip run-0198… drain'))
     .action(async (id, task) => {
-      const { state } = await (await context.client()).executions.act({ id, action: { kind: 'skip', task } });
+      const { state } = await (await context.part('executions')).act({ id, action: { kind: 'skip', task } });
       output.line(`${id} is ${state}.`);
     });
   noun
@@ -277,7 +277,7 @@ function addTaskVerbs(noun: Command, context: CliContext): void {
     .action(async (id, task, { result, fail }) => {
       const value = result === undefined ? null : valueOf(result);
       const action = { kind: 'complete', task, state: fail ? 'ERROR' : 'SUCCESS', output: value } as const;
-      const { state } = await (await context.client()).executions.act({ id, action });
+      const { state } = await (await context.part('executions')).act({ id, action });
       output.line(`${id} is ${state}.`);
     });
 }
@@ -296,8 +296,8 @@ function addScheduleCommands(noun: Command, context: CliContext): void {
     .action(async (name, workflow, { pattern, firstTime, count, input, output: format }) => {
       const pairs = Object.entries(readPairs(input, '--input')).map(([key, text]) => [key, valueOf(text)] as const);
       const shown = await (
-        await context.client()
-      ).cronTriggers.create({
+        await context.part('cronTriggers')
+      ).create({
         name,
         workflow,
         input: Object.fromEntries(pairs),
@@ -313,7 +313,7 @@ function addScheduleCommands(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText('workflow schedules'))
     .action(async ({ output: format }) => {
-      const rows = await (await context.client()).cronTriggers.list();
+      const rows = await (await context.part('cronTriggers')).list();
       output.list(format, { rows, none: 'No cron triggers.', columns: cronColumns });
     });
   noun
@@ -321,9 +321,9 @@ function addScheduleCommands(noun: Command, context: CliContext): void {
     .description('delete cron triggers; their executions stay')
     .addHelpText('after', exampleText('workflow unschedule nightly'))
     .action(async (names) => {
-      const client = await context.client();
+      const cronTriggers = await context.part('cronTriggers');
       for (const name of names) {
-        await client.cronTriggers.delete({ name });
+        await cronTriggers.delete({ name });
         output.line(`Deleted ${name}.`);
       }
     });

@@ -4,6 +4,7 @@ import type { CliContext } from '../context.ts';
 import { createOutput } from '../output.ts';
 import { buildProgram } from '../program.ts';
 import { completionsFor } from './complete.ts';
+import { printCompletions } from './print.ts';
 import { commandTree, type CommandTree } from './tree.ts';
 
 const sink = { write: () => true };
@@ -48,11 +49,17 @@ describe('completionsFor', () => {
     expect(await at('server use ')).toEqual(['server-1', 'server-2']);
     expect(await at('event list --tag ')).toEqual(['tag-1', 'tag-2']);
     expect(await at('event list --group ')).toEqual(['group-1', 'group-2']);
+    expect(await at('workflow show ')).toEqual(['workflow-1', 'workflow-2']);
+    expect(await at('workflow cancel ')).toEqual(['execution-1', 'execution-2']);
+    expect(await at('dead-letter replay ')).toEqual(['dead-letter-1', 'dead-letter-2']);
+    expect(await at('serve --host ')).toEqual([]);
   });
 
   it('completes the resources of the stack that the line names', async () => {
     expect(await at('resource show web ')).toEqual(['web-resource']);
     expect(await at('resource show -o json web ')).toEqual(['web-resource']);
+    expect(await at('snapshot show web ')).toEqual(['snapshot-1', 'snapshot-2']);
+    expect(await at('hook clear web value ')).toEqual(['hook-1', 'hook-2']);
   });
 
   it('completes the server, which every command accepts, and takes it for no argument', async () => {
@@ -67,6 +74,14 @@ describe('completionsFor', () => {
     expect(await at('stack create web -t ')).toBe('files');
     expect(await at('template validate ')).toBe('files');
     expect(await at('restore ')).toBe('files');
+    expect(await at('stack adopt web --adopt-file ')).toBe('files');
+    expect(await at('serve --data ')).toBe('files');
+  });
+
+  it('prints the names alone for a shell that it does not know', async () => {
+    let text = '';
+    await printCompletions(['--', '--', 'stack', 'wa'], (more) => (text += more));
+    expect(text).toBe('wait\n');
   });
 
   it('does not complete its own hidden command', async () => {
@@ -111,7 +126,9 @@ describe('command help', () => {
       'deployment download',
       'deployment delete',
       'node remove',
+      'node interrupt',
       'node dhcp-config',
+      'inspection-rule delete',
       'host join',
       'host delete',
       'queue purge',

@@ -5,51 +5,46 @@ export interface Completion {
   name: string;
   description: string;
 }
-export type Noun =
-  | 'stack'
-  | 'resource'
-  | 'node'
-  | 'host'
-  | 'queue'
-  | 'deployment'
-  | 'context'
-  | 'subscription'
-  | 'dead-letter'
-  | 'tag'
-  | 'alarm'
-  | 'group'
-  | 'server'
-  | 'type';
-
-/** The kind of object that an argument or option names. */
-const nounsOfArguments: Readonly<Record<string, Noun>> = {
-  stack: 'stack',
-  stacks: 'stack',
-  resource: 'resource',
-  node: 'node',
-  host: 'host',
-  queue: 'queue',
-  deployment: 'deployment',
-  context: 'context',
-  alarm: 'alarm',
-  subscription: 'subscription',
-  subscriptions: 'subscription',
-  server: 'server',
-  type: 'type',
-};
-const nounsOfOptions: Readonly<Record<string, Noun>> = {
-  '--host': 'host',
-  '--stack': 'stack',
-  '--queue': 'queue',
-  '--tag': 'tag',
-  '--group': 'group',
-  '--server': 'server',
-};
+/** The kinds of objects that arguments and the values of options name by their own name, some in the plural. */
+const nouns = [
+  'stack',
+  'resource',
+  'output',
+  'snapshot',
+  'hook',
+  'group',
+  'node',
+  'inspection-rule',
+  'host',
+  'queue',
+  'deployment',
+  'context',
+  'subscription',
+  'workflow',
+  'image',
+  'project',
+  'user',
+  'token',
+  'credential',
+  'alarm',
+  'server',
+  'tag',
+  'type',
+] as const;
+export type Noun = (typeof nouns)[number] | 'dead-letter' | 'execution';
+/** The objects that a command names by their ids. */
+const nounsWithIds: Readonly<Record<string, Noun>> = { 'dead-letter': 'dead-letter', workflow: 'execution' };
 /** Each command accepts it, so no command lists it: see `takeServer`. */
 const everywhere: CommandTree['options'] = [
-  { flags: ['--server'], description: 'server to use, of those logged in to', takesValue: true, choices: [] },
+  { flags: ['--server'], description: 'server to use, of those logged in to', value: 'server', choices: [] },
 ];
-const fileOptions = /^(-t|-e|--template|--environment|--password-file|--data)$/;
+
+/** The kind of object that an argument or the value of an option names, in a command of the noun `of`. */
+function nounOf(named: string, of: string): Noun | undefined {
+  if (named === 'id' || named === 'ids') return nounsWithIds[of];
+  const name = named.replace(/s$/, '');
+  return nouns.find((noun) => noun === name);
+}
 
 export async function completionsFor(parameters: {
   tree: CommandTree;
@@ -62,6 +57,8 @@ export async function completionsFor(parameters: {
 }): Promise<readonly Completion[] | 'files'> {
   const { tree, words, last, names } = parameters;
   let command = tree;
+  /** The noun of the command. */
+  let of = '';
   const taken: string[] = [];
   let pending: CommandTree['options'][number] | undefined;
   for (const word of words) {
@@ -69,11 +66,13 @@ export async function completionsFor(parameters: {
       pending = undefined;
     } else if (word.startsWith('-')) {
       const option = [...command.options, ...everywhere].find(({ flags }) => flags.includes(word));
-      if (option?.takesValue) pending = option;
+      if (option?.value !== undefined) pending = option;
     } else {
       const below = command.commands.find(({ name }) => name === word);
-      if (below) command = below;
-      else taken.push(word);
+      if (below) {
+        if (command === tree) of = below.name;
+        command = below;
+      } else taken.push(word);
     }
   }
   const matching = (all: readonly Completion[]): Completion[] => all.filter(({ name }) => name.startsWith(last));
@@ -81,10 +80,11 @@ export async function completionsFor(parameters: {
 
   if (pending) {
     if (pending.choices.length > 0) return plain(pending.choices);
-    const noun = pending.flags.map((flag) => nounsOfOptions[flag]).find((one) => one !== undefined);
-    // In `serve`, `--host` is an address to listen on and not a host.
-    if (noun && command.name !== 'serve') return plain(await names(noun, taken));
-    return pending.flags.some((flag) => fileOptions.test(flag)) ? 'files' : [];
+    const { value = '' } = pending;
+    if (value === 'file' || value === 'folder') return 'files';
+    // A path names the group with its stack; an argument only the group.
+    const noun = pending.flags.includes('--group') ? 'group' : nounOf(value, of);
+    return noun ? plain(await names(noun, [])) : [];
   }
   if (last.startsWith('-')) {
     return matching(
@@ -100,6 +100,6 @@ export async function completionsFor(parameters: {
   if (!argument) return [];
   if (argument.choices.length > 0) return plain(argument.choices);
   if (argument.name === 'file') return 'files';
-  const noun = nounsOfArguments[argument.name];
+  const noun = nounOf(argument.name, of);
   return noun ? plain(await names(noun, taken)) : [];
 }

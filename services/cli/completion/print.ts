@@ -1,4 +1,5 @@
 /** Answers the completion script of a shell: `anneal completion-server <shell> -- <words up to the cursor>`. */
+import { takeServer } from '../server-option.ts';
 import { completionsFor, type Completion, type Noun } from './complete.ts';
 import { describedCommands } from './described.ts';
 import type { CompletedShell } from './script.ts';
@@ -24,9 +25,9 @@ async function existingNames(
   noun: Noun,
   { before, line }: { before: readonly string[]; line: readonly string[] },
 ): Promise<readonly string[]> {
-  const [{ namesFor }, { openContext, takeServer }] = await Promise.all([import('./names.ts'), import('../start.ts')]);
+  const [{ namesFor }, { openContext }] = await Promise.all([import('./names.ts'), import('../start.ts')]);
   const { server } = takeServer(line.slice(0, -1));
-  return namesFor(noun, openContext(new AbortController().signal, server), before);
+  return namesFor(noun, openContext(new AbortController().signal, { words: [], server }), before);
 }
 
 function lineOf({ name, description }: Completion, shell: CompletedShell): string {
@@ -37,7 +38,8 @@ function lineOf({ name, description }: Completion, shell: CompletedShell): strin
     }
     case 'fish':
       return description === '' ? name : `${name}\t${description}`;
-    case 'bash':
+    // Also for a script of another shell, which has no form of its own.
+    default:
       return name;
   }
 }

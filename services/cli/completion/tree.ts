@@ -7,7 +7,8 @@ export interface CommandTree {
   readonly options: readonly {
     readonly flags: readonly string[];
     readonly description: string;
-    readonly takesValue: boolean;
+    /** The value that it takes, as in the help: `file`, `name=value`. Absent: none. */
+    readonly value?: string;
     readonly choices: readonly string[];
   }[];
   readonly arguments: readonly {
@@ -28,7 +29,7 @@ export function commandTree(command: CommandUnknownOpts): CommandTree {
     options: help.visibleOptions(command).map((option) => ({
       flags: [option.short, option.long].filter((flag) => typeof flag === 'string'),
       description: option.description,
-      takesValue: option.required || option.optional,
+      ...valueOf(option),
       choices: option.argChoices ?? [],
     })),
     arguments: command.registeredArguments.map((argument) => ({
@@ -42,6 +43,11 @@ export function commandTree(command: CommandUnknownOpts): CommandTree {
       .filter((one) => one.name() !== 'help')
       .map(commandTree),
   };
+}
+
+function valueOf({ flags }: { readonly flags: string }): { value?: string } {
+  const [, value] = /[<[]([^>\]]+)[>\]]/.exec(flags) ?? [];
+  return value === undefined ? {} : { value };
 }
 
 function usageOf(argument: CommandUnknownOpts['registeredArguments'][number]): string {

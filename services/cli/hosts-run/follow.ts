@@ -6,8 +6,9 @@
  * W2 The server ends every deployment at its time limit, so the wait ends.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endedAfter } from '@anneal/client/run-outcome.ts';
 import type { Client } from '@anneal/client/connect.ts';
-import type { DeploymentView, StartedDeployment } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 /** The most hosts in one request. */
@@ -33,29 +34,28 @@ export interface CommandRun {
 export async function runOnHosts(run: CommandRun): Promise<DeploymentView[]> {
   const { client, config, hosts, seconds, batch, signal } = run;
   const waiting = [...hosts];
-  const open = new Map<string, StartedDeployment>();
+  /** Ids of deployments. */
+  const open = new Set<string>();
   const ended: DeploymentView[] = [];
   try {
     for (;;) {
       while (waiting.length > 0 && open.size < batch) {
         const next = waiting.slice(0, Math.min(batch - open.size, mostAtOnce));
         const started = await repeated(run, () => client.deployments.run({ config, hosts: next, seconds }));
-        for (const each of started) open.set(each.id, each);
+        for (const { id } of started) open.add(id);
         waiting.splice(0, next.length);
       }
       if (open.size === 0) return ended;
       await sleep(pauseFor(hosts.length), undefined, { signal });
-      for (const each of await repeated(run, () => client.deployments.list({ config }))) {
-        if (!open.has(each.id)) continue;
-        open.set(each.id, each);
-        if (each.status === 'IN_PROGRESS') continue;
-        open.delete(each.id);
+      const news = { config, endedAfter: endedAfter(ended) };
+      for (const each of await repeated(run, () => client.deployments.list(news))) {
+        if (each.status === 'IN_PROGRESS' || !open.delete(each.id)) continue;
         ended.push(each);
         run.onEnd(each);
       }
     }
   } catch (error) {
-    if (signal.aborted) await withdrawUntaken(client, [...open.values()]);
+    if (signal.aborted) await withdrawUntaken(run, open);
     throw error;
   }
 }
@@ -75,7 +75,8 @@ async function repeated<T>({ signal, onOutage }: CommandRun, request: () => Prom
 }
 
 /** A host that has started goes on to its end. */
-async function withdrawUntaken(client: CommandRun['client'], open: readonly StartedDeployment[]): Promise<void> {
-  const untaken = open.filter(({ answer_state }) => answer_state !== 'started');
+async function withdrawUntaken({ client, config }: CommandRun, open: ReadonlySet<string>): Promise<void> {
+  const all = await client.deployments.list({ config }).catch(() => []);
+  const untaken = all.filter(({ id, answer_state }) => open.has(id) && answer_state !== 'started');
   await Promise.allSettled(untaken.map(({ id }) => client.deployments.delete({ deployment: id })));
 }

@@ -29,7 +29,7 @@ const assets = [
   'services/cli/completion/{anneal.*,*.jsonl}',
   'services/cli/*.{mjs,sh}',
   'libs/store/sqlite/*.mjs',
-  'services/gateway/package.json',
+  '{libs/runtime,services/gateway}/package.json',
   'services/{console,docs}/dist/**/*',
   'README.md',
   'CHANGELOG.md',

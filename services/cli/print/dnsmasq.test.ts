@@ -18,13 +18,19 @@ const dnsmasq = spawnSync('dnsmasq', ['--version'], { env: { PATH: `${process.en
 
 describe('the configuration of dnsmasq', () => {
   it('gives iPXE to firmware, and the script of the server to iPXE', () => {
+    expect(own).toContain('dhcp-boot=tag:ipxe,http://10.0.0.1:8470/boot/v1/ipxe?uuid=${uuid}\n');
     for (const text of [own, beside]) {
-      expect(text).toContain('dhcp-boot=tag:ipxe,http://10.0.0.1:8470/boot/v1/ipxe?uuid=${uuid}\n');
       expect(text).toContain('dhcp-boot=tag:!ipxe,tag:bios,undionly.kpxe\n');
     }
     expect(own).toContain('dhcp-range=10.0.0.100,10.0.0.200,12h\n');
     expect(beside).toContain('dhcp-range=10.0.0.0,proxy\n');
     expect(beside).not.toContain('dhcp-authoritative');
+  });
+
+  it('names a server beside another DHCP server, without which iPXE ignores the script', () => {
+    expect(beside).toContain('dhcp-boot=tag:ipxe,http://10.0.0.1:8470/boot/v1/ipxe?uuid=${uuid},,10.0.0.1\n');
+    const named = { url: 'https://anneal.example.com', interface: 'lo', range: undefined, ipxe: '/usr/lib/ipxe' };
+    expect(dnsmasqConfig({ ...named, proxy: '10.0.0.0' })).toContain('?uuid=${uuid},,10.0.0.0\n');
   });
 
   it.skipIf(dnsmasq.error)('is accepted by dnsmasq', () => {

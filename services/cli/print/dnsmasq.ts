@@ -1,4 +1,6 @@
 /** The configuration of dnsmasq for machines that boot by PXE. Pure. */
+import { isIPv4 } from 'node:net';
+
 export interface DnsmasqParameters {
   /** Under which machines reach the server. */
   readonly url: string;
@@ -10,6 +12,15 @@ export interface DnsmasqParameters {
   /** Folder with the programs of iPXE. */
   readonly ipxe: string;
 }
+
+/**
+ * Beside another DHCP server, iPXE on a BIOS ignores the name of a file without the address of a server, which dnsmasq adds
+ * only for UEFI. The name is a whole address, so any server will do.
+ */
+const serverAddress = (url: string, network: string): string => {
+  const { hostname } = new URL(url);
+  return isIPv4(hostname) ? hostname : network;
+};
 
 export function dnsmasqConfig({ url, interface: name, range, proxy, ipxe }: DnsmasqParameters): string {
   const addresses =
@@ -40,6 +51,6 @@ dhcp-boot=tag:!ipxe,tag:bios,undionly.kpxe
 dhcp-boot=tag:!ipxe,tag:efi,snponly.efi
 
 # iPXE loads the script of its machine. The server finds the machine by its UUID.
-dhcp-boot=tag:ipxe,${url.replace(/\/$/, '')}/boot/v1/ipxe?uuid=\${uuid}
+dhcp-boot=tag:ipxe,${url.replace(/\/$/, '')}/boot/v1/ipxe?uuid=\${uuid}${proxy === undefined ? '' : `,,${serverAddress(url, proxy)}`}
 `;
 }

@@ -76,6 +76,8 @@ function wrapped(words: readonly string[], width: number): string[] {
 export const leastOfFirst = 24;
 /** The width of the states that most rows have, such as CREATE_COMPLETE: half a state says little. */
 const leastOfOthers = 15;
+/** With less, a sentence says nothing. */
+const leastOfNote = 40;
 const leastOfAny = 4;
 
 /**
@@ -84,11 +86,17 @@ const leastOfAny = 4;
  */
 export function fitColumns(
   natural: readonly number[],
-  { width, between, key }: { width: number; between: number; key?: number | undefined },
+  {
+    width,
+    between,
+    key,
+    note,
+  }: { width: number; between: number; key?: number | undefined; note?: number | undefined },
 ): (number | undefined)[] {
-  const least = natural.map((one, column) =>
-    column === key ? one : Math.min(one, column === 0 ? leastOfFirst : leastOfOthers),
-  );
+  const least = natural.map((one, column) => {
+    if (column === key) return one;
+    return Math.min(one, column === 0 ? leastOfFirst : column === note ? leastOfNote : leastOfOthers);
+  });
   const widths: (number | undefined)[] = [...natural];
   const total = (of: readonly number[]): number => {
     const shown = of.filter((_, column) => widths[column] !== undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderTable } from './table.ts';
-import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
+import { formatAge, formatClock, formatDuration } from '@anneal/client/text/time.ts';
 
 describe('renderTable', () => {
   it('aligns columns without borders or trailing spaces', () => {
@@ -53,13 +53,61 @@ describe('renderTable', () => {
   });
 });
 
+it('renderTable shows sentences below their row where the terminal has no room beside it', () => {
+  const table = {
+    head: ['NAME', 'STATUS', 'AGE', 'WHY', 'ID'],
+    rows: [
+      [
+        'web',
+        'CREATE_IN_PROGRESS',
+        '3.0s',
+        'server waits for a node: no node has the trait CUSTOM_GPU.',
+        '0198c9f0-0000',
+      ],
+      ['database', 'CREATE_COMPLETE', '1h00m', undefined, '0198c9f0-0001'],
+    ],
+    note: 3,
+  };
+  expect(renderTable({ ...table, width: 40 }).split('\n')).toEqual([
+    'NAME      STATUS              AGE',
+    'web       CREATE_IN_PROGRESS  3.0s',
+    '  server waits for a node: no node has',
+    '  the trait CUSTOM_GPU.',
+    'database  CREATE_COMPLETE     1h00m',
+  ]);
+  expect(renderTable({ ...table, width: 80 }).split('\n')).toEqual([
+    'NAME      STATUS              AGE    WHY',
+    'web       CREATE_IN_PROGRESS  3.0s   server waits for a node: no node has the t…',
+    'database  CREATE_COMPLETE     1h00m  -',
+  ]);
+});
+
 describe('formatDuration', () => {
   it('formats every duration with at most two units', () => {
-    const cases = [0, 400, 59_940, 59_960, 125_000, 3_599_600, 12_000_000, -5].map(formatDuration);
-    expect(cases).toEqual(['0.0s', '0.4s', '59.9s', '1m00s', '2m05s', '1h00m', '3h20m', '0.0s']);
+    const cases = [0, 400, 59_940, 59_960, 125_000, 3_599_600, 12_000_000, 172_800_000, 1_051_200_000, -5].map(
+      formatDuration,
+    );
+    expect(cases).toEqual(['0.0s', '0.4s', '59.9s', '1m00s', '2m05s', '1h00m', '3h20m', '2d00h', '12d04h', '0.0s']);
   });
 
-  it('prints - for a missing time', () => {
+  it('prints an age in whole seconds, and - for a missing time', () => {
+    const now = Date.parse('2030-01-01T00:01:00Z');
+    expect(formatAge('2030-01-01T00:00:13.600Z', now)).toBe('46s');
+    expect(formatAge('2030-01-01T00:00:00Z', now)).toBe('1m00s');
     expect([formatAge(null, 0), formatAge('nonsense', 0)]).toEqual(['-', '-']);
+  });
+});
+
+describe('formatClock', () => {
+  it('prints the date of another day, and the year of another year', () => {
+    const now = new Date(2030, 10, 3, 12).getTime();
+    const clock = (...[year, month, day, hour]: [number, number, number, number]): string =>
+      formatClock(new Date(year, month, day, hour, 4, 5).toISOString(), now);
+    expect([clock(2030, 10, 3, 23), clock(2030, 10, 4, 9), clock(2029, 10, 3, 12), formatClock('soon')]).toEqual([
+      '23:04:05',
+      '4 Nov 09:04:05',
+      '3 Nov 2029 12:04:05',
+      'soon',
+    ]);
   });
 });

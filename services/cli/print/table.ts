@@ -1,6 +1,6 @@
 /** Tables without borders, easy to read and to cut. Drawing takes time proportional to the text. */
 import stringWidth from 'string-width';
-import { fitColumns, leastOfFirst, truncate } from './fit.ts';
+import { fitColumns, leastOfFirst, truncate, wrapWords } from './fit.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -15,8 +15,10 @@ export function renderTable(parameters: {
   width?: number | undefined;
   /** The column that is neither left out nor cut. */
   key?: number | undefined;
+  /** The column of sentences, which are below their row in full where they have no room in it. */
+  note?: number | undefined;
 }): string {
-  const { width, key } = parameters;
+  const { width, key, note } = parameters;
   const head = parameters.head ? [parameters.head] : [];
   const rows = [...head, ...parameters.rows].map((row) => row.map(linesOf));
   const widths: number[] = [];
@@ -27,7 +29,8 @@ export function renderTable(parameters: {
   }
   if (width === undefined) return rows.flatMap((row) => linesOfRow(row, widths)).join('\n');
   if (key !== undefined && head.length > 0 && needsOwnLine(widths, key, width)) return withKeyLines(parameters, key);
-  const fitted = fitColumns(widths, { width, between, key });
+  const fitted = fitColumns(widths, { width, between, key, note });
+  if (note !== undefined && fitted[note] === undefined) return withNotes(parameters, note);
   const shown = fitted.flatMap((room, column) => (room === undefined ? [] : { room, column }));
   return rows
     .map((row) => shown.map(({ room, column }) => (row[column] ?? []).map((line) => cut(line, room))))
@@ -61,6 +64,20 @@ function withKeyLines({ head = [], rows, width = 0 }: Parameters<typeof renderTa
         ? [textOf(row[key]), `${indent}${lines[index] ?? ''}`]
         : [lines[index] ?? '', `${indent}${textOf(row[key])}`],
     )
+    .join('\n');
+}
+
+/** The table without the column of sentences, with each sentence below its row. */
+function withNotes({ head = [], rows, width = 0 }: Parameters<typeof renderTable>[0], note: number): string {
+  const others = (row: readonly Cell[]): Cell[] => row.filter((_, column) => column !== note);
+  const lines = renderTable({ head: others(head).map(String), rows: rows.map(others), width }).split('\n');
+  const indent = ' '.repeat(between);
+  return [head, ...rows]
+    .flatMap((row, index) => {
+      const sentence = index === 0 ? '' : (row[note] ?? '');
+      const below = sentence === '' ? [] : wrapWords(textOf(sentence), width - between).split('\n');
+      return [lines[index] ?? '', ...below.map((line) => indent + line)];
+    })
     .join('\n');
 }
 

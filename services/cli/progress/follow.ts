@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack, StackEventRow } from '@anneal/client/representation.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 
 export interface StackProgress {
   stack: Stack;
@@ -76,10 +76,11 @@ async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Sta
   const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
   const gone = stack.stack_status === 'DELETE_COMPLETE';
   const [resources, events] = await Promise.all([
-    gone ? [] : client.stacks.resources({ stack: stackId, depth: deepest, signal }).catch(emptyWhenGone<Resource>),
-    client.stacks.events({ stack: stackId, marker, limit: 1000 }).catch(emptyWhenGone<StackEventRow>),
+    gone ? [] : client.stacks.resources({ stack: stackId, depth: deepest, signal }).catch(ignoreNotFound),
+    client.stacks.events({ stack: stackId, marker, limit: 1000 }).catch(ignoreNotFound),
   ]);
-  return { stack, resources, events };
+  // Empty when the stack was deleted between two calls. The next read reports its end.
+  return { stack, resources: resources ?? [], events: events ?? [] };
 }
 
 /** F3. Retries a read while the server restarts. The action of the stack does not depend on this watcher. */
@@ -104,18 +105,14 @@ async function lookUntilAnswered(
   }
 }
 
-/** Empty when the stack was deleted between two calls. The next read reports its end. */
-function emptyWhenGone<T>(error: unknown): T[] {
-  if (error instanceof AnnealError && error.code === 'NotFound') return [];
-  throw error;
-}
-
 async function watch(
   client: Client,
   stackId: string,
   { signal, ring }: { signal: AbortSignal; ring: () => void },
 ): Promise<void> {
-  for await (const { data } of client.events.follow({ types: ['stack.#', 'resource.#', 'deployment.#'], signal })) {
+  const types = ['stack.#', 'resource.#', 'deployment.#'];
+  // The reads report an outage (F3), so the stream is silent.
+  for await (const { data } of client.events.follow({ types, signal, onBreak: () => undefined })) {
     if (typeof data === 'object' && data !== null && 'stack_id' in data && data.stack_id === stackId) ring();
   }
 }

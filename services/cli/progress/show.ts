@@ -4,6 +4,7 @@ import type { Stack } from '@anneal/client/representation.ts';
 import { createLogUpdate } from 'log-update';
 import type { CliContext } from '../context.ts';
 import { StackFailed } from '../exit.ts';
+import { wrapProse } from '../print/fit.ts';
 import { eventLine } from '../print/event-line.ts';
 import { actionIn, hasMissed } from './end.ts';
 import { followStack, type StackProgress } from './follow.ts';
@@ -24,6 +25,10 @@ export async function showProgress(parameters: {
   const { output, interrupt } = context;
   const live = !quiet && output.isTerminal ? createLogUpdate(context.terminal) : undefined;
   let latest: StackProgress | undefined;
+  /** The reason while the server does not answer. The times in the tree go on, so it must say that the rest is old. */
+  let outage: string | undefined;
+  /** The note that an answer is slow. */
+  let slow: string | undefined;
   let first: string | undefined;
   const lines = (): string[] =>
     latest
@@ -34,34 +39,42 @@ export async function showProgress(parameters: {
           width: output.isTerminal ? output.width : undefined,
         })
       : [];
-  const draw = (): void => live?.(fit(lines(), context.terminal.rows || 24).join('\n'));
+  const draw = (): void => {
+    const trouble = outage === undefined ? slow : `${outage} Retrying …`;
+    const below = trouble === undefined ? [] : wrapProse(trouble, output.width).split('\n');
+    live?.([...fit(lines(), (context.terminal.rows || 24) - below.length), ...below].join('\n'));
+  };
   // Redraw regularly, because the times of running resources grow between events.
   const ticker = live ? setInterval(draw, 250) : undefined;
+  if (live) output.divertNotes((text) => (slow = text));
   try {
     const ended = await followStack({
       client,
       stackId: stack.id,
       after,
       signal: interrupt,
-      onOutage: (error) =>
-        live
-          ? undefined
-          : output.note(
-              error ? `${error.message} Retrying; the stack itself is not affected.` : 'Reconnected to the server.',
-            ),
+      onOutage(error) {
+        outage = error?.message;
+        if (live) draw();
+        else
+          output.note(outage ? `${outage} Retrying; the stack itself is not affected.` : 'Reconnected to the server.');
+      },
       onProgress(progress) {
         latest = progress;
+        slow = undefined;
         first ??= actionIn(progress.stack.stack_status);
         if (live) draw();
         else if (!quiet) for (const event of progress.events) output.line(eventLine(event, output.colors));
       },
     });
     clearInterval(ticker);
+    output.divertNotes(undefined);
     live?.clear();
     if (!quiet) for (const line of lines()) output.line(line);
     if (hasMissed(ended, wanted ?? first ?? '')) throw new StackFailed(ended, wanted ?? first);
     return ended;
   } catch (error) {
+    output.divertNotes(undefined);
     if (interrupt.aborted) {
       live?.done();
       output.note(

@@ -1,6 +1,6 @@
 /** Enrols the machines of the lab as nodes. A repeat is harmless, because a node is identified by its name. */
 import type { Client } from '@anneal/client/connect.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import type { RunningLab } from './lab.ts';
 
 const atOnce = 8;
@@ -25,7 +25,7 @@ export async function enrolMachines(parameters: { client: Client; lab: RunningLa
         })
         .catch((error: unknown) => {
           // Another client enrolled it first. The same name means the same machine.
-          if (!(error instanceof AnnealError && error.code === 'AlreadyExists')) throw error;
+          if (!hasCode(error, 'AlreadyExists')) throw error;
         });
     }
   };

@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isRunning } from '@anneal/runtime/service/folder-lock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepLab } from './keep-lab.ts';
@@ -53,4 +55,27 @@ describe('the lab beside the server', () => {
     expect(failures.map(String)).toEqual(['Error: try 1', 'Error: try 2']);
     expect(started).toEqual([false]);
   }, 30_000);
+
+  it.skipIf(process.platform !== 'linux')(
+    'ends with its server when the terminal of the server is closed',
+    async () => {
+      const command = new URL('../anneal.mjs', import.meta.url).pathname;
+      const line = `exec ${process.execPath} ${command} serve --port 0 --data ${folder} --lab 1`;
+      // Runs the server on a terminal, which closes with this process.
+      const terminal = spawn('script', ['-qfc', line, '/dev/null'], {
+        env: { PATH: process.env['PATH'], HOME: folder },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let text = '';
+      terminal.stdout.setEncoding('utf8').on('data', (more: string) => (text += more));
+      await eventually(() => text.includes('Ctrl-C'), { within: 60_000, what: 'the server', last: () => text });
+      const { pid } = JSON.parse(await readFile(join(folder, 'lab', 'lab.json'), 'utf8')) as { pid: number };
+      expect(isRunning(pid)).toBe(true);
+      terminal.kill('SIGKILL');
+      await eventually(() => !isRunning(pid), { within: 30_000, what: 'the end of the lab' }).finally(() => {
+        if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+      });
+    },
+    120_000,
+  );
 });

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { misconfiguredExitCode } from '@anneal/runtime/service/main.ts';
+import { serverFlags } from '@anneal/runtime/service/node-flags.ts';
 import { freePort } from './port.ts';
 
 export type Replicas = Readonly<Partial<Record<ServiceName, number>>>;
@@ -133,7 +134,7 @@ class KeptProcesses implements SeparateServices {
     const log = await open(logFile(this.#options, slot.name), 'a', 0o600);
     const child = spawn(
       process.execPath,
-      ['--disable-warning=ExperimentalWarning', '--import', orphan, join(root, 'services', slot.service, 'main.ts')],
+      [...serverFlags(environment), '--import', orphan, join(root, 'services', slot.service, 'main.ts')],
       {
         stdio: ['ignore', log.fd, log.fd, 'pipe'],
         env: {

@@ -1,12 +1,11 @@
 /** Converts the arguments of an offline command to the compiler's input. Reads all files here and calls no server. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
-import { readBundle, readPairs, whyUnreadable } from '../command/options.ts';
+import { readText } from '../command/files.ts';
+import { readBundle, readPairs, type LargestRequest } from '../command/options.ts';
 
 export interface OfflineOptions {
   readonly environment: readonly string[];
@@ -25,10 +24,17 @@ export interface OfflineOptions {
 /** The assumed stack of every offline command. */
 export const offlineStack = { stackName: 'stack', stackId: '', projectId: 'project', types: knownTypes };
 
-/** @throws AnnealError InvalidRequest when a file or an argument cannot be read. */
-export async function loadTemplate(file: string, options: OfflineOptions, cwd: string): Promise<RenderParameters> {
-  const { environment, files, attributes, stackName, strict, maxDepth } = options;
-  const read = files === undefined ? await readAround(file, environment, cwd) : await readAlone(file, environment, cwd);
+/** @throws AnnealError InvalidRequest when a file or an argument cannot be read; TooLarge for more than `bodyLimit` */
+export async function loadTemplate(
+  file: string,
+  options: OfflineOptions & { readonly bodyLimit?: LargestRequest | undefined },
+  cwd: string,
+): Promise<RenderParameters> {
+  const { environment, files, attributes, stackName, strict, maxDepth, bodyLimit } = options;
+  const read =
+    files === undefined
+      ? await readAround({ template: file, environments: environment, cwd, bodyLimit })
+      : await readAlone(file, environment, cwd);
   return {
     ...offlineStack,
     ...(stackName !== undefined && { stackName }),
@@ -43,8 +49,8 @@ export async function loadTemplate(file: string, options: OfflineOptions, cwd: s
 
 type Read = Pick<RenderParameters, 'template' | 'environments' | 'files'>;
 
-async function readAround(file: string, environments: readonly string[], cwd: string): Promise<Read> {
-  const bundle = await readBundle({ template: file, environments, cwd });
+async function readAround(input: Parameters<typeof readBundle>[0]): Promise<Read> {
+  const bundle = await readBundle(input);
   return {
     template: bundle.template,
     environments: bundle.environmentFiles.map((name) => ({ content: bundle.files[name] ?? '', file: name })),
@@ -59,12 +65,6 @@ async function readAlone(file: string, environments: readonly string[], cwd: str
       environments.map(async (name) => ({ content: await readText(name, cwd), file: name })),
     ),
   };
-}
-
-export async function readText(file: string, cwd: string): Promise<string> {
-  return readFile(file === '-' ? '/dev/stdin' : resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${whyUnreadable(error)}.`, { cause: error });
-  });
 }
 
 async function readObject(file: string, cwd: string): Promise<JsonObject> {

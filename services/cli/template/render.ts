@@ -1,9 +1,9 @@
 /** `anneal template render` */
 import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { render } from '@anneal/hot/render.ts';
 import { CommanderError } from '@commander-js/extra-typings';
+import { pathOf, refuseFolder } from '../command/files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
 import { printWarnings } from '../print/warning.ts';
@@ -49,7 +49,9 @@ export function refuse(mistakes: readonly Mistake[], format: string, context: Cl
 }
 
 async function renderBatch(file: string, strict: boolean, { output, cwd, interrupt }: CliContext): Promise<void> {
-  const input = file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(resolve(cwd, file), 'utf8');
+  const path = pathOf(file, cwd);
+  if (file !== '-') await refuseFolder(path);
+  const input = file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(path, 'utf8');
   for await (const line of linesOf(input)) {
     interrupt.throwIfAborted();
     if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line, { strict }))));

@@ -1,6 +1,6 @@
 /** The resource types for people: those of the server, and those that the template language describes. */
 import type { TypeCalls, TypeDescription, TypeRow } from '@anneal/client/types.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nearestName } from '@anneal/hot/syntax/mistakes.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
@@ -17,7 +17,7 @@ interface Asking {
 async function reachableTypes({ context, offline }: Asking): Promise<TypeCalls | undefined> {
   if (offline) return undefined;
   try {
-    return (await context.part(['types'])).types;
+    return await context.part('types');
   } catch (error) {
     const isMissing = error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unavailable');
     if (!isMissing) throw error;
@@ -43,10 +43,7 @@ export async function listTypes(asking: Asking): Promise<(TypeRow & { served: bo
 /** @throws AnnealError NotFound with the nearest name */
 export async function describeType(name: string, asking: Asking): Promise<TypeDescription> {
   const types = await reachableTypes(asking);
-  const shown = await types?.show({ type: name }).catch((error: unknown) => {
-    if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
-    throw error;
-  });
+  const shown = await types?.show({ type: name }).catch(ignoreNotFound);
   if (shown) return shown;
   const known = knownTypes.find(({ type }) => type === name);
   if (known) {

@@ -2,13 +2,18 @@
  * `anneal template validate`: asks a reachable server, because only the server knows the types of its providers.
  * Without a server it checks the template locally, and warns of types that no provider of Anneal serves.
  */
-import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import type { Client } from '@anneal/client/connect.ts';
+import { bundleBody, type TemplateBundle } from '@anneal/client/stacks.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { defaultRequestBytes, requestSetting } from '@anneal/hot/limits.ts';
 import { validate } from '@anneal/hot/validate.ts';
 import { builtInTypes } from '@anneal/hot/types/served.ts';
 import { examine } from '@anneal/hot/tooling/inspect.ts';
 import type { Body } from '@anneal/hot/compile/tree.ts';
 import { z } from 'zod';
+import { bodyLimitOf } from '../command/options.ts';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import type { InspectOptions } from './inspect.ts';
@@ -23,8 +28,10 @@ export interface ValidateOptions extends InspectOptions {
 
 /** Prints the result in Heat's form. */
 export async function validateTemplateFile(file: string, options: ValidateOptions, context: CliContext) {
-  const loaded = await loadTemplate(file, options, context.cwd);
   const client = options.offline ? undefined : await reachable(context);
+  const bodyLimit = client ? bodyLimitOf(context) : () => Promise.resolve(defaultRequestBytes);
+  const loaded = await loadTemplate(file, { ...options, bodyLimit }, context.cwd);
+  if (!client) refuseLarge(bundleOf(loaded), loaded.parameters);
   // Validate locally for `strict`, which no server supports.
   if (!client || options.strict) {
     const validated = validate(loaded);
@@ -54,6 +61,16 @@ async function reachable(context: CliContext): Promise<Client | undefined> {
     );
     return undefined;
   }
+}
+
+/** The size of the request that a create sends. @throws AnnealError TooLarge */
+function refuseLarge(bundle: TemplateBundle, parameters: JsonObject = {}): void {
+  const size = Buffer.byteLength(JSON.stringify({ ...bundleBody(bundle), parameters }));
+  if (size <= defaultRequestBytes) return;
+  throw new AnnealError(
+    'TooLarge',
+    `A request with this template, its environments and files has ${size} bytes; a server accepts ${defaultRequestBytes} bytes unless an operator raises ${requestSetting}.`,
+  );
 }
 
 function bundleOf({ template, environments = [], files = {} }: CompileParameters) {

@@ -3,7 +3,7 @@ import type { Overview } from '@anneal/contracts/calls/overview.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatAge, formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import type { Colors } from '../output.ts';
-import { truncate } from '../print/fit.ts';
+import { truncate, wrapProse } from '../print/fit.ts';
 import { paintStatus } from '../print/status.ts';
 import { renderTable, type Cell } from '../print/table.ts';
 
@@ -79,8 +79,12 @@ export function topLines(
   const { width } = size;
   const rate = eventRate === undefined ? '' : `  ${eventRate.toFixed(1)} events/s`;
   const head = [
-    `${colors.bold('anneal top')}  ${formatClock(new Date(now).toISOString())}${rate}`,
-    ...(trouble === undefined ? [] : [colors.red(trouble)]),
+    `${colors.bold('anneal top')}  ${formatClock(new Date(now).toISOString(), now)}${rate}`,
+    ...(trouble === undefined
+      ? []
+      : wrapProse(trouble, width)
+          .split('\n')
+          .map((line) => colors.red(line))),
     countsLine('stacks', overview.stacks, colors),
     countsLine('nodes', overview.nodes, colors),
     countsLine('hosts', overview.hosts, colors),

@@ -1,5 +1,6 @@
 /** Opens the broker for hosts, when the operator has set one. */
-import { openHostDoor, type HostDoor } from '@anneal/bus/hosts/door.ts';
+import type { HostDoor } from '@anneal/bus/hosts/door.ts';
+import { openHostDoor } from '@anneal/bus/hosts/open.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import type { HostContext } from '../hosts/host.ts';
 import type { configurationSettings } from '../settings.ts';

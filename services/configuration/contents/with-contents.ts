@@ -52,6 +52,7 @@ export function wholeDocuments<T extends WithContents>(
     },
     getMany: async (ids) => allWhole(await collection.getMany(ids)),
     find: async (query) => allWhole(await collection.find(query)),
+    rows: (query, paths) => collection.rows(query, paths),
     count: (where) => collection.count(where),
     replace: async (document, version) => {
       const saved = await collection.replace(await taken(document), version);

@@ -97,20 +97,20 @@ export async function listDeployments(
   const ids = new Set(wanted.flatMap(({ host_id }) => host_id ?? []));
   const hosts = new Map((await collections.hosts.getMany([...ids])).map((each) => [each.id, each]));
   return wanted
-    .flatMap((document) =>
-      document.deployment
-        ? [
-            viewDeployment(
-              secrets,
-              { ...document, deployment: document.deployment },
-              {
-                host: hosts.get(document.deployment.host_id),
-                acceptedAt: document.run_id === null ? undefined : acceptances.timeOf(document.run_id),
-              },
-            ),
-          ]
-        : [],
-    )
+    .flatMap((document) => {
+      const { deployment, run_id } = document;
+      if (!deployment) return [];
+      const view = viewDeployment(
+        secrets,
+        { ...document, deployment },
+        {
+          host: hosts.get(deployment.host_id),
+          acceptedAt: run_id === null ? undefined : acceptances.timeOf(run_id),
+        },
+      );
+      // All have the config that the client has named.
+      return [config === undefined ? view : { ...view, config: null }];
+    })
     .toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
 }
 

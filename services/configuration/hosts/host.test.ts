@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
+import { resourceEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -51,6 +53,50 @@ describe('a host', () => {
         { type: 'Stalled', status: 'False' },
       ],
     });
+  });
+
+  it('does not count as silent while its server is suspended, and does again when it is resumed', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '2' } });
+    const { bus, mint } = rig.context;
+    const [asleep, dead] = [await rig.host('asleep'), await rig.host('dead')];
+    const publish = (step: 'suspend.completed' | 'resume.started') =>
+      bus.publish([
+        mint(resourceEvent[step], {
+          project,
+          subject: 's',
+          data: {
+            origin: unknownOrigin(),
+            stack_id: 's',
+            stack_name: 'stack',
+            action: 'SUSPEND',
+            status: 'COMPLETE',
+            reason: '',
+            version: 1,
+            resource_id: asleep.id,
+            resource_name: 'server',
+            resource_type: 'OS::Nova::Server',
+            physical_id: null,
+          },
+        }),
+      ]);
+    for (const { id } of [asleep, dead]) await rig.claim(id);
+    await publish('suspend.completed');
+    for (const { id } of [asleep, dead]) await rig.event('host.silent', id);
+    const overview = () => rig.ask(contract.hostOverview, { project, most: 10 });
+    await eventually(async () => ((await overview()).counts['suspended'] === 1 ? true : undefined), {
+      what: 'the suspended host being counted as such',
+    });
+    const { counts, silent } = await overview();
+    expect(counts).toEqual({ silent: 1, suspended: 1 });
+    expect(silent.map(({ name }) => name)).toEqual(['dead']);
+    const { conditions } = await rig.ask(contract.hostShow, { host: asleep.id });
+    expect(conditions[0]).toMatchObject({ status: 'False', reason: 'Suspended' });
+    await publish('resume.started');
+    await eventually(async () => ((await overview()).counts['silent'] === 2 ? true : undefined), {
+      what: 'the host of the resumed server being counted as silent',
+    });
+    const none = await rig.ask(contract.hostOverview, { project, most: 10, stacks: ['another'] });
+    expect(none.silent).toEqual([]);
   });
 
   it('H3: is not silent while it waits on an open connection, and is up when it is reported again', async () => {

@@ -19,7 +19,7 @@ import { hostRequestsQueue, hostResponsesQueue, queueNamedLike } from '@anneal/c
 import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
-import type { ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
+import type { Admission, ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
@@ -29,6 +29,7 @@ import { mergeFacts } from './facts.ts';
 import { actorOfHost, originOfHost } from './origin.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
+import { isQuotaRefusal, roomyQuota } from '../queues/limits.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 
@@ -69,36 +70,25 @@ export async function createHost(
   const { collections, service } = context;
   const token = randomBytes(32).toString('base64url');
   const created_at = service.now().toISOString();
-  let host: HostDocument;
-  try {
-    // One at a time, so that simultaneous requests do not pass the quota. Each further replica may pass it by one.
-    host = await context.queues.serial.run(`hosts of ${project}`, async () => {
-      await refuseHost(context, { id, name, project });
-      return collections.hosts.insert({
-        id,
-        project,
-        name,
-        status: 'expected',
-        status_since: created_at,
-        token_hash: hostTokenHash(token),
-        token_sealed: service.secrets.seal(token),
-        facts: {},
-        created_at,
-        first_seen_at: null,
-        last_seen_at: null,
-        ...(place && { place }),
-        outbox: [],
-        unsent: false,
-      });
+  const insert = (): Promise<HostDocument> =>
+    collections.hosts.insert({
+      id,
+      project,
+      name,
+      status: 'expected',
+      status_since: created_at,
+      token_hash: hostTokenHash(token),
+      token_sealed: service.secrets.seal(token),
+      facts: {},
+      created_at,
+      first_seen_at: null,
+      last_seen_at: null,
+      ...(place && { place }),
+      outbox: [],
+      unsent: false,
     });
-  } catch (error) {
-    const known = error instanceof DuplicateError ? await collections.hosts.get(id) : undefined;
-    if (!known) throw error;
-    if (known.project !== project) {
-      throw new AnnealError('AlreadyExists', `Host ${id} exists in another project.`);
-    }
-    host = known;
-  }
+  const host = await createOnce(context, { id, name, project }, insert);
+  if (host.project !== project) throw new AnnealError('AlreadyExists', `Host ${id} exists in another project.`);
   // Also create them on a repeat, because the first call may have died before the queues existed.
   await Promise.all([
     makeQueue(context.queues, hostQueue(host, 'requests'), {}),
@@ -107,24 +97,40 @@ export async function createHost(
   return { host, token: openHostToken(context, host) };
 }
 
-/** @throws AnnealError QuotaExceeded or InvalidRequest, for a host that does not exist yet. */
-async function refuseHost(
+/**
+ * Inserts a host within the quota of its project, or returns the one that the same request made before.
+ * @throws AnnealError QuotaExceeded or InvalidRequest
+ */
+async function createOnce(
   { collections: { hosts }, quotas }: HostContext,
   { id, name, project }: { id: string; name: string; project: string },
-): Promise<void> {
-  const [there, limit] = await Promise.all([hosts.count({ project }), quotas.limitOf('hosts', project)]);
+  insert: () => Promise<HostDocument>,
+): Promise<HostDocument> {
   const like = queueNamedLike(name);
-  if ((like === undefined && there < limit.most) || (await hosts.get(id))) return;
-  if (like !== undefined) {
+  if (like !== undefined && !(await hosts.get(id))) {
     const message = `it would give the queue of the host the name ${like}, which is that of another queue`;
     throw new AnnealError('InvalidRequest', `Cannot create host ${name}: ${message}. Choose another name.`, {
       mistakes: [{ code: 'NameInUse', path: 'name', message }],
     });
   }
-  throw new AnnealError(
-    'QuotaExceeded',
-    `Cannot create host ${name}: the project has ${there} hosts and the limit is ${limit.most} (${limit.setting}). Delete some hosts first.`,
-  );
+  const admission: Admission = {
+    wanted: 1,
+    roomy: roomyQuota,
+    count: () => hosts.count({ project }),
+    refusal: ({ there, limit: { most, setting } }) =>
+      new AnnealError(
+        'QuotaExceeded',
+        `Cannot create host ${name}: the project has ${there} hosts and the limit is ${most} (${setting}). Delete some hosts first.`,
+      ),
+  };
+  try {
+    return await quotas.admit({ name: 'hosts', project }, admission, insert);
+  } catch (error) {
+    // A repeat of the request that made it is refused at the limit too.
+    const made = error instanceof DuplicateError || isQuotaRefusal(error) ? await hosts.get(id) : undefined;
+    if (made) return made;
+    throw error;
+  }
 }
 
 export const openHostToken = (context: HostContext, host: HostDocument): string =>
@@ -384,11 +390,14 @@ function conditionsOf(host: HostDocument, pending: number): Condition[] {
   const said = {
     expected: ['NeverSeen', 'Its agent has not asked for work yet.'],
     up: ['AgentAsks', 'Its agent is asking for work.'],
-    silent: ['AgentSilent', `Its agent last asked for work at ${host.last_seen_at}.`],
+    silent:
+      host.suspended_at === undefined
+        ? ['AgentSilent', `Its agent last asked for work at ${host.last_seen_at}.`]
+        : ['Suspended', `Its server was suspended at ${host.suspended_at}.`],
     deleting: ['Deleting', 'It is being deleted.'],
   }[host.status];
   const [reason = '', message = ''] = said;
-  const stalled = host.status === 'silent' && pending > 0;
+  const stalled = host.status === 'silent' && host.suspended_at === undefined && pending > 0;
   return [
     { type: 'Ready', status: host.status === 'up' ? 'True' : 'False', reason, message, since },
     {

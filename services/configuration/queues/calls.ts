@@ -4,10 +4,9 @@ import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { MessageDocument, QueueDocument } from '../collections.ts';
+import type { MessageDocument } from '../collections.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { change } from '@anneal/store/change.ts';
-import { findPage } from '@anneal/store/page.ts';
 import { checkMetadata } from './reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf, requireCurrent } from '../hosts/host.ts';
@@ -28,6 +27,7 @@ import {
   viewQueue,
   wakeNext,
 } from './queue.ts';
+import { pageOfQueues } from './page.ts';
 import { putMessages } from './put.ts';
 import { refusePost } from './limits.ts';
 import { hostQueue, resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
@@ -80,17 +80,8 @@ export function queueCallRoutes(context: CallContext): Route[] {
     }),
     answer(service, contract.queueList, async ({ data }) => {
       if (data.page) {
-        const list = {
-          where: { project: data.project },
-          natural: { name: 'name', orderBy: ['name'] },
-          columns: {},
-          textsOf: ({ name, host_id: host }: QueueDocument) => [name, host === null ? 'user' : 'host'],
-        };
-        const { documents, ...counts } = await findPage(collections.queues, list, data.page);
-        const views = await Promise.all(
-          documents.map((document) => viewQueue(queues, { ...document, host: null, role: null })),
-        );
-        return { queues: views.filter((view) => view !== undefined), ...counts };
+        const { documents, ...counts } = await pageOfQueues(queues, { project: data.project, page: data.page });
+        return { queues: documents, ...counts };
       }
       const found = await collections.queues.find({
         where: { project: data.project, ...(data.marker !== undefined && { name: { gt: data.marker } }) },

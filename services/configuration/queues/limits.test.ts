@@ -3,7 +3,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue } from '@anneal/contracts/queues.ts';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createRig, project, type Rig } from '../testing/running-service.ts';
+import { createRig, project, startService, type Rig } from '../testing/running-service.ts';
 
 let rig: Rig;
 afterEach(() => rig.dispose());
@@ -34,17 +34,45 @@ describe('the limits of queues', () => {
     await post('c', 1);
   });
 
-  it('refuse simultaneous queues above the limit exactly', async () => {
-    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '3' } });
-    const names = Array.from({ length: 12 }, (_, index) => `q${index}`);
-    const made = await Promise.allSettled(
-      names.map((queue, index) =>
-        index % 2 === 0 ? rig.ask(contract.queueCreate, { project, queue }) : post(queue, index),
-      ),
-    );
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
-    const { queues } = await rig.ask(contract.queueList, { project, limit: 100 });
-    expect(queues).toHaveLength(3);
+  it('admit one of 50 simultaneous queues and one of 50 hosts at one below the limit, at two replicas', async () => {
+    const environment = {
+      ANNEAL_CONFIGURATION_PROJECT_QUEUES: '3',
+      ANNEAL_CONFIGURATION_PROJECT_HOSTS: '3',
+    };
+    rig = await createRig({ environment });
+    const second = await startService(rig.context, environment);
+    try {
+      await Promise.all(['q1', 'q2'].map((queue) => rig.ask(contract.queueCreate, { project, queue })));
+      await Promise.all([rig.host('h1'), rig.host('h2')]);
+      const fifty = Array.from({ length: 50 }, (_, index) => index);
+      const admitted = async (make: (index: number) => Promise<unknown>): Promise<number> =>
+        (await Promise.allSettled(fifty.map(make))).filter(({ status }) => status === 'fulfilled').length;
+      const [queues, hosts] = await Promise.all([
+        admitted((index) =>
+          index % 2 === 0 ? rig.ask(contract.queueCreate, { project, queue: `n${index}` }) : post(`n${index}`, index),
+        ),
+        admitted((index) => rig.host(`new${index}`)),
+      ]);
+      expect([queues, hosts]).toEqual([1, 1]);
+      expect((await rig.ask(contract.queueList, { project, limit: 100 })).queues).toHaveLength(3 + 2 * 3);
+      const id = randomUUID();
+      await expect(rig.ask(contract.hostCreate, { id, name: 'more', project })).rejects.toMatchObject(
+        refusal('the project has 3 hosts and the limit is 3', 'QuotaExceeded'),
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('refuse no repeat of what exists, whatever the number of simultaneous repeats', async () => {
+    const environment = { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '1', ANNEAL_CONFIGURATION_PROJECT_HOSTS: '1' };
+    rig = await createRig({ environment });
+    const id = randomUUID();
+    const repeats = Array.from({ length: 10 });
+    const made = await Promise.all(repeats.map(() => rig.ask(contract.hostCreate, { id, name: 'h', project })));
+    expect(new Set(made.map(({ token }) => token)).size).toBe(1);
+    const created = await Promise.all(repeats.map(() => rig.ask(contract.queueCreate, { project, queue: 'a' })));
+    expect(created.filter((each) => each.created)).toHaveLength(1);
   });
 
   it('refuse a whole post above the limit, and accept it when there is room', async () => {

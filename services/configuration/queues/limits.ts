@@ -5,7 +5,8 @@
  * and the queue stores how many it has received. The count never decreases, so it cannot drift. When newer messages are
  * deleted before the oldest one, their bytes become free when the oldest one is removed.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 
 interface Limit {
@@ -15,8 +16,8 @@ interface Limit {
 }
 
 export interface QueueLimits {
-  /** The limit of a project. The queues of hosts do not count. */
-  readonly queuesOf: (project: string) => Promise<Limit>;
+  /** Admits a queue within the quota of its project. The queues of hosts do not count. */
+  readonly admitQueue: Admit;
   /** Limit per queue. */
   readonly messages: Limit;
   readonly bytes: Limit;
@@ -26,20 +27,22 @@ export interface QueueLimits {
   readonly deadLetterSeconds: Limit;
 }
 
-/** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
-export async function refuseQueue(
-  { queues }: Pick<ConfigurationCollections, 'queues'>,
-  { queuesOf }: QueueLimits,
-  { id, project }: { id: string; project: string },
-): Promise<void> {
-  if (await queues.get(id)) return;
-  const [there, limit] = await Promise.all([queues.count({ host_id: null, project }), queuesOf(project)]);
-  if (there < limit.most) return;
-  throw new AnnealError(
-    'QuotaExceeded',
-    `Cannot create the queue: the project has ${there} queues and the limit is ${limit.most} (${limit.setting}). Delete some queues first.`,
-  );
-}
+/** More than there are replicas: {@link Admission.roomy}. */
+export const roomyQuota = 100;
+
+export const isQuotaRefusal = (error: unknown): boolean => hasCode(error, 'QuotaExceeded');
+
+/** The admission of a new queue of a project. */
+export const admissionOfQueue = ({ queues }: Pick<ConfigurationCollections, 'queues'>, project: string): Admission => ({
+  wanted: 1,
+  roomy: roomyQuota,
+  count: () => queues.count({ host_id: null, project }),
+  refusal: ({ there, limit: { most, setting } }) =>
+    new AnnealError(
+      'QuotaExceeded',
+      `Cannot create the queue: the project has ${there} queues and the limit is ${most} (${setting}). Delete some queues first.`,
+    ),
+});
 
 /** @throws AnnealError TooLarge for a post with more bytes than allowed. */
 export function refusePost(messages: unknown, { post: { most, setting } }: QueueLimits): void {

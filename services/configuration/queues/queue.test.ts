@@ -88,13 +88,25 @@ describe('a queue', () => {
     expect(bodies(await list({ include_claimed: true }))).toEqual([]);
   });
 
+  it('takes no more bytes at once than its metadata allow', async () => {
+    await rig.ask(contract.queueCreate, { project, queue, metadata: { _max_messages_post_size: 100 } });
+    await post([{ n: 1 }]);
+    await expect(post([{ text: 'x'.repeat(100) }])).rejects.toMatchObject({ code: 'TooLarge' });
+    expect((await list()).messages).toMatchObject([{ body: { n: 1 } }]);
+  });
+
   it('refuses metadata with a wrong queue name or number, and any metadata for a host', async () => {
     const { id } = await rig.host('web');
     const create = (name: string, metadata: Record<string, Json>) =>
       rig.ask(contract.queueCreate, { project, queue: name, metadata });
     await expect(
-      create(queue, { _max_claim_count: 0, _dead_letter_queue: 'q1', _dead_letter_queue_messages_ttl: 'x' }),
-    ).rejects.toMatchObject({ code: 'InvalidRequest', mistakes: [{}, {}, {}] });
+      create(queue, {
+        _max_messages_post_size: 10 ** 9,
+        _max_claim_count: 0,
+        _dead_letter_queue: 'q1',
+        _dead_letter_queue_messages_ttl: 'x',
+      }),
+    ).rejects.toMatchObject({ code: 'InvalidRequest', mistakes: [{}, {}, {}, {}] });
     await expect(create(queue, { _dead_letter_queue: `host.${id}.requests` })).rejects.toMatchObject({
       code: 'InvalidRequest',
     });

@@ -15,8 +15,8 @@ import type { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
-import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
-import { defaultDelay, defaultTtl } from './reserved-metadata.ts';
+import { admissionOfQueue, isQuotaRefusal, refuseMessages, type QueueLimits } from './limits.ts';
+import { defaultDelay, defaultTtl, refuseLargePost } from './reserved-metadata.ts';
 import type { ResolvedQueue } from './names.ts';
 import type { PutsByQueue } from './waiting-puts.ts';
 
@@ -140,6 +140,7 @@ export async function reserve(context: QueueContext, queue: ResolvedQueue, { add
   const { document } = await change(queues, read, async (known) => {
     before = reservedIn(known, queue.host !== null);
     if (limits) {
+      refuseLargePost(known, added.bytes);
       const oldest = await firstMessage(context, queue);
       await refuseMessages(context.collections, limits, { queue: known, oldest, added });
     }
@@ -149,19 +150,25 @@ export async function reserve(context: QueueContext, queue: ResolvedQueue, { add
   return before;
 }
 
-/**
- * Creates a user's queue within the quota of its project, one at a time, so that simultaneous requests do not pass it.
- * Each further replica may pass it by one. @throws AnnealError QuotaExceeded
- */
-export const makeOwnQueue = (
+/** Creates a user's queue within the quota of its project, or returns the one there is. @throws AnnealError QuotaExceeded */
+export async function makeOwnQueue(
   context: QueueContext,
   limits: QueueLimits,
   queue: ResolvedQueue & { metadata?: JsonObject | undefined },
-) =>
-  context.serial.run(`queues of ${queue.project}`, async () => {
-    await refuseQueue(context.collections, limits, queue);
-    return makeQueue(context, queue, queue.metadata ?? {});
-  });
+): Promise<{ created: boolean; queue: QueueDocument }> {
+  const known = await context.collections.queues.get(queue.id);
+  if (known) return { created: false, queue: known };
+  const { project, metadata = {} } = queue;
+  const admission = admissionOfQueue(context.collections, project);
+  try {
+    return await limits.admitQueue(project, admission, () => makeQueue(context, queue, metadata));
+  } catch (error) {
+    // A simultaneous request may have made it, and reached the limit.
+    const made = isQuotaRefusal(error) ? await context.collections.queues.get(queue.id) : undefined;
+    if (made) return { created: false, queue: made };
+    throw error;
+  }
+}
 
 export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {
   const { queues } = context.collections;

@@ -36,11 +36,21 @@ export function defaultTtl({ _default_message_ttl: seconds }: JsonObject): numbe
   return typeof seconds === 'number' ? seconds : usualTtl;
 }
 
+/** @throws AnnealError TooLarge for a post with more bytes than its queue takes at once. */
+export function refuseLargePost({ name, metadata }: { name: string; metadata: JsonObject }, bytes: number): void {
+  const { _max_messages_post_size: most } = metadata;
+  if (typeof most !== 'number' || bytes <= most) return;
+  throw new AnnealError(
+    'TooLarge',
+    `Message collection size is too large. Max size ${most} (_max_messages_post_size of queue ${name}), it has ${bytes}.`,
+  );
+}
+
 /** @throws AnnealError InvalidRequest that names each key. */
 export function checkMetadata(
   queue: ResolvedQueue,
   metadata: JsonObject,
-  { deadLetterSeconds }: Pick<QueueLimits, 'deadLetterSeconds'>,
+  { deadLetterSeconds, post }: Pick<QueueLimits, 'deadLetterSeconds' | 'post'>,
 ): void {
   const wrong = (key: string, valid: (value: Json) => boolean, rule: string): Mistake[] => {
     const value = metadata[key];
@@ -67,6 +77,11 @@ export function checkMetadata(
       '_default_message_ttl',
       count(ttlBounds.most, ttlBounds.least),
       `an integer number of seconds, from ${ttlBounds.least} to ${ttlBounds.most}`,
+    ),
+    ...wrong(
+      '_max_messages_post_size',
+      count(post.most),
+      `an integer number of bytes, at most ${post.most} (${post.setting})`,
     ),
     ...wrong('_max_claim_count', count(1_000_000), 'an integer of at least 1'),
     ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),

@@ -4,7 +4,7 @@ import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { requestsQueue, resourcesQueue } from '@anneal/contracts/queues.ts';
 import {
   resourceCancel,
   resourceCreate,
@@ -108,7 +108,7 @@ export async function createRig(
               data: { ...data, old_properties: old ?? {}, changed: Object.keys(properties) },
             })
           : context.mint(contractOf[action], { ...common, data });
-      await context.bus.send({ queue, messages: [message] });
+      await context.bus.send({ queue: resourcesQueue('configuration'), messages: [message] });
       return data;
     },
     final: (resourceId, fence = 1) =>

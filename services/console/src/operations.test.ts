@@ -13,7 +13,6 @@ interface None {
   readonly none: string;
 }
 
-const byTemplate = 'a definition comes from a file in version control; the command stores it';
 const byProgram = 'a program that takes part does this, not a person';
 
 const places: Readonly<Record<string, Place | None>> = {
@@ -27,15 +26,13 @@ const places: Readonly<Record<string, Place | None>> = {
   'POST /stacks/{stack}/actions retry': ['pages/stack.tsx', "kind: 'retry'"],
   'POST /stacks/{stack}/actions snapshot': ['stack/snapshots.tsx', 'actions.snapshot('],
   'POST /stacks/{stack}/actions restore': ['stack/snapshots.tsx', "kind: 'restore'"],
-  'POST /stacks/{stack}/actions abandon': {
-    none: 'its answer must be kept to adopt the objects again, which a command writes to a file',
-  },
+  'POST /stacks/{stack}/actions abandon': ['stack/abandon.tsx', 'actions.abandon('],
   'POST /stacks/{stack}/resources/{resource}/actions mark': ['stack/resources.tsx', "kind: 'mark'"],
   'POST /stacks/{stack}/resources/{resource}/actions skip': ['stack/resources.tsx', "kind: 'skip'"],
   'POST /stacks/{stack}/resources/{resource}/actions clear hook': ['parts/exits.ts', "kind: 'clear hook'"],
   'POST /stacks/{stack}/resources/{resource}/actions heartbeat': { none: byProgram },
   'POST /stacks/{stack}/resources/{resource}/actions complete hook': { none: byProgram },
-  'POST /stacks/import': { none: 'an import starts from files of another cloud; the command reads them' },
+  'POST /stacks/import': ['pages/take-over.tsx', 'actions.import('],
   'POST /stacks/{stack}/groups/{group}/actions protect': ['stack/scaling.tsx', "kind: 'protect'"],
   'POST /stacks/{stack}/groups/{group}/actions pause': ['stack/scaling.tsx', "kind: 'pause'"],
   'POST /stacks/{stack}/groups/{group}/actions resize': ['stack/scaling.tsx', "kind: 'resize'"],
@@ -61,14 +58,14 @@ const places: Readonly<Record<string, Place | None>> = {
   'POST /queues/{queue}/messages': ['parts/queue-live.tsx', 'queues.publish('],
   'DELETE /queues/{queue}/messages': ['pages/queue.tsx', 'queues.purge('],
   'POST /metrics': { none: byProgram },
-  'POST /alarms/{alarm}/state': { none: 'it is for tests of what an alarm starts' },
+  'POST /alarms/{alarm}/state': ['stack/alarms.tsx', 'alarms.set('],
   'POST /credentials': { none: 'the credential of a program is issued where the program is set up' },
   'DELETE /credentials/{credential}': { none: 'as its issue' },
   'POST /images': ['image/add-image.tsx', 'images.add('],
   'POST /images/upload': ['image/add-image.tsx', 'images.upload('],
   'DELETE /images/{image}': ['pages/image.tsx', 'images.remove('],
   'POST /projects/{project}/quota': ['access/quotas.tsx', 'setQuota('],
-  'DELETE /dead-letters': { none: 'it deletes what the page does not show; the page purges by cause' },
+  'DELETE /dead-letters': ['pages/dead-letters.tsx', 'deadLetters.purgeAll('],
   'DELETE /dead-letters/{id}': ['pages/dead-letters.tsx', 'deadLetters.purge('],
   'POST /dead-letters/{id}/replay': ['parts/letters.tsx', 'deadLetters.replay('],
   'POST /events/ticket': { none: 'a page has its session, and needs no ticket for a socket' },
@@ -84,10 +81,10 @@ const places: Readonly<Record<string, Place | None>> = {
   'POST /subscriptions/{id}/deliveries/{delivery}/replay': {
     none: 'the page sends the events of a time again, which contains the delivery',
   },
-  'POST /workflows': { none: byTemplate },
-  'DELETE /workflows/{workflow}': { none: byTemplate },
-  'POST /cron_triggers': { none: byTemplate },
-  'DELETE /cron_triggers/{name}': { none: byTemplate },
+  'POST /workflows': ['workflow/definitions.tsx', 'workflows.create('],
+  'DELETE /workflows/{workflow}': ['workflow/definitions.tsx', 'workflows.delete('],
+  'POST /cron_triggers': ['workflow/schedules.tsx', 'cronTriggers.create('],
+  'DELETE /cron_triggers/{name}': ['workflow/schedules.tsx', 'cronTriggers.delete('],
   'POST /executions': ['pages/workflows.tsx', 'executions.start('],
   'POST /executions/{id}/action pause': ['pages/workflows.tsx', "kind: 'pause'"],
   'POST /executions/{id}/action resume': ['pages/workflows.tsx', "kind: 'resume'"],

@@ -6,18 +6,55 @@ import {
   lazyRouteComponent,
   Link,
   useLocation,
+  type ErrorComponentProps,
 } from '@tanstack/react-router';
+import { useLive } from './live/live.tsx';
 import { HomePage } from './pages/home.tsx';
-import { Empty } from './parts/command.tsx';
+import { ErrorCard } from './parts/error-card.tsx';
+import { loadPage } from './parts/load-page.ts';
 import { Shell } from './parts/shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 
 function Missing() {
   return (
-    <Empty>
-      There is no page at {useLocation().pathname}. Go to <Link to="/">the start page</Link>.
-    </Empty>
+    <div className="stackwise">
+      <h1>No such page</h1>
+      <p>
+        The console has no page at <code>{useLocation().pathname}</code>.
+      </p>
+      <p>
+        <Link className="button" to="/">
+          Go to the first page
+        </Link>
+      </p>
+    </div>
+  );
+}
+
+/** A page that failed, in the frame, with a way on: it was not loaded, or one of its parts threw. */
+function Broken({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="stackwise">
+      <h1>The page could not be shown</h1>
+      <ErrorCard error={error} again={reset}>
+        <button className="button" type="button" onClick={() => location.reload()}>
+          Load the console again
+        </button>
+      </ErrorCard>
+    </div>
+  );
+}
+
+/** A page whose file has not arrived yet. */
+function Coming() {
+  const { isOpen, brokenAt } = useLive();
+  return (
+    <p className="empty" role="status">
+      {isOpen || brokenAt === undefined
+        ? 'Loading …'
+        : 'No server answers. The page opens by itself as soon as one does.'}
+    </p>
   );
 }
 const under = () => root;
@@ -41,132 +78,137 @@ const stacks = createRoute({
   getParentRoute: under,
   path: '/stacks',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/stacks.tsx'), 'StacksPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/stacks.tsx')), 'StacksPage'),
 });
 const stack = createRoute({
   getParentRoute: under,
   path: '/stacks/$stack',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/stack.tsx'), 'StackPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/stack.tsx')), 'StackPage'),
 });
 const create = createRoute({
   getParentRoute: under,
   path: '/create',
-  component: lazyRouteComponent(() => import('./pages/create.tsx'), 'CreatePage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/create.tsx')), 'CreatePage'),
+});
+const takeOver = createRoute({
+  getParentRoute: under,
+  path: '/take-over',
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/take-over.tsx')), 'TakeOverPage'),
 });
 const change = createRoute({
   getParentRoute: under,
   path: '/stacks/$stack/change',
   validateSearch: (search: Record<string, unknown>): { revision?: string | undefined } =>
     typeof search['revision'] === 'string' ? { revision: search['revision'] } : {},
-  component: lazyRouteComponent(() => import('./pages/change.tsx'), 'ChangePage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/change.tsx')), 'ChangePage'),
 });
 const groups = createRoute({
   getParentRoute: under,
   path: '/scaling',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/groups.tsx'), 'GroupsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/groups.tsx')), 'GroupsPage'),
 });
 const queues = createRoute({
   getParentRoute: under,
   path: '/queues',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/queues.tsx'), 'QueuesPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/queues.tsx')), 'QueuesPage'),
 });
 const queue = createRoute({
   getParentRoute: under,
   path: '/queues/$queue',
-  component: lazyRouteComponent(() => import('./pages/queue.tsx'), 'QueuePage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/queue.tsx')), 'QueuePage'),
 });
 const deadLetters = createRoute({
   getParentRoute: under,
   path: '/dead-letters',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/dead-letters.tsx'), 'DeadLettersPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/dead-letters.tsx')), 'DeadLettersPage'),
 });
 const hosts = createRoute({
   getParentRoute: under,
   path: '/hosts',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/hosts.tsx'), 'HostsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/hosts.tsx')), 'HostsPage'),
 });
 const host = createRoute({
   getParentRoute: under,
   path: '/hosts/$host',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/host.tsx'), 'HostPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/host.tsx')), 'HostPage'),
 });
 const nodes = createRoute({
   getParentRoute: under,
   path: '/nodes',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/nodes.tsx'), 'NodesPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/nodes.tsx')), 'NodesPage'),
 });
 const node = createRoute({
   getParentRoute: under,
   path: '/nodes/$node',
-  component: lazyRouteComponent(() => import('./pages/node.tsx'), 'NodePage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/node.tsx')), 'NodePage'),
 });
 const images = createRoute({
   getParentRoute: under,
   path: '/images',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/images.tsx'), 'ImagesPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/images.tsx')), 'ImagesPage'),
 });
 const image = createRoute({
   getParentRoute: under,
   path: '/images/$image',
-  component: lazyRouteComponent(() => import('./pages/image.tsx'), 'ImagePage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/image.tsx')), 'ImagePage'),
 });
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/events.tsx'), 'EventsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/events.tsx')), 'EventsPage'),
 });
 const subscriptions = createRoute({
   getParentRoute: under,
   path: '/subscriptions',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/subscriptions.tsx'), 'SubscriptionsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/subscriptions.tsx')), 'SubscriptionsPage'),
 });
 const workflows = createRoute({
   getParentRoute: under,
   path: '/workflows',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/workflows.tsx'), 'WorkflowsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/workflows.tsx')), 'WorkflowsPage'),
 });
 const projects = createRoute({
   getParentRoute: under,
   path: '/projects',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/projects.tsx'), 'ProjectsPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/projects.tsx')), 'ProjectsPage'),
 });
 const project = createRoute({
   getParentRoute: under,
   path: '/projects/$project',
-  component: lazyRouteComponent(() => import('./pages/project.tsx'), 'ProjectPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/project.tsx')), 'ProjectPage'),
 });
 const users = createRoute({
   getParentRoute: under,
   path: '/users',
   validateSearch: filtered,
-  component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/users.tsx')), 'UsersPage'),
 });
 const user = createRoute({
   getParentRoute: under,
   path: '/users/$user',
-  component: lazyRouteComponent(() => import('./pages/user.tsx'), 'UserPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/user.tsx')), 'UserPage'),
 });
 const tokens = createRoute({
   getParentRoute: under,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/tokens.tsx')), 'TokensPage'),
 });
 const services = createRoute({
   getParentRoute: under,
   path: '/services',
-  component: lazyRouteComponent(() => import('./pages/services.tsx'), 'ServicesPage'),
+  component: lazyRouteComponent(() => loadPage(() => import('./pages/services.tsx')), 'ServicesPage'),
 });
 
 export const router = createRouter({
@@ -175,6 +217,7 @@ export const router = createRouter({
     stacks,
     stack,
     create,
+    takeOver,
     change,
     groups,
     queues,
@@ -197,6 +240,8 @@ export const router = createRouter({
     tokens,
   ]),
   defaultPreload: 'intent',
+  defaultErrorComponent: Broken,
+  defaultPendingComponent: Coming,
   scrollRestoration: true,
 });
 

@@ -50,6 +50,9 @@ input.form.addEventListener('submit', (event) => {
   event.preventDefault();
   results.querySelector('a')?.click();
 });
+document.addEventListener('click', (event) => {
+  if (!input.form.contains(event.target)) results.hidden = true;
+});
 document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.activeElement !== input) {
     event.preventDefault();

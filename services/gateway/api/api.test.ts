@@ -6,6 +6,7 @@ import { answer, route } from '@anneal/bus/consume/route.ts';
 import { eventKept } from '@anneal/contracts/events.ts';
 import { eventLog } from '@anneal/contracts/calls/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { openReplicas } from '@anneal/runtime/observe/replica.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, hostToken } from '../testing/stand-ins.ts';
@@ -323,9 +324,70 @@ it('the server reports its version and the health of its services', async () => 
   });
   const { json } = await gateway.call('GET', '/api/v1/services');
   expect(json['services']).toMatchObject(
-    expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'up' })]),
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'configuration', status: 'up' }),
+      expect.objectContaining({ name: 'gateway', status: 'up', consumers: 1 }),
+    ]),
   );
   expect((await gateway.call('GET', '/api/v1/hosts')).json).toMatchObject({ hosts: [{ id: host.host_id }] });
+});
+
+it('pages of users and projects are searched, sorted and counted, and show no password', async () => {
+  for (const name of ['zoe', 'ann', 'bob']) {
+    const user = { name, password: 'a long password', enabled: name !== 'bob', description: `the ${name} of tests` };
+    expect((await gateway.call('POST', '/identity/v3/users', { user })).status).toBe(201);
+    const made = { name: `${name}-project`, description: 'for tests' };
+    expect((await gateway.call('POST', '/identity/v3/projects', { project: made })).status).toBe(201);
+  }
+  const names = async (path: string) => {
+    const { json, text } = await gateway.call('GET', path);
+    expect(text).not.toMatch(/hash|salt|grants/);
+    const rows = (json['users'] ?? json['projects']) as unknown as { name: string }[];
+    return { names: rows.map(({ name }) => name), total: json['total'], found: json['found'] };
+  };
+  expect(await names('/api/v1/users?limit=2')).toEqual({ names: ['admin', 'ann'], total: 4, found: 4 });
+  expect(await names('/api/v1/users?find=tests&sort=name&descending=true&offset=1')).toEqual({
+    names: ['bob', 'ann'],
+    total: 4,
+    found: 3,
+  });
+  expect(await names('/api/v1/users?find=disabled')).toEqual({ names: ['bob'], total: 4, found: 1 });
+  expect((await names('/api/v1/users?sort=status')).names[0]).toBe('bob');
+  expect(await names('/api/v1/projects?find=for+tests&limit=1&offset=2')).toEqual({
+    names: ['zoe-project'],
+    total: 4,
+    found: 3,
+  });
+  expect((await gateway.call('GET', '/api/v1/users?sort=password')).status).toBe(400);
+});
+
+it('each service lists its replicas: health, version and shards, and counts those that do not report', async () => {
+  const documents = await openReplicas(gateway.context.store);
+  const process_ = { machine: 'box', pid: 7, started_at: '2026-01-01T00:00:00.000Z', problems: {}, shards: [] };
+  await documents.insert({ ...process_, id: 'one', services: ['scheduling'], release: '1.0.0', shards: [0, 2] });
+  await documents.insert({
+    ...process_,
+    id: 'two',
+    services: ['scheduling', 'configuration'],
+    release: '1.1.0',
+    started_at: '2026-01-02T00:00:00.000Z',
+    problems: { scheduling: 'its shards are not open', configuration: 'it has not started yet' },
+  });
+  const shown = await eventually(async () => {
+    const { json } = await gateway.call('GET', '/api/v1/services');
+    const services = json['services'] as unknown as { name: string; replicas: { id: string }[]; unreported: number }[];
+    const named = new Map(services.map((each) => [each.name, each]));
+    return named.get('scheduling')?.replicas.length === 2 ? named : undefined;
+  });
+  expect(shown.get('scheduling')).toMatchObject({
+    unreported: 0,
+    replicas: [
+      { id: 'one', machine: 'box', pid: 7, version: '1.0.0', status: 'ready', reason: '', shards: [0, 2] },
+      { id: 'two', version: '1.1.0', status: 'degraded', reason: 'scheduling: its shards are not open' },
+    ],
+  });
+  expect(shown.get('configuration')?.replicas).toMatchObject([{ reason: 'configuration: it has not started yet' }]);
+  expect(shown.get('templating')).toMatchObject({ replicas: [], unreported: 1 });
 });
 
 it('the AsyncAPI document is complete, and needs no token', async () => {
@@ -388,6 +450,12 @@ describe('nodes', () => {
     expect(made.text).not.toContain('secret');
     const uuid = made.json['uuid'];
     expect((await gateway.call('GET', '/baremetal/v1/nodes/rack1')).json).toMatchObject({ uuid });
+    const unnamed = { driver: 'redfish', driver_info: { redfish_address: 'http://127.0.0.1:9' } };
+    for (const name of ['a b', 'ä', 'a/b']) {
+      expect((await gateway.call('POST', '/baremetal/v1/nodes', { ...unnamed, name })).status).toBe(400);
+      const patch = [{ op: 'replace', path: '/name', value: name }];
+      expect((await gateway.call('PATCH', '/baremetal/v1/nodes/n1', patch)).status).toBe(400);
+    }
     expect((await gateway.call('GET', '/baremetal/v1/nodes?fields=uuid,name')).json).toEqual({
       nodes: [{ uuid, name: 'rack1', links: expect.any(Array) }],
     });

@@ -1,6 +1,7 @@
 /** Dead letters: list, show, purge and replay. Secrets are masked. */
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
-import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { failureSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -14,35 +15,40 @@ const deadLetterSchema = z.object({
   attempts: z.number(),
   failure: failureSchema,
   history: z.array(z.object({ at: z.string(), error: z.string() })),
-  message: z.unknown(),
+  message: z.unknown().optional(),
 });
 const limit = z.coerce.number().int().min(1).max(1000).default(20);
 
 export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Endpoint[] {
-  const shown = (letter: DeadLetter) => ({
+  const outlined = (letter: DeadLetter) => ({
     id: letter.id,
     queue: letter.queue,
     died_at: letter.diedAt,
     attempts: letter.attempts,
     failure: letter.failure,
     history: letter.history,
-    message: secrets.mask(readMessage(letter.bytes)),
   });
+  const shown = (letter: DeadLetter) => ({ ...outlined(letter), message: secrets.mask(readMessage(letter.bytes)) });
 
   return [
     endpoint({
       method: 'GET',
       path: '/dead-letters',
-      summary: 'List dead letters, newest first: messages that could not be processed.',
-      query: z.strictObject({ queue: z.string().optional(), limit, after: z.string().optional() }),
+      summary: 'List dead letters, oldest first: messages that could not be processed.',
+      query: z.strictObject({
+        queue: z.string().optional(),
+        limit,
+        after: z.string().optional().meta({ description: 'The id of the last one that the client has.' }),
+        messages: z.enum(['true', 'false']).default('true').meta({ description: 'false leaves the messages out.' }),
+      }),
       answer: z.object({ dead_letters: z.array(deadLetterSchema) }),
-      handle: async ({ query: { queue, limit: most, after } }) => {
+      handle: async ({ query: { queue, limit: most, after, messages } }) => {
         const letters = await bus.deadLetters.list({
           limit: most,
           ...(queue !== undefined && { queue }),
           ...(after !== undefined && { after }),
         });
-        return { dead_letters: letters.map(shown) };
+        return { dead_letters: letters.map(messages === 'true' ? shown : outlined) };
       },
     }),
     endpoint({

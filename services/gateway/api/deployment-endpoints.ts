@@ -94,7 +94,8 @@ function reads(ask: Ask): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/deployments',
-      summary: 'List the deployments of the project, of a host, of a stack, or of a config without a stack.',
+      summary:
+        'List the deployments of the project, of a host, of a stack, or of a config without a stack, whose text is not repeated.',
       query: z.strictObject({
         host: z.string().optional(),
         stack: z.string().optional(),

@@ -8,6 +8,7 @@ import { wordErrors } from '../http/family.ts';
 import { importEndpoints, type ImportEndpointOptions } from '../imports/import-endpoint.ts';
 import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
+import type { Directory } from '../identity/directory/directory.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
@@ -16,6 +17,7 @@ import { credentialEndpoints } from './credential-endpoints.ts';
 import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, opensWithTicket, type EventEndpointOptions } from './events/event-endpoints.ts';
 import { deploymentEndpoints } from './deployment-endpoints.ts';
+import { directoryEndpoints } from './directory-endpoints.ts';
 import { groupEndpoints, type GroupEndpointOptions } from './group-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts';
@@ -36,6 +38,7 @@ import {
 import { templateEndpoints } from './template-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { cronTriggerEndpoints, executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
+import type { ReplicaWatch } from '../replicas.ts';
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
@@ -51,6 +54,8 @@ export type ApiOptions = EventEndpointOptions &
     gatewayUrl: string;
     configLimit: BodyLimit;
     version: string;
+    directory: Pick<Directory, 'users' | 'projects'>;
+    replicas: Pick<ReplicaWatch, 'list'>;
     allowedOrigins: readonly string[];
     report: (error: unknown, request: FastifyRequest) => void;
   };
@@ -63,6 +68,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...overviewEndpoints(options),
   ...stackEndpoints(options),
   ...pageEndpoints(options),
+  ...directoryEndpoints(options),
   ...nodeEndpoints(options),
   ...revisionEndpoints(options),
   ...importEndpoints(options),

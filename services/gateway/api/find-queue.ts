@@ -8,7 +8,7 @@ import {
   type QueueMessage,
   type QueueView,
 } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
@@ -51,20 +51,16 @@ export async function isBusQueue(
   const project = projectOf(request);
   const onBus = (await busQueues(bus, request)).map((queue) => queue.name);
   if (onBus.includes(name)) return true;
-  try {
-    await ask('configuration', queueShow, { project, data: { project, queue: name } });
+  if (await ask('configuration', queueShow, { project, data: { project, queue: name } }).catch(ignoreNotFound))
     return false;
-  } catch (error) {
-    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-  }
   const known = await knownNames(ask, project, onBus);
   const nearest = nearestOf(name, known);
-  const list = known.length === 0 ? 'There are no queues yet.' : '`anneal queue list` lists them.';
-  const hint = nearest === undefined ? list : `The nearest name is ${nearest}.`;
-  throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
-    mistakes: [
-      { code: 'NotFound', path: 'queue', message: 'no such queue', ...(nearest !== undefined && { nearest }) },
-    ],
+  const none = known.length === 0 ? ' There are no queues yet.' : '';
+  const hint = nearest === undefined ? none : ` The nearest name is ${nearest}.`;
+  throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}.${hint}`, {
+    ...(nearest !== undefined && {
+      mistakes: [{ code: 'NotFound', path: 'queue', message: 'no such queue', nearest }],
+    }),
   });
 }
 

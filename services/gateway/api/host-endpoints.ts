@@ -2,6 +2,7 @@
 import {
   hostBrokerGrant,
   hostBrokerRevoke,
+  hostKeys,
   hostJoin,
   hostList,
   hostRemove,
@@ -9,17 +10,22 @@ import {
   hostTokenRenew,
   hostViewSchema,
 } from '@anneal/contracts/calls/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
-import { projectOf } from '../identity/caller.ts';
+import { callerOf, projectOf } from '../identity/caller.ts';
+import { isOperator } from '../identity/rights.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 export interface HostEndpointOptions {
   readonly ask: Ask;
+  readonly secrets: Pick<Secrets, 'open'>;
   /** The address at which hosts reach the gateway, from the settings. */
   readonly gatewayUrl: string;
 }
@@ -30,13 +36,16 @@ const joinAnswerSchema = z.object({
   expires_at: z.iso.datetime(),
 });
 
+const metadataMeaning =
+  'Where programs on the host read its metadata. A new token changes it, so the file anneal/metadata-url of the config drive is out of date.';
+
 /** The set address; with the default, which only this machine reaches, the address of the request. */
 const publicUrl = (gatewayUrl: string, request: FastifyRequest): string =>
   ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(gatewayUrl).hostname)
     ? baseUrl(request)
     : gatewayUrl.replace(/\/$/, '');
 
-export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] {
+export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -68,10 +77,35 @@ export function hostEndpoints({ ask, gatewayUrl }: HostEndpointOptions): Endpoin
       path: '/hosts/{host}/token',
       sensitive: true,
       summary: 'Issue a new token for a host; the old token stops working.',
-      answer: z.object({ host: hostViewSchema, token: z.string() }),
-      handle: ({ request, params }) => {
+      answer: z.object({
+        host: hostViewSchema,
+        token: z.string(),
+        metadata_url: z.url().meta({ description: metadataMeaning }),
+      }),
+      handle: async ({ request, params }) => {
         const project = projectOf(request);
-        return ask('configuration', hostTokenRenew, { project, data: { project, host: params['host'] ?? '' } });
+        const data = { project, host: params['host'] ?? '' };
+        const renewed = await ask('configuration', hostTokenRenew, { project, data });
+        const { host, token } = renewed;
+        return { ...renewed, metadata_url: metadataAddress(gatewayUrl, { hostId: host.id, hostToken: token }) };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/hosts/{host}/metadata-url',
+      sensitive: true,
+      summary:
+        'Show the address at which a host reads its own metadata. It needs the role admin, because it is a secret.',
+      answer: z.object({ metadata_url: z.url().meta({ description: metadataMeaning }) }),
+      handle: async ({ request, params }) => {
+        const caller = callerOf(request);
+        if (caller.kind !== 'user' || !isOperator(caller.access, 'member'))
+          throw new AnnealError('Forbidden', 'The metadata address of a host needs the role admin.');
+        const project = projectOf(request);
+        const data = { project, host: params['host'] ?? '' };
+        const { id: hostId } = await ask('configuration', hostShow, { project, data });
+        const { token } = await ask('configuration', hostKeys, { project, data: { host_id: hostId } });
+        return { metadata_url: metadataAddress(gatewayUrl, { hostId, hostToken: openText(secrets, token) }) };
       },
     }),
     ...brokerEndpoints({ ask }),
@@ -102,7 +136,7 @@ const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Endpoint[] 
   }),
 ];
 
-const joinEndpoints = ({ ask, gatewayUrl }: HostEndpointOptions): Endpoint[] => [
+const joinEndpoints = ({ ask, gatewayUrl }: Omit<HostEndpointOptions, 'secrets'>): Endpoint[] => [
   endpoint({
     method: 'POST',
     path: '/hosts/{host}/join',

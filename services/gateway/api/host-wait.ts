@@ -1,7 +1,14 @@
 /** Names the host or node that a request waits for. Only its provider knows it; the engine sees one request. */
-import { deploymentList, hostShow, type DeploymentView, type HostView } from '@anneal/contracts/calls/configuration.ts';
+import {
+  deploymentList,
+  hostOverview,
+  hostShow,
+  type DeploymentView,
+  type HostView,
+} from '@anneal/contracts/calls/configuration.ts';
+import { nodeList } from '@anneal/contracts/calls/provisioning.ts';
 import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
-import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { resourcesQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { explainNode } from './node-wait.ts';
@@ -9,10 +16,19 @@ import { explainNode } from './node-wait.ts';
 type Why = z.infer<(typeof stackWhy)['answer']>;
 
 /** The explanation, down to the host or the node that is the cause. Unchanged when its provider does not answer. */
-export async function explainRequest(ask: Ask, { project, why }: { project: string; why: Why }): Promise<Why> {
+export async function explainRequest(
+  ask: Ask,
+  { project, why: { idle_stacks: idle, ...why } }: { project: string; why: Why },
+): Promise<Why> {
   const { request } = why;
-  if (request?.queue === requestsQueue('provisioning')) return explainNode(ask, why).catch(() => why);
-  if (request?.queue !== requestsQueue('configuration')) return why;
+  // Nothing waits in an idle stack, but its machines may have died since.
+  if (idle) {
+    const data = { project, most: mostSilent, stacks: idle };
+    const { silent } = await ask('configuration', hostOverview, { project, data }).catch(() => ({ silent: [] }));
+    return withSilent(why, { idle, silent });
+  }
+  if (request?.queue === resourcesQueue('provisioning')) return explainNode(ask, why).catch(() => why);
+  if (request?.queue !== resourcesQueue('configuration')) return why;
   try {
     const data = { project, stack_id: request.stack_id };
     const { deployments } = await ask('configuration', deploymentList, { project, data });
@@ -21,14 +37,62 @@ export async function explainRequest(ask: Ask, { project, why }: { project: stri
     );
     if (!waiting) return why;
     const host = await ask('configuration', hostShow, { project, data: { project, host: waiting.host_id } });
-    return withHost(why, waiting, host);
+    // A host runs one config at a time, perhaps one of another stack.
+    const running =
+      waiting.answer_state === 'not taken'
+        ? (await ask('configuration', deploymentList, { project, data: { project, host: host.id } })).deployments
+        : [];
+    const explained = withHost(why, waiting, { host, running: running.find(isRunning) });
+    const { nodes } = await ask('provisioning', nodeList, { data: { instance_id: host.id, limit: 1 } });
+    return nodes[0]?.power_state === 'power off' ? withoutPower(explained, nodes[0].name) : explained;
   } catch {
     return why;
   }
 }
 
-/** Adds the host and its queue to the chain, and says what the host has done with the config. */
-export function withHost(why: Why, deployment: DeploymentView, host: HostView): Why {
+/** The silent hosts that are read to find those of a stack. */
+const mostSilent = 100;
+
+/** Adds the silent hosts of idle stacks. An earlier configuration service answers with those of all stacks. */
+export function withSilent(why: Why, { idle, silent }: { idle: readonly string[]; silent: readonly HostView[] }): Why {
+  const stacks = new Set(idle);
+  const own = silent.filter(({ server }) => server && stacks.has(server.stack_id));
+  const [first] = own;
+  if (!first) return why;
+  const since = first.last_seen_at;
+  const others =
+    own.length === 1 ? '' : ` (${own.length - 1} more of its hosts ${own.length === 2 ? 'is' : 'are'} silent too.)`;
+  return {
+    ...why,
+    summary: `${why.summary} But host ${first.name} has been silent since ${since ?? first.created_at}.${others}`,
+    chain: [
+      ...why.chain,
+      {
+        object: `host ${first.name}`,
+        state: 'silent',
+        reason: 'does not ask for work',
+        since: since ?? first.created_at,
+      },
+    ],
+    exits: ['check the machine and its agent', `anneal host show ${first.name}`, 'anneal node list'],
+  };
+}
+
+const isRunning = ({ status, answer_state: state }: DeploymentView): boolean =>
+  status === 'IN_PROGRESS' && state === 'started';
+
+const beganAt = ({ started_at, accepted_at, queued_at }: DeploymentView): string =>
+  started_at ?? accepted_at ?? queued_at ?? 'a moment ago';
+
+/**
+ * Adds the host and its queue to the chain, and says what the host has done with the config.
+ * @param running the config that the host runs, when this one waits behind it
+ */
+export function withHost(
+  why: Why,
+  deployment: DeploymentView,
+  { host, running }: { host: HostView; running?: DeploymentView | undefined },
+): Why {
   const { id, resource_name: resource, queued_at: queued, answer_state: state } = deployment;
   const seen = host.last_seen_at;
   const waiting = `${host.pending} ${host.pending === 1 ? 'request waits' : 'requests wait'} in ${host.requests_queue}`;
@@ -69,16 +133,48 @@ export function withHost(why: Why, deployment: DeploymentView, host: HostView): 
     case 'not taken':
       return {
         ...shared,
-        summary: `${resource} waits in the queue of host ${host.name}, which asks for work and has not taken it yet; ${waiting}.`,
-        exits: [`anneal deployment list --host ${host.name}`, show, ...others],
+        summary: running
+          ? `${resource} waits for its turn on host ${host.name}, which ${doneWith(running, host)}.`
+          : `${resource} waits in the queue of host ${host.name}, which ${host.status === 'silent' ? `has been silent since ${seen ?? 'long ago'}` : 'asks for work'} and has not taken it yet; ${waiting}.`,
+        exits: [
+          running ? `anneal deployment logs ${running.id} --follow` : `anneal deployment list --host ${host.name}`,
+          show,
+          ...others,
+        ],
       };
-    case 'started':
+    case 'started': {
+      const limit = deployment.deadline === null ? '' : `; ${resource} fails unless it ends by ${deployment.deadline}`;
       return {
         ...shared,
-        summary: `Host ${host.name} has run ${resource} since ${deployment.started_at ?? deployment.accepted_at ?? queued ?? 'a moment ago'}${deployment.deadline === null ? '' : `; it fails unless it ends by ${deployment.deadline}`}.`,
-        exits: [`anneal deployment logs ${id} --follow`, show, ...others],
+        summary: `Host ${host.name} ${doneWith(deployment, host)}${limit}.`,
+        exits:
+          host.status === 'silent'
+            ? ['check the machine and its agent', show, 'anneal node list', ...others]
+            : [`anneal deployment logs ${id} --follow`, show, ...others],
       };
+    }
     default:
       return why;
   }
+}
+/** The part of a sentence about a host and the config that it runs. */
+function doneWith(running: DeploymentView, { status, last_seen_at: seen }: HostView): string {
+  const [name, began] = [running.resource_name ?? running.name, beganAt(running)];
+  // The machine may be dead, and with it the config.
+  return status === 'silent'
+    ? `took ${name} at ${began} and has been silent since ${seen ?? began}`
+    : `has run ${name} since ${began}`;
+}
+
+/** Adds that the node of the host is powered off: the machine does nothing, although the host was up a moment ago. */
+export function withoutPower(why: Why, node: string): Why {
+  return {
+    ...why,
+    summary: `${why.summary.replace(/\.$/, '')}; its node ${node} is powered off.`,
+    chain: [
+      ...why.chain,
+      { object: `node ${node}`, state: 'power off', reason: 'the machine of the host', since: null },
+    ],
+    exits: [`anneal node power ${node} on`, ...why.exits],
+  };
 }

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { deploymentShow } from '@anneal/contracts/calls/configuration.ts';
 import { outputRead, storedNameSchema, type OutputRead } from '@anneal/contracts/output.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -43,7 +44,20 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
       const question = { project: projectOf(request), deployment: params['deployment'] ?? '' };
       if (!name.success) throw noOutput(params['name'] ?? '', question);
       const first = await readFrom(ask, { ...question, from: [{ name: name.data, offset: 0 }] });
-      if (!name.data.startsWith('std') && first.parts[0]?.bytes === 0) throw noOutput(name.data, question);
+      // Pieces are stored of large outputs only. A small one came with the answer.
+      if (!name.data.startsWith('std') && first.parts[0]?.bytes === 0) {
+        const { output_values: values } = await ask('configuration', deploymentShow, {
+          project: question.project,
+          data: question,
+        });
+        const value = values[name.data.slice('outputs.'.length)];
+        if (value === undefined || value === null) throw noOutput(name.data, question);
+        const text = typeof value === 'string' ? value : JSON.stringify(value);
+        return reply
+          .type('application/octet-stream')
+          .header('content-disposition', 'attachment')
+          .send(Buffer.from(text));
+      }
       const pages = pagesOf(ask, { ...question, name: name.data, first });
       return reply
         .type('application/octet-stream')

@@ -7,9 +7,11 @@ import { hostOverview, type HostView } from '@anneal/contracts/calls/configurati
 import { overviewSchema, type Need, type Overview } from '@anneal/contracts/calls/overview.ts';
 import { nodeOverview, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { stackOverview, type StackAttention } from '@anneal/contracts/calls/scheduling.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
-import type { Ask } from '../ask.ts';
+import { brokerAwaySince, isBrokerAway, type Ask } from '../ask.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
+import type { ReplicaWatch, SeenReplica } from '../replicas.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 import { explainRequest } from './host-wait.ts';
 
@@ -17,7 +19,14 @@ import { explainRequest } from './host-wait.ts';
 const most = 20;
 const mostLetters = 1000;
 
-export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoint[] {
+interface OverviewOptions {
+  readonly ask: Ask;
+  readonly bus: Bus;
+  readonly now: () => number;
+  readonly replicas: Pick<ReplicaWatch, 'list'>;
+}
+
+export function overviewEndpoints({ ask, bus, now, replicas }: OverviewOptions): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -27,11 +36,11 @@ export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoin
       handle: async ({ request }): Promise<Overview> => {
         const project = projectOf(request);
         const operator = isFromOperator(request);
-        const unavailable: string[] = [];
+        const silentParts: SilentPart[] = [];
         /** The part of one service; undefined when it does not answer, so that the others are still shown. */
-        const part = <T>(service: string, read: () => Promise<T>): Promise<T | undefined> =>
-          read().catch(() => {
-            unavailable.push(service);
+        const part = <T>(name: string, read: () => Promise<T>): Promise<T | undefined> =>
+          read().catch((error: unknown) => {
+            silentParts.push({ name, error });
             return undefined;
           });
         const [stacks, nodes, hosts, letters = []] = await Promise.all([
@@ -39,9 +48,11 @@ export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoin
           part('provisioning', async () =>
             operator ? ask('provisioning', nodeOverview, { data: { most } }) : undefined,
           ),
-          part('configuration', () => ask('configuration', hostOverview, { project, data: { project, most } })),
+          part('configuration', () => hostsOf(ask, project)),
           part('broker', async () => (operator ? bus.deadLetters.list({ limit: mostLetters }) : [])),
         ]);
+        const unanswered = needsOfParts(silentParts);
+        const silent = operator ? replicas.list().filter(({ isSilent }) => isSilent) : [];
         const working = stacks?.working ?? [];
         const waiting = working.filter(waitsForPerson);
         const ofLetters = needsOfLetters(letters);
@@ -51,23 +62,24 @@ export function overviewEndpoints({ ask, bus }: { ask: Ask; bus: Bus }): Endpoin
           nodes: nodes?.counts ?? {},
           hosts: hosts?.counts ?? {},
           needs: [
-            ...unavailable.map(needOfService),
+            ...unanswered,
+            ...silent.map((each) => needOfReplica(each, now())),
             ...failed.map(needOfStack),
             ...waiting.map(needOfStack),
             ...ofLetters,
             ...(nodes?.failed ?? []).map(needOfNode),
-            ...(hosts?.silent ?? []).map(needOfHost),
+            ...(hosts?.needs ?? []).map(needOfHost),
           ],
           need_counts: {
-            service: unavailable.length,
+            service: unanswered.length + silent.length,
             stack: (stacks?.failed_count ?? failed.length) + waiting.length,
             'dead letters': ofLetters.length,
             node: nodes?.failed_count ?? 0,
-            host: hosts?.counts['silent'] ?? 0,
+            host: hosts?.need_count ?? 0,
           },
           working: working.filter((stack) => !waitsForPerson(stack)),
           working_count: (stacks?.working_count ?? working.length) - waiting.length,
-          unavailable,
+          unavailable: silentParts.map(({ name }) => name),
         };
       },
     }),
@@ -84,17 +96,55 @@ async function stacksOf(ask: Ask, project: string): Promise<z.infer<(typeof stac
   return { ...rest, working: await Promise.all(explained) };
 }
 
+/** The hosts by status, and the silent ones. */
+async function hostsOf(
+  ask: Ask,
+  project: string,
+): Promise<{ counts: Record<string, number>; needs: HostView[]; need_count: number }> {
+  const { counts, silent } = await ask('configuration', hostOverview, { project, data: { project, most } });
+  return { counts, needs: silent, need_count: counts['silent'] ?? 0 };
+}
+
 /** Whether the stack stands at a hook until an operator or a listener lets it go on. */
 const waitsForPerson = ({ why }: StackAttention): boolean => why.chain.some(({ object }) => object.startsWith('hook '));
 
-const needOfService = (service: string): Need => ({
-  kind: 'service',
-  id: service,
-  name: service,
-  summary: `The ${service} does not answer.`,
-  since: null,
-  exits: ['anneal service list'],
-});
+/** A part of the overview that its service did not answer. */
+interface SilentPart {
+  readonly name: string;
+  readonly error: unknown;
+}
+
+/** One need for all parts that miss the broker, and one for each other. */
+function needsOfParts(parts: readonly SilentPart[]): Need[] {
+  const away = parts.find(({ error }) => isBrokerAway(error));
+  const others = parts.filter(({ error }) => !isBrokerAway(error));
+  const need = ({ name, error }: SilentPart, since: string | null = null): Need => ({
+    kind: 'service',
+    id: name,
+    name,
+    // The message of a defect may contain secrets.
+    summary: error instanceof AnnealError ? error.message : `The ${name} does not answer.`,
+    since,
+    exits: ['anneal service list'],
+  });
+  return [
+    ...(away ? [need({ name: 'broker', error: away.error }, brokerAwaySince(away.error))] : []),
+    ...others.map((part) => need(part)),
+  ];
+}
+
+function needOfReplica({ document, unheardMs }: SeenReplica, now: number): Need {
+  const { id, services, machine, pid } = document;
+  const name = services.join(', ');
+  return {
+    kind: 'service',
+    id,
+    name,
+    summary: `The process ${pid} on ${machine} shows no sign of life: it was killed or hangs, or it cannot reach the database.`,
+    since: new Date(now - unheardMs).toISOString(),
+    exits: ['anneal service list'],
+  };
+}
 
 const needOfStack = ({ id, name, since, why }: StackAttention): Need => ({
   kind: 'stack',
@@ -143,7 +193,7 @@ function needOfNode({
 }
 
 function needOfHost({ id, name, pending, last_seen_at: seen }: HostView): Need {
-  const waiting = pending === 0 ? '' : `; ${pending} configs wait for it`;
+  const waiting = pending === 0 ? '' : `; ${pending} ${pending === 1 ? 'config waits' : 'configs wait'} for it`;
   const summary = `Host ${name} has fallen silent${waiting}.`;
   return { kind: 'host', id, name, summary, since: seen, exits: [`anneal host show ${name}`] };
 }

@@ -13,8 +13,12 @@ export const pageQuery = {
   limit: z.coerce.number().int().positive().max(mostInPage).optional(),
 };
 
+type PageQuery = { [K in keyof PageRequest]?: PageRequest[K] | undefined };
+
 /** Undefined without a limit: then the whole list is the answer. */
-export function wantedPage(query: { [K in keyof PageRequest]?: PageRequest[K] | undefined }): PageRequest | undefined {
+export function wantedPage(query: PageQuery & { limit: number }): PageRequest;
+export function wantedPage(query: PageQuery): PageRequest | undefined;
+export function wantedPage(query: PageQuery): PageRequest | undefined {
   const { limit, ...rest } = query;
   return limit === undefined ? undefined : { ...rest, limit };
 }

@@ -9,7 +9,7 @@ import {
 } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
-import { pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
+import { mostInPage, pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
 import { pageOfRows, type PagedRows } from '@anneal/store/page.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -110,29 +110,41 @@ function queueWrites(options: QueueEndpointOptions): Endpoint[] {
   ];
 }
 
-/** A page of the queues of the services, and behind them those of the store. Only its rows are measured. */
+/** A page of the queues of the services and of the store. Only its rows are measured. */
 async function pageOfQueues({ ask, bus }: QueueEndpointOptions, request: FastifyRequest, asked: PageRequest) {
-  const { find = '', sort = 'name', offset = 0, limit: most } = asked;
+  const { find, sort = 'name', descending, offset = 0, limit: most } = asked;
   const project = projectOf(request);
-  const ofServices = (await busQueues(bus, request)).map(busRow);
-  if (sort !== 'name') {
-    const all = [...ofServices, ...(await storeQueues(ask, project)).map(storeRow)];
-    const { rows, ...counts } = pageOfRows(all, listed, asked);
-    return { queues: rows, ...counts };
-  }
-  const { rows, ...own } = pageOfRows(
-    ofServices.toSorted((a, b) => byName.compare(a.name, b.name)),
-    listed,
-    { find, offset, limit: most },
-  );
-  // One row at least, because the counts come with it.
-  const page = { find, offset: Math.max(0, offset - own.found), limit: Math.max(1, most - rows.length) };
-  const stored = await ask('configuration', queueList, { project, data: { project, page } });
-  return {
-    queues: [...rows, ...stored.queues.map(storeRow)].slice(0, most),
-    total: own.total + (stored.total ?? 0),
-    found: own.found + (stored.found ?? 0),
+  const ofServices = (await busQueues(bus, request)).map(busRow).toSorted((a, b) => byName.compare(a.name, b.name));
+  const own = await pageOfRows(ofServices, listed, { find, limit: ofServices.length });
+  const stored = async (from: number, count: number) => {
+    const page = {
+      find,
+      sort,
+      descending: sort === 'name' ? undefined : descending,
+      offset: from,
+      limit: Math.min(mostInPage, Math.max(1, count)),
+    };
+    return ask('configuration', queueList, { project, data: { project, page } });
   };
+  const counted = ({ total = 0, found = 0 }: { total?: number | undefined; found?: number | undefined }) => ({
+    total: own.total + total,
+    found: own.found + found,
+  });
+  if (sort === 'name') {
+    const rows = own.rows.slice(offset, offset + most);
+    // One row at least, because the counts come with it.
+    const behind = await stored(Math.max(0, offset - own.found), most - rows.length);
+    return { queues: [...rows, ...behind.queues.map(storeRow)].slice(0, most), ...counted(behind) };
+  }
+  // Each queue of a service that comes before the first of these of the store is before the page.
+  const from = Math.max(0, offset - own.found);
+  const until = offset + most;
+  const window = await stored(from, until - from);
+  const rest = until - from - mostInPage;
+  const more = rest > 0 && window.queues.length === mostInPage ? await stored(from + mostInPage, rest) : { queues: [] };
+  const all = [...own.rows, ...[...window.queues, ...more.queues].map(storeRow)];
+  const { rows } = await pageOfRows(all, listed, { ...asked, offset: offset - from });
+  return { queues: rows, ...counted(window) };
 }
 
 type QueueRow = ReturnType<typeof busRow> | ReturnType<typeof storeRow>;

@@ -1,8 +1,9 @@
 /** The version of this server and the state of its services. */
 import type { Bus } from '@anneal/bus/port.ts';
-import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
+import { queuesOfService, serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
+import { goneMs, problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
 import { endpoint, type Endpoint } from './endpoint.ts';
 
 const infoSchema = z.object({
@@ -16,6 +17,17 @@ const infoSchema = z.object({
     }),
   }),
 });
+const replicaSchema = z.object({
+  id: z.string().meta({ description: 'Another one for each start of a process.' }),
+  machine: z.string().meta({ description: 'The host name of the machine or container.' }),
+  pid: z.number().int(),
+  version: z.string(),
+  status: z.enum(['ready', 'degraded', 'silent']),
+  reason: z.string().meta({ description: 'Why the replica is not ready. Empty when it is.' }),
+  started_at: z.iso.datetime(),
+  heard_at: z.iso.datetime().meta({ description: 'The latest sign of life, by the clock of the gateway.' }),
+  shards: z.array(z.number().int()).meta({ description: 'The shards of stacks that it runs; only of scheduling.' }),
+});
 const serviceSchema = z.object({
   name: z.string(),
   status: z.enum(['up', 'down', 'unknown']),
@@ -24,9 +36,20 @@ const serviceSchema = z.object({
   in_flight: z.number().nullable(),
   consumers: z.number().nullable(),
   oldest_age_ms: z.number().nullable(),
+  replicas: z.array(replicaSchema).meta({ description: 'Its processes, the earliest start first.' }),
+  unreported: z.number().int().meta({
+    description: 'Consumers that show no sign of life: replicas of a version that does not report.',
+  }),
 });
 
-export function systemEndpoints({ bus, version }: { bus: Bus; version: string }): Endpoint[] {
+interface SystemOptions {
+  readonly bus: Bus;
+  readonly version: string;
+  readonly now: () => number;
+  readonly replicas: Pick<ReplicaWatch, 'list'>;
+}
+
+export function systemEndpoints({ bus, version, now, replicas }: SystemOptions): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -54,33 +77,71 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
     endpoint({
       method: 'GET',
       path: '/services',
-      summary: 'List the services: whether each consumes its requests, how many requests wait, and for how long.',
+      summary:
+        'List the services: whether each consumes its requests, how many requests wait and for how long, and the health, ' +
+        'version, start and shards of each replica.',
       answer: z.object({ services: z.array(serviceSchema) }),
-      handle: async () => ({
-        services: await Promise.all(
+      handle: async () => {
+        const all = replicas.list();
+        const services = await Promise.all(
           serviceNames.map(async (name) => {
-            const queue = requestsQueue(name);
-            // The gateway answers this request, so it is up. It takes no requests from the bus.
-            if (name === 'gateway') return { name, status: 'up', queue: null, ...unmeasured };
+            const [queue, ...others] = queuesOfService(name);
+            const seen = all.filter(({ document }) => document.services.includes(name));
+            const live = seen.filter(({ isSilent }) => !isSilent).length;
+            const reported = { replicas: seen.map((each) => replicaView(name, each, now())), unreported: 0 };
+            // The gateway answers this request, so it is up.
+            const isHere = name === 'gateway';
             try {
-              const { depth, inFlight, consumers, oldestAgeMs } = await bus.queues.measure(queue);
+              const questions = await bus.queues.measure(queue);
+              // An earlier version of the service has only the first.
+              const found = await Promise.allSettled(others.map((each) => bus.queues.measure(each)));
+              const measured = [questions, ...found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))];
+              const total = (part: 'depth' | 'inFlight'): number => measured.reduce((sum, each) => sum + each[part], 0);
+              const ages = measured.flatMap(({ oldestAgeMs }) => oldestAgeMs ?? []);
               return {
                 name,
-                status: consumers > 0 ? 'up' : 'down',
+                status: isHere || questions.consumers > 0 ? 'up' : 'down',
                 queue,
-                depth,
-                in_flight: inFlight,
-                consumers,
-                oldest_age_ms: oldestAgeMs,
+                depth: total('depth'),
+                in_flight: total('inFlight'),
+                consumers: questions.consumers,
+                oldest_age_ms: ages.length === 0 ? null : Math.max(...ages),
+                ...reported,
+                unreported: Math.max(0, questions.consumers - live),
               };
             } catch {
-              return { name, status: 'unknown', queue, ...unmeasured };
+              return { name, status: isHere ? 'up' : 'unknown', queue, ...unmeasured, ...reported };
             }
           }),
-        ),
-      }),
+        );
+        return { services };
+      },
     }),
   ];
 }
 
 const unmeasured = { depth: null, in_flight: null, consumers: null, oldest_age_ms: null } as const;
+
+/** A replica of one service. */
+function replicaView(service: ServiceName, seen: SeenReplica, now: number) {
+  const { document, unheardMs, isSilent } = seen;
+  const { id, machine, pid, release, started_at, shards } = document;
+  const own = problemsOf(seen, service);
+  const isReady = !isSilent && own.length === 0;
+  return {
+    id,
+    machine,
+    pid,
+    version: release,
+    status: isSilent ? 'silent' : isReady ? 'ready' : 'degraded',
+    reason: isSilent ? silence(unheardMs) : own.map(([check, why]) => `${check}: ${why}`).join('; '),
+    started_at,
+    heard_at: new Date(now - unheardMs).toISOString(),
+    // Others run those of a silent replica.
+    shards: service === 'scheduling' && !isSilent ? shards : [],
+  };
+}
+
+const silence = (unheardMs: number): string =>
+  `No sign of life for ${Math.round(unheardMs / 1000)} s. Its process was killed or hangs, or it cannot reach the database. ` +
+  `It leaves this list ${goneMs / 60_000} minutes after its last sign of life.`;

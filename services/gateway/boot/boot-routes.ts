@@ -3,7 +3,7 @@
  * address, which only the BMC received. The credential of the report is the token from the exchange. Guessing is slowed
  * down, and no secret is logged.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import {
   bootDocumentShow,
   bootExchange,
@@ -85,8 +85,7 @@ export function bootFamily(
     try {
       return await work();
     } catch (error) {
-      const wrongSecret =
-        error instanceof AnnealError && ['NotFound', 'Unauthorized', 'Forbidden'].includes(error.code);
+      const wrongSecret = hasCode(error, 'NotFound', 'Unauthorized', 'Forbidden');
       if (!wrongSecret) throw error;
       // Only wrong secrets have to wait. A right secret boots, whatever other requests come from its address.
       attempts.check(ip);

@@ -8,7 +8,7 @@ import { credentialKeys } from '@anneal/contracts/calls/credentials.ts';
 import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -169,7 +169,7 @@ async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof AnnealError && ['NotFound', 'Unauthorized'].includes(error.code)) return undefined;
+    if (hasCode(error, 'NotFound', 'Unauthorized')) return undefined;
     throw error;
   }
 }

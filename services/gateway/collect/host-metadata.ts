@@ -1,6 +1,6 @@
 /** The metadata of a host's server, for the collectors that poll: what the template gives, then the deployments. */
 import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { stackResources, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Ask } from '../ask.ts';
@@ -42,12 +42,9 @@ export async function withMetadata<M extends { readonly body: Json }>(
 async function resourceOf(ask: Ask, project: string, collector: HostCollector): Promise<ResourceView | undefined> {
   const { stack_id: stack, resource_name: name } = collector;
   const data = { project, stack, name, detail: true };
-  const { resources } = await ask('scheduling', stackResources, { project, data }).catch((error: unknown) => {
-    // An abandoned stack leaves its hosts.
-    if (error instanceof AnnealError && error.code === 'NotFound') return { resources: [] };
-    throw error;
-  });
-  return resources[0];
+  // An abandoned stack leaves its hosts.
+  const found = await ask('scheduling', stackResources, { project, data }).catch(ignoreNotFound);
+  return found?.resources[0];
 }
 
 const serverTypes: ReadonlySet<string> = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer']);

@@ -3,7 +3,7 @@
  * signature is made with a key of the host, so it ends with the host's token.
  */
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isTempUrlSignature, metadataObject, type TempUrl } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -67,7 +67,7 @@ async function signedUrl(
   if (!Number.isSafeInteger(expires) || expires * 1000 <= now()) throw invalid;
   const { project, token } = await ask('configuration', hostKeys, { data: { host_id: hostId } }).catch(
     (error: unknown) => {
-      throw error instanceof AnnealError && error.code === 'NotFound' ? invalid : error;
+      throw hasCode(error, 'NotFound') ? invalid : error;
     },
   );
   const url = { method, project, hostId, object, expires };

@@ -2,7 +2,7 @@
  * Glance's API v2 as far as clients list, upload, save and delete images. An image whose content machines fetch elsewhere
  * is added by `/api/v1/images`.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import {
   imageDraftAdd,
   imageDraftShow,
@@ -16,13 +16,24 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField, queryValue, readJsonBodies, uploadScope } from '../http/body.ts';
+import { parseField, queryValue, queryValues, readJsonBodies, uploadScope } from '../http/body.ts';
+import { described, serveDocument } from '../http/described.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 import { sendContent } from '../images/send-content.ts';
 import type { ImageUploads } from '../images/uploads.ts';
-import { glanceDraft, glanceImage, imagePage } from './image-view.ts';
+import {
+  glanceDraft,
+  glanceImage,
+  glanceImageSchema,
+  imageDocument,
+  imageOrder,
+  imagePage,
+  imagesDocument,
+  imageSortKeys,
+  imageVisibilities,
+} from './image-view.ts';
 
 /** Where the API is. Clients add the version. */
 export const glancePrefix = '/image';
@@ -39,6 +50,10 @@ const glanceWording: FamilyWording = {
     title: 'MethodNotAllowed',
   }),
 };
+
+const errorSchema = z
+  .object({ message: z.string(), code: z.int(), title: z.string(), remedy: z.string().optional() })
+  .meta({ id: 'Error' });
 
 interface ImagePath {
   Params: { image: string };
@@ -89,6 +104,38 @@ const createSchema = z.looseObject(createFields).superRefine((given, check) => {
 
 const mostOnPage = 1_000;
 
+const link = z.object({ rel: z.string(), href: z.string() });
+const entry = z.object({ id: z.string(), status: z.string(), links: z.array(link) });
+const listsVersions = (status: number) =>
+  described(
+    { summary: 'List the versions of this API.', status, answer: z.object({ versions: z.array(entry) }) },
+    { public: true },
+  );
+const lists = described({
+  summary: 'List the images that machines can boot from, by name.',
+  query: z.object({
+    name: z.string().optional(),
+    status: z.string().optional(),
+    visibility: z.enum(imageVisibilities).optional(),
+    sort: z.string().optional().meta({ description: 'Keys with directions: `name:asc,size:desc`.' }),
+    sort_key: z.enum(imageSortKeys).optional(),
+    sort_dir: z.enum(['asc', 'desc']).optional(),
+    marker: z.string().optional().meta({ description: 'The id of the image before the first one.' }),
+    limit: z
+      .int()
+      .min(0)
+      .max(999_999_999)
+      .optional()
+      .meta({ description: `At most ${mostOnPage}; 25 by default.` }),
+  }),
+  answer: z.object({
+    images: z.array(glanceImageSchema),
+    first: z.string(),
+    next: z.string().optional(),
+    schema: z.string(),
+  }),
+});
+
 /** @throws AnnealError InvalidRequest for a number of images that no page has. */
 function limitIn(request: FastifyRequest): number | undefined {
   const text = queryValue(request, 'limit');
@@ -97,41 +144,53 @@ function limitIn(request: FastifyRequest): number | undefined {
   return Math.min(Number(text), mostOnPage);
 }
 
+/** @throws AnnealError InvalidRequest for a word that Glance does not know. */
+function visibilityIn(request: FastifyRequest): string | undefined {
+  const given = queryValue(request, 'visibility');
+  if (given === undefined || imageVisibilities.some((each) => each === given)) return given;
+  throw new AnnealError('InvalidRequest', `Invalid visibility value: ${given}`);
+}
+
 export function glanceFamily(
   scope: FastifyInstance,
   options: {
     ask: Ask;
     images: ImageUploads;
     newId: () => string;
+    version: string;
     authenticate: Authenticate;
     report: (error: unknown, request: FastifyRequest) => void;
   },
 ): void {
-  const { ask, images, newId, authenticate, report } = options;
+  const { ask, images, newId, version, authenticate, report } = options;
   readJsonBodies(scope);
   wordErrors(scope, glanceWording, report);
   requireToken(scope, authenticate);
 
-  const open = { config: { public: true } } as const;
-  const versions = (request: FastifyRequest) => ({
-    versions: [
-      {
-        id: 'v2.9',
-        status: 'CURRENT',
-        links: [{ rel: 'self', href: `${baseUrl(request)}${glancePrefix}/v2/` }],
-      },
-    ],
+  serveDocument(scope, {
+    title: 'Images',
+    description: 'Compatible with Glance v2: images that machines boot from, and their contents.',
+    version,
+    error: errorSchema,
   });
-  scope.get('/', open, (request, reply) => reply.code(300).send(versions(request)));
-  scope.get('/versions', open, versions);
-
-  scope.get('/v2/images', async (request) => {
+  versionRoutes(scope);
+  const document = z.looseObject({ name: z.string(), properties: z.looseObject({}) });
+  const showsOne = described({ summary: 'Show the JSON Schema of an image.', answer: document });
+  scope.get('/v2/schemas/image', showsOne, () => imageDocument);
+  const showsPage = described({ summary: 'Show the JSON Schema of a page of images.', answer: document });
+  scope.get('/v2/schemas/images', showsPage, () => imagesDocument);
+  scope.get('/v2/images', lists, async (request) => {
     const { images: all } = await ask('provisioning', imageList, { data: {} });
     const marker = queryValue(request, 'marker');
     const page = imagePage(all, {
       name: queryValue(request, 'name'),
       status: queryValue(request, 'status'),
-      visibility: queryValue(request, 'visibility'),
+      visibility: visibilityIn(request),
+      order: imageOrder({
+        sort: queryValue(request, 'sort'),
+        keys: queryValues(request, 'sort_key'),
+        directions: queryValues(request, 'sort_dir'),
+      }),
       marker,
       limit: limitIn(request),
     });
@@ -146,11 +205,15 @@ export function glanceFamily(
     };
   });
   const draftOf = (id: string): Promise<ImageDraft> => ask('provisioning', imageDraftShow, { data: { id } });
-  scope.get<ImagePath>('/v2/images/:image', async ({ params: { image } }) => {
+  const shows = described({
+    summary: 'Show an image, also one that waits for its content.',
+    answer: glanceImageSchema,
+  });
+  scope.get<ImagePath>('/v2/images/:image', shows, async ({ params: { image } }) => {
     try {
       return glanceImage(await ask('provisioning', imageShow, { data: { image } }));
     } catch (error) {
-      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+      if (!hasCode(error, 'NotFound')) throw error;
       const draft = await draftOf(image).catch(() => undefined);
       if (draft) return glanceDraft(draft);
       throw error;
@@ -159,13 +222,33 @@ export function glanceFamily(
   contentRoutes(scope, { ask, images, newId, draftOf });
 }
 
+function versionRoutes(scope: FastifyInstance): void {
+  const versions = (request: FastifyRequest) => ({
+    versions: [
+      {
+        id: 'v2.9',
+        status: 'CURRENT',
+        links: [{ rel: 'self', href: `${baseUrl(request)}${glancePrefix}/v2/` }],
+      },
+    ],
+  });
+  scope.get('/', listsVersions(300), (request, reply) => reply.code(300).send(versions(request)));
+  scope.get('/versions', listsVersions(200), versions);
+}
+
 /** Images with their content: create, upload, save, delete. */
 function contentRoutes(
   scope: FastifyInstance,
   options: { ask: Ask; images: ImageUploads; newId: () => string; draftOf: (id: string) => Promise<ImageDraft> },
 ): void {
   const { ask, images, newId, draftOf } = options;
-  scope.post('/v2/images', async (request, reply) => {
+  const creates = described({
+    summary: 'Create an image. It waits for its content.',
+    body: createSchema,
+    answer: glanceImageSchema,
+    status: 201,
+  });
+  scope.post('/v2/images', creates, async (request, reply) => {
     const given = parseField(createSchema, request.body, 'The image');
     const { id = newId(), name, disk_format: format, tags, min_disk, min_ram } = given;
     const properties = Object.fromEntries(propertiesIn(given)) as Record<string, string>;
@@ -182,15 +265,27 @@ function contentRoutes(
       .header('location', `${baseUrl(request)}${glancePrefix}/v2/images/${id}`)
       .send(glanceDraft(draft));
   });
-  scope.delete<ImagePath>('/v2/images/:image', async ({ params: { image } }, reply) => {
+  const deletes = described({ summary: 'Delete an image and its content.' });
+  scope.delete<ImagePath>('/v2/images/:image', deletes, async ({ params: { image } }, reply) => {
     await images.remove(image);
     return reply.code(204).send();
   });
-  scope.get<ImagePath>('/v2/images/:image/file', async (request, reply) =>
+  const bytes = z.string().meta({ format: 'binary' });
+  const file = { answer: bytes, answerType: 'application/octet-stream' };
+  const reads = described({
+    summary: 'Read the content of an image, or the part that the header Range names.',
+    ...file,
+    also: { 206: bytes, 416: null },
+  });
+  scope.get<ImagePath>('/v2/images/:image/file', reads, async (request, reply) =>
     sendContent(await images.read(request.params.image), { request, reply }),
   );
   uploadScope(scope, (uploads) => {
-    uploads.put<ImagePath>('/v2/images/:image/file', { config: { upload: true } }, async (request, reply) => {
+    const writes = described(
+      { summary: 'Give an image its content.', body: bytes, bodyType: 'application/octet-stream' },
+      { upload: true },
+    );
+    uploads.put<ImagePath>('/v2/images/:image/file', writes, async (request, reply) => {
       const { id, name, format, details } = await draftOf(request.params.image);
       const length = Number(request.headers['content-length'] ?? Number.NaN);
       const size = Number.isSafeInteger(length) ? length : undefined;

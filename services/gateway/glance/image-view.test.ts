@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { glanceDraft, glanceImage, imagePage } from './image-view.ts';
+import { glanceDraft, glanceImage, imageDocument, imageOrder, imagePage } from './image-view.ts';
 
 const image = (name: string) => ({
   id: `id-${name}`,
@@ -58,5 +58,29 @@ describe('a list of images in Glance’s form', () => {
     expect(names({ status: 'queued' })).toEqual([]);
     expect(names({ visibility: 'private' })).toEqual([]);
     expect(names({ visibility: 'public', limit: 1 })).toEqual(['a']);
+  });
+
+  it('has a schema with each field of an image', () => {
+    expect(Object.keys(imageDocument.properties as object)).toEqual(
+      expect.arrayContaining(Object.keys(glanceImage(image('a')))),
+    );
+  });
+
+  it('is sorted by the keys that a client names, downwards unless it says asc', () => {
+    const sorted = (given: Partial<Parameters<typeof imageOrder>[0]>) =>
+      imagePage([...all, { ...image('z'), size: 1 }], {
+        order: imageOrder({ sort: undefined, keys: [], directions: [], ...given }),
+        limit: 3,
+      })?.images.map(({ name }) => name);
+    expect(sorted({ sort: 'name' })).toEqual(['z', 'e', 'd']);
+    expect(sorted({ sort: 'size:asc,name:desc' })).toEqual(['z', 'e', 'd']);
+    expect(sorted({ keys: ['size', 'name'], directions: ['asc'] })).toEqual(['z', 'a', 'b']);
+    for (const wrong of [
+      { sort: 'bogus' },
+      { sort: 'name:up' },
+      { sort: 'name', keys: ['name'] },
+      { keys: ['name'], directions: ['asc', 'desc'] },
+    ])
+      expect(() => sorted(wrong)).toThrow(expect.objectContaining({ code: 'InvalidRequest' }));
   });
 });

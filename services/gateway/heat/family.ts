@@ -17,7 +17,8 @@ import { stackListRoutes, type StackListOptions } from './stacks/stack-list.ts';
 import { stackReadRoutes, type StackReadOptions } from './stacks/stack-reads.ts';
 import { stackRoutes } from './stacks/stack-routes.ts';
 import { rememberTypes } from './templates/known-types.ts';
-import { typeRoutes, type TypeRouteOptions } from './templates/type-routes.ts';
+import { engineRoutes, type EngineRouteOptions } from './engine-routes.ts';
+import { typeRoutes } from './templates/type-routes.ts';
 import { heatError, heatErrorSchema, heatWording } from './wording.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
@@ -25,7 +26,7 @@ import { wordErrors } from '../http/family.ts';
 export type HeatOptions = CompilerOptions &
   StackListOptions &
   StackReadOptions &
-  TypeRouteOptions & {
+  EngineRouteOptions & {
     authenticate: Authenticate;
     configLimit: BodyLimit;
     version: string;
@@ -79,6 +80,8 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
   const health = z.object({ detailed: z.boolean(), reasons: z.array(z.string()) });
   const healthy = described({ summary: 'Check that the server answers.', answer: health }, { public: true });
   scope.get('/healthcheck', healthy, () => ({ detailed: false, reasons: [] }));
+  const alive = described({ summary: 'Check that the server answers, without a body.' }, { public: true });
+  scope.head('/healthcheck', alive, (_request, reply) => reply.code(204).send());
 
   scope.register(
     (v1, _options, done) => {
@@ -93,7 +96,8 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
       resourceRoutes(v1, options);
       signalRoutes(v1, options);
       eventRoutes(v1, options);
-      typeRoutes(v1, { ...options, types });
+      typeRoutes(v1, { types });
+      engineRoutes(v1, options);
       softwareRoutes(v1, options);
       done();
     },

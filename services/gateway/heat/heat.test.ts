@@ -1,5 +1,6 @@
 /** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { openReplicas } from '@anneal/runtime/observe/replica.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, startTestGateway, type HttpAnswer, type TestGateway } from '../testing/test-gateway.ts';
@@ -497,6 +498,11 @@ it('the API serves its versions, resource types and services', async () => {
   ).toEqual({
     resource_types: [{ resource_type: 'OS::Heat::Value', description: 'A value.' }],
   });
+  expect((await gateway.call('GET', `${root}/resource_types?support_status=DEPRECATED`)).json).toEqual({
+    resource_types: [],
+  });
+  expect((await gateway.call('GET', `${root}/resource_types?version=5.0.0`)).json).toEqual({ resource_types: [] });
+  expect((await gateway.call('GET', `${root}/resource_types?support_status=OLD`)).status).toBe(400);
   const fromType = `${root}/resource_types/OS%3A%3AHeat%3A%3AValue/template`;
   expect((await gateway.call('GET', `${fromType}?template_type=hot`)).json).toEqual({
     heat_template_version: '2016-10-14',
@@ -527,12 +533,34 @@ it('the API serves its versions, resource types and services', async () => {
     api: { revision: 'unknown' },
     engine: { revision: 'unknown' },
   });
+});
+
+it('the list of services has a row for each service of each process, and for a service without a process', async () => {
+  const documents = await openReplicas(gateway.context.store);
+  const process_ = { pid: 7, release: '1.0.0', started_at: '2026-01-01T00:00:00.000Z', problems: {}, shards: [] };
+  await documents.insert({ ...process_, id: 'one', machine: 'box', services: ['scheduling'] });
+  await documents.insert({
+    ...process_,
+    id: 'two',
+    machine: 'crate',
+    services: ['scheduling', 'configuration'],
+    problems: { configuration: 'it has not started yet' },
+  });
   const services = await eventually(async () => {
     const { json } = await gateway.call('GET', `${root}/services`);
-    return (json as unknown as { services: { binary: string; status: string }[] }).services;
+    const rows = (json as unknown as { services: Record<string, Json>[] }).services;
+    return rows.some(({ engine_id: engine }) => engine === 'two') ? rows : undefined;
   });
-  expect(services.find(({ binary }) => binary === 'anneal-scheduling')?.status).toBe('up');
-  expect(services.find(({ binary }) => binary === 'anneal-notification')?.status).toBe('down');
+  const rowsOf = (binary: string) => services.filter((each) => each['binary'] === binary);
+  expect(rowsOf('anneal-scheduling')).toMatchObject([
+    { host: 'box', hostname: 'box', engine_id: 'one', status: 'up', created_at: '2026-01-01T00:00:00.000000' },
+    { host: 'crate', hostname: 'crate', engine_id: 'two', status: 'up', topic: 'anneal.scheduling.requests' },
+  ]);
+  expect(rowsOf('anneal-configuration')).toMatchObject([{ engine_id: 'two', status: 'down', report_interval: 5 }]);
+  // A process of an earlier version takes its requests.
+  expect(rowsOf('anneal-templating')).toMatchObject([{ host: 'templating', status: 'up', created_at: null }]);
+  expect(rowsOf('anneal-notification')).toMatchObject([{ host: 'notification', status: 'down' }]);
+  expect(new Set(services.map(({ id }) => id)).size).toBe(services.length);
 });
 
 it('a service that does not answer causes a 503 with Retry-After and its name', async () => {

@@ -8,7 +8,7 @@ import {
   type StackEvent,
   type StackView,
 } from '@anneal/contracts/calls/scheduling.ts';
-import { failureSchema } from '@anneal/contracts/errors.ts';
+import { failureSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 
 /** `http://host/orchestration/v1/<project>` */

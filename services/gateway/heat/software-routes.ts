@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { ConfigView, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export function softwareRoutes(scope: Scope, { ask, configLimit }: { ask: Ask; c
 const orMissing =
   (message: string) =>
   (error: unknown): never => {
-    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    if (!hasCode(error, 'NotFound')) throw error;
     throw heatError('NotFound', 'EntityNotFound', message);
   };
 const noConfig = (id: string): string => `Software config with id ${id} not found`;
@@ -228,7 +228,7 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
         elsewhere: true,
         ...(ended && { ended: { status: ended, reason: body.status_reason ?? '' } }),
       },
-    });
+    }).catch(orMissing(noConfig(body.config_id)));
     return { software_deployment: deploymentBody(view) };
   });
 
@@ -242,7 +242,7 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
       ...(typeof body.status_reason === 'string' && { reason: body.status_reason }),
       ...(body.output_values && { output_values: body.output_values }),
     };
-    const view = await ask('configuration', contract.deploymentUpdate, {
+    const updated = ask('configuration', contract.deploymentUpdate, {
       project,
       data: {
         project,
@@ -254,6 +254,8 @@ function deploymentWrites(scope: Scope, ask: Ask): void {
         ...(Object.keys(result).length > 0 && { result }),
       },
     });
+    // With a config, it may be the config that is missing.
+    const view = await (typeof body.config_id === 'string' ? updated : updated.catch(orMissing(noDeployment(id))));
     return { software_deployment: deploymentBody(view) };
   });
 

@@ -2,7 +2,8 @@
  * Errors in Heat's format: `{code, title, explanation, error: {type, message, traceback}}`. Anneal's own code, mistakes
  * and remedy are added beside Heat's fields, for clients that know them.
  */
-import { AnnealError, mistakeSchema, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
 import type { Problem } from '../http/problem.ts';

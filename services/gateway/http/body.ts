@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
+import { issueText } from './issue-text.ts';
 
 /**
  * Parses every body as JSON. Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and
@@ -67,7 +68,7 @@ export function parseField<T>(schema: z.ZodType<T>, value: unknown, what: string
   const mistakes = parsed.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => mistakeAt([...issue.path, key], unknownText(schema, issue.path)))
-      : [mistakeAt(issue.path, issue.message)],
+      : [mistakeAt(issue.path, issueText(issue))],
   );
   const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
   throw new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });

@@ -2,7 +2,8 @@
  * The OpenAPI document of an API whose routes are registered one by one, as those that are compatible with OpenStack.
  *
  * D1 A route is described where it is registered, with the schemas that read its body and type its answer.
- * D2 The document lists the routes that the router has, so that it names no other address, and leaves none out.
+ * D2 The document lists the routes that the router has, so that it names no other address, and leaves none out except
+ *    the HEAD of a GET.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -28,6 +29,8 @@ export interface Description {
   readonly status?: number;
   /** Other answers that are no errors, by their status. Null: without a body. */
   readonly also?: Readonly<Record<number, z.ZodType | null>>;
+  /** True for a route whose only answer is an error, because Anneal does not offer what a client looks for there. */
+  readonly isRefusal?: true;
 }
 
 declare module 'fastify' {
@@ -70,6 +73,7 @@ export function serveDocument(scope: FastifyInstance, options: DocumentOptions):
     return document;
   });
   scope.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.isHeadOfGet) return;
     const path = url
       .slice(prefix.length)
       .replace(/\/$/, '')
@@ -138,7 +142,7 @@ function documentOf(
 
 function responsesOf(
   method: string,
-  { answer, answerType = 'application/json', status = answer ? 200 : 204, also = {} }: Description,
+  { answer, answerType = 'application/json', status = answer ? 200 : 204, also = {}, isRefusal }: Description,
   schemaOf: (schema: z.ZodType) => JsonObject,
 ): object {
   const response = (schema: z.ZodType | null | undefined): object => ({
@@ -146,7 +150,7 @@ function responsesOf(
     ...(schema && method !== 'HEAD' && { content: { [answerType]: { schema: schemaOf(schema) } } }),
   });
   return {
-    [status]: response(answer),
+    ...(!isRefusal && { [status]: response(answer) }),
     ...Object.fromEntries(Object.entries(also).map(([code, schema]) => [code, response(schema)])),
     default: { $ref: `#/components/responses/${method === 'HEAD' ? 'HeadError' : 'Error'}` },
   };

@@ -4,6 +4,7 @@
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { isLargeJson } from '@anneal/contracts/slices/json-slices.ts';
+import { bmcEventsPrefix } from '@anneal/runtime/secrets/bmc-events.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
@@ -14,6 +15,7 @@ import { createStreams } from '../api/event-stream.ts';
 import { createStreamPlaces } from '../api/stream-places.ts';
 import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
+import { bmcEventsFamily } from '../boot/bmc-events.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix, withCfnPrefix } from '../cfn/family.ts';
 import { metadataPrefix, tempUrlPrefix } from '@anneal/runtime/secrets/host-keys.ts';
@@ -40,6 +42,7 @@ import { agentPrefix } from '../shell/send-script.ts';
 import type { HeldHosts } from '../held-hosts.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { mistralFamily, mistralPrefix } from '../mistral/family.ts';
+import { SubscriberTrusts } from '../identity/subscriber-trusts.ts';
 import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
 import { auditLineOf } from './audit.ts';
@@ -48,6 +51,7 @@ import { compressAnswers } from './compression.ts';
 import { largeAnswer, type LargeAnswer } from './large-answer.ts';
 import { readJsonBodies } from './body.ts';
 import { serveDocument } from './described.ts';
+import { withHead } from './head-routes.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './family.ts';
 import { longestPart } from './problem.ts';
 import { RequestRates } from './request-rates.ts';
@@ -55,12 +59,15 @@ import { traceRequests } from './request-traces.ts';
 import { limitBodyTime } from './slow-body.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { Upgrades } from './upgrades.ts';
+import type { ReplicaWatch } from '../replicas.ts';
 import type { ImageUploads } from '../images/uploads.ts';
 
 export interface ServerOptions {
   context: ServiceContext;
   settings: SettingsOf<typeof gatewaySettings>;
   ask: Ask;
+  /** The same for hosts and machines; see `createAsk`. */
+  askForHost: Ask;
   authenticate: Authenticate;
   keystone: KeystoneOptions;
   wakeups: Wakeups;
@@ -69,6 +76,7 @@ export interface ServerOptions {
   /** Aborted when long polls and streams must end. */
   stopping: AbortSignal;
   version: string;
+  replicas: ReplicaWatch;
 }
 
 const identityPrefix = '/identity';
@@ -205,16 +213,81 @@ const mostHosts = 20_000;
 
 /** Every family of routes by its prefix. */
 function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Report): Family[] {
-  const { context, settings, ask, authenticate, keystone, wakeups, held, images, stopping, upgrades, version } =
-    options;
+  const { context, settings, ask, askForHost, authenticate, keystone, wakeups, images, stopping } = options;
+  const { upgrades, version } = options;
   const { bus, store, secrets, newId, gatewayUrl } = context;
   const now = (): number => context.now().getTime();
   const wording = apiWording;
   const places = createStreamPlaces(settings.maxStreams);
-  const zaqar = {
-    ask,
+  const zaqar = zaqarOptions(options, report);
+  const userKey = (accessKey: string) => ec2Key(keystone, accessKey);
+  const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
+  const shared = { ask, bus, secrets, authenticate, configLimit, version, report };
+  const { replicas } = options;
+  const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags, replicas };
+  const api = {
+    ...shared,
     newId,
-    secrets,
+    now,
+    wakeups,
+    streams: createStreams({ places, stopping }),
+    images,
+    sockets: createEventSockets({ places, stopping, upgrades, now, heartbeatMs: settings.heartbeatMs }),
+    heartbeatMs: settings.heartbeatMs,
+    maxWaitSeconds: settings.maxWaitSeconds,
+    stopping,
+    gatewayUrl,
+    allowedOrigins: settings.allowedOrigins,
+    tokens: keystone.tokens,
+    otherProjects: createOtherProjects(keystone.directory),
+    directory: keystone.directory,
+    replicas,
+  };
+  // Not the streams of users: each host keeps one open.
+  const streams = createStreams({ places: createStreamPlaces(mostHosts), stopping });
+  const { heartbeatMs } = settings;
+  const machines = { ask: askForHost, images, now, wording, report };
+  const agents = {
+    ...zaqar,
+    ask: askForHost,
+    blobs: store.blobs,
+    wording,
+    agents: settings.agents,
+    streams,
+    heartbeatMs,
+  };
+  return [
+    [identityPrefix, (scope) => identityFamily(scope, options, report)],
+    [heatPrefix, (scope) => heatFamily(scope, heat)],
+    [zaqarPrefix, (scope) => zaqarFamily(scope, zaqar)],
+    ...dialects.map(
+      (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
+    ),
+    [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, version, authenticate, report })],
+    [glancePrefix, (scope) => glanceFamily(scope, { ask, images, newId, version, authenticate, report })],
+    [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, version, authenticate, report })],
+    [cfnPrefix, (scope) => cfnFamily(scope, { ask: askForHost, secrets, wording, report, userKey, now: Date.now })],
+    [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask: askForHost, secrets, wording, report, now })],
+    [agentPrefix, (scope) => agentFamily(scope, agents)],
+    ...metadataFamilies(options, report),
+    [joinPrefix, (scope) => joinFamily(scope, { ask: askForHost, now, wording, report })],
+    [docsFilesPrefix, (scope) => docsFiles(scope)],
+    [consoleFilesPrefix, (scope) => consoleFiles(scope, settings.console)],
+    ['/boot/v1', (scope) => bootFamily(scope, { ...machines, ramdisk: settings.ramdisk, gatewayUrl })],
+    [bmcEventsPrefix, (scope) => bmcEventsFamily(scope, { context, now, wording, report })],
+    [apiPrefix, (scope) => apiFamily(scope, api)],
+  ];
+}
+
+/** The queues as Zaqar serves them. */
+function zaqarOptions(options: ServerOptions, report: Report) {
+  const { context, settings, ask, authenticate, keystone, wakeups, held, stopping, version } = options;
+  return {
+    ask,
+    gatewayUrl: context.gatewayUrl,
+    trusts: new SubscriberTrusts(keystone),
+    newId: context.newId,
+    secrets: context.secrets,
     now: Date.now,
     wakeups,
     held,
@@ -227,68 +300,15 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
     authenticate,
     report,
   };
-  const userKey = (accessKey: string) => ec2Key(keystone, accessKey);
-  const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
-  const shared = { ask, bus, secrets, authenticate, configLimit, version, report };
-  const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags };
-  const api = {
-    ask,
-    bus,
-    secrets,
-    newId,
-    now,
-    wakeups,
-    streams: createStreams({ places, stopping }),
-    images,
-    sockets: createEventSockets({ places, stopping, upgrades, now, heartbeatMs: settings.heartbeatMs }),
-    heartbeatMs: settings.heartbeatMs,
-    maxWaitSeconds: settings.maxWaitSeconds,
-    stopping,
-    gatewayUrl,
-    configLimit,
-    version,
-    allowedOrigins: settings.allowedOrigins,
-    authenticate,
-    tokens: keystone.tokens,
-    otherProjects: createOtherProjects(keystone.directory),
-    report,
-  };
-  // Not the streams of users: each host keeps one open.
-  const streams = createStreams({ places: createStreamPlaces(mostHosts), stopping });
-  const { heartbeatMs } = settings;
-  const agents = { ...zaqar, blobs: store.blobs, wording, agents: settings.agents, streams, heartbeatMs };
-  return [
-    [identityPrefix, (scope) => identityFamily(scope, options, report)],
-    [heatPrefix, (scope) => heatFamily(scope, heat)],
-    [zaqarPrefix, (scope) => zaqarFamily(scope, zaqar)],
-    ...dialects.map(
-      (dialect) => [dialect.path, (scope: FastifyInstance) => zaqarVersionFamily(scope, zaqar, dialect)] as const,
-    ),
-    [ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, version, authenticate, report })],
-    [glancePrefix, (scope) => glanceFamily(scope, { ask, images, newId, authenticate, report })],
-    [mistralPrefix, (scope) => mistralFamily(scope, { ask, newId, authenticate, report })],
-    [cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording, report, userKey, now: Date.now })],
-    [tempUrlPrefix, (scope) => tempUrlFamily(scope, { ask, secrets, wording, report, now })],
-    [agentPrefix, (scope) => agentFamily(scope, agents)],
-    ...metadataFamilies(options, report),
-    [joinPrefix, (scope) => joinFamily(scope, { ask, now, wording, report })],
-    [docsFilesPrefix, (scope) => docsFiles(scope)],
-    [consoleFilesPrefix, (scope) => consoleFiles(scope, settings.console)],
-    [
-      '/boot/v1',
-      (scope) => bootFamily(scope, { ask, images, now, wording, ramdisk: settings.ramdisk, gatewayUrl, report }),
-    ],
-    [apiPrefix, (scope) => apiFamily(scope, api)],
-  ];
 }
 
 type Family = readonly [prefix: string, build: (scope: FastifyInstance) => void];
 
-function metadataFamilies({ ask, context, settings }: ServerOptions, report: Report): Family[] {
+function metadataFamilies({ askForHost, context, settings }: ServerOptions, report: Report): Family[] {
   const { secrets, region, now } = context;
   const { metadataNetworks: networks, metadataTokens } = settings;
   const metadata = {
-    ask,
+    ask: askForHost,
     secrets,
     wording: apiWording,
     report,
@@ -319,7 +339,7 @@ function identityFamily(
     version,
     error: keystoneErrorSchema,
   });
-  keystoneRoutes(scope, keystone);
+  withHead(scope, () => keystoneRoutes(scope, keystone));
 }
 
 /** The limits of the queues, each with the setting that changes it. */

@@ -63,7 +63,7 @@ describe('Ironic', () => {
   it.each<[string, [string, string, object], string[]]>([
     ['a node', enrol({ raid_config: {}, boot_interfaces: 'ipxe' }), ['raid_config', 'boot_interfaces']],
     ['access data', enrol({ driver_info: { ...driverInfo, ipmi_address: '::1' } }), ['driver_info.ipmi_address']],
-    ['a power request', ['PUT', '/baremetal/v1/nodes/n/states/power', { target: 'power on', timeout: 5 }], ['timeout']],
+    ['a power request', ['PUT', '/baremetal/v1/nodes/n/states/power', { target: 'power on', wait: 5 }], ['wait']],
     [
       'a provision request',
       ['PUT', '/baremetal/v1/nodes/n/states/provision', { target: 'clean', disable_ramdisk: true, configdrive: 'r' }],

@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { credentialAuthenticate, credentialPrefix, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -98,11 +98,13 @@ export function createAuthenticate({
   users,
   secrets,
   ask,
+  askForHost,
   now,
 }: {
   users: KnownUsers;
   secrets: Secrets;
   ask: Ask;
+  askForHost: Ask;
   now: () => number;
 }): Authenticate {
   /** Unknown tokens, and until when each counts as unknown. */
@@ -137,7 +139,7 @@ export function createAuthenticate({
     const user = await users.find(text);
     if (user !== undefined) return user ? userCaller(user) : undefined;
     try {
-      const found = await ask('configuration', hostAuthenticate, { data: { token: text } });
+      const found = await askForHost('configuration', hostAuthenticate, { data: { token: text } });
       const caller: HostCaller = {
         kind: 'host',
         id: found.host_id,
@@ -151,7 +153,7 @@ export function createAuthenticate({
       return caller;
     } catch (error) {
       known.delete(text);
-      if (error instanceof AnnealError && ['Unauthorized', 'NotFound', 'Forbidden'].includes(error.code)) {
+      if (hasCode(error, 'Unauthorized', 'NotFound', 'Forbidden')) {
         rememberStranger(text);
         return undefined;
       }
@@ -175,7 +177,7 @@ async function credentialOf(ask: Ask, token: string): Promise<CredentialCaller |
     const { id, name, project, can, stack } = await ask('notification', credentialAuthenticate, { data: { token } });
     return { kind: 'credential', id, name, project, can, stack };
   } catch (error) {
-    if (error instanceof AnnealError && ['Unauthorized', 'InvalidRequest'].includes(error.code)) return undefined;
+    if (hasCode(error, 'Unauthorized', 'InvalidRequest')) return undefined;
     throw error;
   }
 }
@@ -229,7 +231,7 @@ export function requireToken(
  */
 export function forgetRefusedHosts(scope: FastifyInstance, authenticate: Authenticate): void {
   scope.addHook('onError', async (request, _reply, error) => {
-    if (request.caller?.kind !== 'host' || !(error instanceof AnnealError) || error.code !== 'Unauthorized') return;
+    if (request.caller?.kind !== 'host' || !hasCode(error, 'Unauthorized')) return;
     const token = tokenOf(request);
     if (token !== undefined) await authenticate(token).catch(() => undefined);
   });

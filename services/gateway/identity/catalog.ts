@@ -4,7 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { Directory } from './directory/directory.ts';
-import type { EndpointDocument, ServiceDocument } from './directory/documents.ts';
+import type {
+  EndpointDocument,
+  EndpointFilters,
+  EndpointGroupDocument,
+  ProjectEndpointsDocument,
+  ServiceDocument,
+} from './directory/documents.ts';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
 
@@ -65,11 +71,16 @@ export const catalogEndpoints = ({ base, region }: { base: string; region: strin
     })),
   );
 
-/** The services, endpoints and regions that the operator added. */
+/** The services and endpoints that the operator added, and what the catalogs of projects are limited to. */
 export interface AddedCatalog {
   readonly services: readonly ServiceDocument[];
   readonly endpoints: readonly EndpointDocument[];
+  readonly groups: readonly EndpointGroupDocument[];
+  readonly projects: readonly ProjectEndpointsDocument[];
 }
+
+/** The same without a limit: for hosts and signallers, which need Anneal's endpoints whatever the users of their project see. */
+export const unlimited = (added: AddedCatalog): AddedCatalog => ({ ...added, projects: [] });
 
 /** Reads what the operator added. One revision of the directory is read once. */
 export class AddedCatalogs {
@@ -81,11 +92,16 @@ export class AddedCatalogs {
   }
 
   async read(): Promise<AddedCatalog> {
-    const { revision: revisions, services, endpoints } = this.#directory;
-    const revision = await revisions.read();
+    const directory = this.#directory;
+    const revision = await directory.revision.read();
     if (this.#known?.revision === revision) return this.#known.added;
-    const [foundServices, foundEndpoints] = await Promise.all([services.list(), endpoints.list()]);
-    const added = { services: foundServices, endpoints: foundEndpoints };
+    const [services, endpoints, groups, projects] = await Promise.all([
+      directory.services.list(),
+      directory.endpoints.list(),
+      directory.endpointGroups.list(),
+      directory.projectEndpoints.list(),
+    ]);
+    const added = { services, endpoints, groups, projects };
     this.#known = { revision, added };
     return added;
   }
@@ -102,7 +118,42 @@ function filled(url: string, values: Readonly<Record<string, string | null>>): s
   return missing ? undefined : text;
 }
 
-/** The catalog in a token. An API whose address needs a project has no endpoints without one. */
+/** The fields that a filter compares. */
+interface FilteredEndpoint {
+  readonly service_id: string;
+  readonly interface: string;
+  readonly region_id: string | null;
+}
+
+/** Whether an endpoint is in a group with these filters. */
+export const isInGroup = (filters: EndpointFilters, endpoint: FilteredEndpoint): boolean =>
+  (filters.service_id ?? endpoint.service_id) === endpoint.service_id &&
+  (filters.interface ?? endpoint.interface) === endpoint.interface &&
+  (filters.region_id ?? endpoint.region_id) === endpoint.region_id;
+
+/**
+ * The endpoints that a project is limited to, of all endpoints. As in Keystone, a project without endpoints and groups
+ * has no limit. A group or an endpoint that was deleted limits no longer.
+ */
+export function endpointsOfProject<T extends FilteredEndpoint & { readonly id: string }>(
+  { groups, projects }: Pick<AddedCatalog, 'groups' | 'projects'>,
+  project: string | null,
+  all: readonly T[],
+): readonly T[] | undefined {
+  const limit = projects.find(({ id }) => id === project);
+  if (!limit) return undefined;
+  const ofGroups = groups.filter(({ id }) => limit.groups.includes(id));
+  const named = all.filter(({ id }) => limit.endpoints.includes(id));
+  if (ofGroups.length === 0 && named.length === 0) return undefined;
+  return all.filter(
+    (endpoint) => named.includes(endpoint) || ofGroups.some(({ filters }) => isInGroup(filters, endpoint)),
+  );
+}
+
+/**
+ * The catalog in a token. An API whose address needs a project has no endpoints without one. A catalog that is limited
+ * names only services with endpoints.
+ */
 export function catalogFor({
   base,
   project,
@@ -116,37 +167,38 @@ export function catalogFor({
   region: string;
   added: AddedCatalog;
 }): object[] {
-  const own = catalogEndpoints({ base, region });
   const paths = pathsFor(project);
   const values = { project_id: project, tenant_id: project, user_id: user };
-  const addedTo = (service: string): object[] =>
-    added.endpoints.flatMap((endpoint) => {
+  const services = [
+    ...catalogServices.filter(({ type }) => type in paths),
+    ...added.services.filter(({ enabled }) => enabled),
+  ];
+  const pathOf = new Map(catalogServices.map(({ id, type }) => [id, paths[type]]));
+  const all = [
+    ...catalogEndpoints({ base, region }).map((own) => ({
+      ...own,
+      region_id: region,
+      url: `${base}${pathOf.get(own.service_id)}`,
+    })),
+    ...added.endpoints.flatMap((endpoint) => {
       const url = filled(endpoint.url, values);
-      if (endpoint.service_id !== service || !endpoint.enabled || url === undefined) return [];
-      const { id, region_id, interface: side } = endpoint;
-      return [{ id, interface: side, region_id, url, region: region_id }];
-    });
-  const ownServices = catalogServices
-    .filter(({ type }) => type in paths)
-    .map(({ id, type, name }) => ({
-      endpoints: [
-        ...own
-          .filter(({ service_id }) => service_id === id)
-          .map((endpoint) => ({
-            id: endpoint.id,
-            interface: endpoint.interface,
-            region_id: region,
-            url: `${base}${paths[type]}`,
-            region,
-          })),
-        ...addedTo(id),
-      ],
-      id,
-      type,
-      name,
-    }));
-  const others = added.services
-    .filter(({ enabled }) => enabled)
-    .map(({ id, type, name }) => ({ endpoints: addedTo(id), id, type, name }));
-  return [...ownServices, ...others];
+      return !endpoint.enabled || url === undefined ? [] : [{ ...endpoint, url }];
+    }),
+  ];
+  const limit = endpointsOfProject(added, project, all);
+  const entries = services.map(({ id, type, name }) => ({
+    endpoints: (limit ?? all)
+      .filter(({ service_id }) => service_id === id)
+      .map((each) => ({
+        id: each.id,
+        interface: each.interface,
+        region_id: each.region_id,
+        url: each.url,
+        region: each.region_id,
+      })),
+    id,
+    type,
+    name,
+  }));
+  return limit ? entries.filter(({ endpoints }) => endpoints.length > 0) : entries;
 }

@@ -4,7 +4,7 @@
  * token ends both. A signaller logs in the same way: its user is the resource and its password is the grant.
  */
 import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Ask } from '../ask.ts';
@@ -29,7 +29,7 @@ export async function hostLogin(
     const host = await ask('configuration', hostAuthenticate, { data: { token } });
     return host.host_id === id ? { id, name: host.name, project: host.project, token } : undefined;
   } catch (error) {
-    if (error instanceof AnnealError && ['Unauthorized', 'NotFound'].includes(error.code)) return undefined;
+    if (hasCode(error, 'Unauthorized', 'NotFound')) return undefined;
     throw error;
   }
 }

@@ -153,6 +153,21 @@ describe('a token', () => {
     ).toBe(401);
   });
 
+  it('answers HEAD wherever it answers GET, without a body', async () => {
+    for (const path of [
+      '/identity/v3',
+      '/identity/v3/auth/catalog',
+      '/identity/v3/users',
+      '/identity/v3/users/missing',
+    ]) {
+      const [get, head] = [await gateway.call('GET', path), await gateway.call('HEAD', path)];
+      expect([path, head.status, head.text]).toEqual([path, get.status, '']);
+      expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+    }
+    expect((await gateway.call('HEAD', '/identity/v3/users', undefined, { 'x-auth-token': '' })).status).toBe(401);
+    expect((await gateway.call('HEAD', '/identity/v3/auth/tokens')).status).toBe(400);
+  });
+
   it('survives a restart, and is not stored in clear text', async () => {
     const before = gateway.token;
     await gateway.restart();

@@ -21,7 +21,7 @@ async function replica() {
   let nowMs = Date.now();
   const now = () => new Date(nowMs);
   const directory = await openDirectory({ store, password, now });
-  const tokens = await openTokens({ store, revision: directory.revision, now, lifetimeMs: 3_600_000 });
+  const tokens = await openTokens({ store, secrets: context.secrets, directory, now, lifetimeMs: 3_600_000 });
   return {
     directory,
     tokens,

@@ -42,6 +42,7 @@ const operatorRoutes: readonly { readonly path: string; readonly methods?: reado
   { path: '/api/v1/images', methods: ['POST', 'PUT', 'DELETE'] },
   { path: '/image/v2/images', methods: ['POST', 'PUT', 'PATCH', 'DELETE'] },
   { path: '/api/v1/services' },
+  { path: '/orchestration/v1/:project/services' },
   { path: '/api/v1/projects', methods: ['POST', 'DELETE'] },
 ];
 

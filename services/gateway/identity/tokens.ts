@@ -1,7 +1,9 @@
 /** Tokens of users: random, stored only as a hash, removed at expiry or revocation. They survive a restart. */
 import { createHash, randomBytes } from 'node:crypto';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { readTrustToken } from '@anneal/runtime/secrets/trust-token.ts';
 import type { Document, Store } from '@anneal/store/port.ts';
-import type { DirectoryRevision } from './directory/revision.ts';
+import type { Directory } from './directory/directory.ts';
 
 /** The scope that a token was issued for. All absent or null: no scope. */
 export interface TokenScope {
@@ -48,13 +50,15 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 export async function openTokens({
   store,
-  revision,
+  secrets,
+  directory: { revision, trusts },
   now,
   lifetimeMs,
 }: {
   store: Store;
-  /** Raised when a token is revoked. */
-  revision: DirectoryRevision;
+  secrets: Secrets;
+  /** Its revision is raised when a token is revoked. */
+  directory: Pick<Directory, 'revision' | 'trusts'>;
   now: () => Date;
   lifetimeMs: number;
 }): Promise<Tokens> {
@@ -70,6 +74,24 @@ export async function openTokens({
       limit: 100,
     });
     if (expired.length > 0) await tokens.bulk(expired.map(({ id }) => ({ kind: 'remove', id })));
+  };
+
+  /** A token that a service of Anneal made for a trust. */
+  const ofTrust = async (text: string): Promise<TokenDocument | undefined> => {
+    const read = readTrustToken(secrets, text);
+    const trust = read && (await trusts.find(read.trust));
+    if (!read || !trust) return undefined;
+    return {
+      id: hashOf(text),
+      version: 1,
+      user_id: trust.trustor_user_id,
+      project_id: trust.project_id,
+      trust_id: trust.id,
+      methods: ['token'],
+      audit_ids: [],
+      issued_at: read.from.toISOString(),
+      expires_at: read.until.toISOString(),
+    };
   };
 
   return {
@@ -94,7 +116,7 @@ export async function openTokens({
       return { text, document };
     },
     async find(text) {
-      const found = await tokens.get(hashOf(text));
+      const found = (await ofTrust(text)) ?? (await tokens.get(hashOf(text)));
       return found && isLive(found, now()) ? found : undefined;
     },
     async revoke(text) {

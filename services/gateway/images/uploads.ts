@@ -13,7 +13,7 @@ import {
   type ImageDraft,
   type ImageView,
 } from '@anneal/contracts/calls/provisioning.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import type { Ask } from '../ask.ts';
 import type { ImageContents, Upload } from './contents.ts';
@@ -71,13 +71,8 @@ export class ImageUploads {
     await this.#serial.run(known.sha256, () => this.#removeUnused(known.sha256));
   }
 
-  async #find(image: string): Promise<ImageView | undefined> {
-    try {
-      return await this.#ask('provisioning', imageShow, { data: { image } });
-    } catch (error) {
-      if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
-      throw error;
-    }
+  #find(image: string): Promise<ImageView | undefined> {
+    return this.#ask('provisioning', imageShow, { data: { image } }).catch(ignoreNotFound);
   }
 
   async #removeUnused(sha256: string): Promise<void> {

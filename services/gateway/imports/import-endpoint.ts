@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { hostShow, type HostView } from '@anneal/contracts/calls/configuration.ts';
 import { stackCreate, stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
-import { AnnealError, mistakeSchema, type Mistake } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake, ignoreNotFound } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
@@ -141,7 +142,8 @@ function refusal(name: string, mistakes: readonly Mistake[]): AnnealError {
 
 async function exists(ask: Ask, data: { project: string; stack: string }): Promise<boolean> {
   const { project } = data;
-  const found = await unlessMissing(ask('scheduling', stackShow, { project, data: { ...data, outputs: false } }));
+  const asked = ask('scheduling', stackShow, { project, data: { ...data, outputs: false } });
+  const found = await asked.catch(ignoreNotFound);
   return found !== undefined && found.deleted_at === null;
 }
 
@@ -151,7 +153,7 @@ async function findHosts(
   { ask, project }: { ask: Ask; project: string },
 ): Promise<void> {
   const show = (host: string): Promise<HostView | undefined> =>
-    unlessMissing(ask('configuration', hostShow, { project, data: { project, host } }));
+    ask('configuration', hostShow, { project, data: { project, host } }).catch(ignoreNotFound);
   const takenBy = new Map<string, string>();
   for (const server of servers) {
     const { resource, host: wanted, entry, physicalId, row } = server;
@@ -195,10 +197,3 @@ function problemOf(
   if (!holder) return undefined;
   return `gets the host ${host.name}, which is the server ${holder.resource_name} of stack ${holder.stack_name}`;
 }
-
-/** Undefined for an object that does not exist. */
-const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
-  asked.catch((error: unknown) => {
-    if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
-    throw error;
-  });

@@ -14,6 +14,9 @@ import { isOperator } from '../identity/rights.ts';
 /** Reads that reach the BMC or reveal access to it. They need the role that changes nodes. */
 const sensitive = /\/(?:validate|management\/boot_device(?:\/supported)?|states\/console|vendor_passthru\/methods)$/;
 
+/** Addresses for operators only. */
+const rulesOnly = /\/v1\/inspection_rules(?:\/|$)/;
+
 const readsOnly = ({ method, routeOptions: { url = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && !sensitive.test(url);
 
@@ -33,7 +36,7 @@ export function isVisible(request: FastifyRequest, { owner, lessee }: NodeView):
 export function guardNodes(scope: FastifyInstance, ask: Ask): void {
   scope.addHook('onRequest', async (request) => {
     const { url = '' } = request.routeOptions;
-    if (!/\/v1\/(?:nodes|runbooks)(?:\/|$)/.test(url)) return;
+    if (!/\/v1\/(?:nodes|runbooks|inspection_rules)(?:\/|$)/.test(url)) return;
     const caller = callerOf(request);
     const needed = readsOnly(request) ? 'reader' : 'member';
     if (caller.kind === 'user' && isOperator(caller.access, needed)) return;
@@ -42,7 +45,7 @@ export function guardNodes(scope: FastifyInstance, ask: Ask): void {
       const found = await ask('provisioning', nodeShow, { data: { node } });
       if (!isVisible(request, found)) throw new AnnealError('NotFound', `There is no node with id or name ${node}.`);
     }
-    if (needed === 'reader') return;
+    if (needed === 'reader' && !rulesOnly.test(url)) return;
     throw new AnnealError('Forbidden', `This request needs the role admin; ${caller.name} may only read here.`);
   });
 }

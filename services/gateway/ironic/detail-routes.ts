@@ -8,12 +8,12 @@ import {
   type DriverName,
 } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { inventoryIn } from '@anneal/contracts/inventory.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { queryBoolean } from '../http/body.ts';
 import { consolesOf } from './consoles.ts';
-import { nicsIn } from './inspected-ports.ts';
 import { conductor, ironicPrefix, ironicLinks, ironicLinksSchema } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { described } from '../http/described.ts';
@@ -127,21 +127,7 @@ function inventoryOf({ name, properties }: NodeView): object {
       'NotFound',
       `Node ${name} has no inventory: it was not inspected yet. Send the verb "inspect".`,
     );
-  const { interfaces, cpus, cpu_arch, cpu_model, memory_mb, manufacturer, model, serial_number, disks } = properties;
-  return {
-    inventory: {
-      interfaces: nicsIn({ interfaces }),
-      cpu: { count: cpus ?? null, architecture: cpu_arch ?? null, model_name: cpu_model ?? null },
-      memory: { physical_mb: memory_mb ?? null },
-      disks: disks ?? [],
-      system_vendor: {
-        manufacturer: manufacturer ?? null,
-        product_name: model ?? null,
-        serial_number: serial_number ?? null,
-      },
-    },
-    plugin_data: properties,
-  };
+  return { inventory: inventoryIn(properties), plugin_data: properties };
 }
 
 /** The problem, if any, with each kind of work on the node. */

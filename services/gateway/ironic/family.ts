@@ -1,5 +1,5 @@
 /** Ironic's API for nodes: what the openstack command needs to enrol, show, power and provision them. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
@@ -15,6 +15,7 @@ import { allocationRoutes } from './allocation-routes.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { detailRoutes } from './detail-routes.ts';
 import { hardwareRoutes } from './hardware-routes.ts';
+import { inspectionRuleRoutes } from './inspection-rule-routes.ts';
 import { managementRoutes } from './management-routes.ts';
 import { refusedRoutes } from './refused-routes.ts';
 import { runbookRoutes } from './runbook-routes.ts';
@@ -65,7 +66,7 @@ function withoutConflicts(ask: Ask): Ask {
   return (service, call, parameters) =>
     ask(service, call, parameters).catch((error: unknown) => {
       if (!call.type.startsWith('node.')) throw error;
-      if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+      if (!hasCode(error, 'Conflict')) throw error;
       throw new AnnealError('InvalidRequest', error.message, { cause: error });
     });
 }
@@ -127,6 +128,7 @@ const collections = [
   'deploy_templates',
   'shards',
   'runbooks',
+  'inspection_rules',
 ] as const;
 
 export function ironicFamily(
@@ -195,5 +197,6 @@ export function ironicFamily(
   assetRoutes(scope, { ask, newId });
   allocationRoutes(scope, { ask, newId });
   runbookRoutes(scope, { ask, newId });
+  inspectionRuleRoutes(scope, { ask, newId });
   refusedRoutes(scope);
 }

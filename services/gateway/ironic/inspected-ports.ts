@@ -1,16 +1,14 @@
 /** The ports that an inspection found or the properties of a node declare, beside those that operators declared. */
-import { nodeList, nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nicsIn } from '@anneal/contracts/inventory.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import type { ListItem } from './collection.ts';
 import { ironicLinks } from './node-view.ts';
-
-/** The interfaces among the properties of a node. */
-export const nicsIn = ({ interfaces }: { interfaces?: Json | undefined }): JsonObject[] =>
-  Array.isArray(interfaces) ? interfaces.filter(isObject) : [];
+import { fromAllNodes } from './nodes-in-parts.ts';
 
 /** The ports of all nodes, or of one. */
 export async function inspectedPorts(
@@ -20,24 +18,13 @@ export async function inspectedPorts(
 ): Promise<ListItem[]> {
   const base = baseUrl(request);
   const mac = address?.toLowerCase();
-  const nodes = node === undefined ? await allNodes(ask) : [await ask('provisioning', nodeShow, { data: { node } })];
-  return nodes.flatMap((each) => portsOf(base, each)).filter((port) => mac === undefined || port['address'] === mac);
+  const of = (each: NodeView): ListItem[] =>
+    portsOf(base, each).filter((port) => mac === undefined || port['address'] === mac);
+  return node === undefined ? fromAllNodes(ask, of) : of(await ask('provisioning', nodeShow, { data: { node } }));
 }
 
 export async function inspectedPort(ask: Ask, request: FastifyRequest, id: string): Promise<ListItem | undefined> {
   return (await inspectedPorts(ask, request, {})).find(({ uuid }) => uuid === id);
-}
-
-/** All nodes, page by page. */
-export async function allNodes(ask: Ask): Promise<NodeView[]> {
-  const found: NodeView[] = [];
-  for (let marker: string | undefined; ;) {
-    const data = { limit: 1000, ...(marker !== undefined && { marker }) };
-    const { nodes } = await ask('provisioning', nodeList, { data });
-    found.push(...nodes);
-    marker = nodes.at(-1)?.id;
-    if (nodes.length < 1000) return found;
-  }
 }
 
 function portsOf(base: string, node: NodeView): ListItem[] {

@@ -1,5 +1,6 @@
-/** The boot device and the sensors of a machine, read from its BMC during the request. */
-import { bootDevices, nodeBootDevice, nodeBootDeviceSet, nodeSensors } from '@anneal/contracts/calls/provisioning.ts';
+/** The boot device, the interrupt and the sensors of a machine: its BMC answers during the request. */
+import { nodeBootDevice, nodeBootDeviceSet, nodeInterrupt, nodeSensors } from '@anneal/contracts/calls/provisioning.ts';
+import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -18,6 +19,8 @@ const listsDevices = described({
   answer: z.object({ supported_boot_devices: z.array(z.string()) }),
 });
 const setsDevice = described({ summary: 'Set the boot device of a machine.', body: deviceSchema });
+const emptySchema = z.strictObject({}).optional();
+const interrupts = described({ summary: 'Send a non-maskable interrupt (NMI) to a machine.', body: emptySchema });
 const readsSensors = described({ summary: 'Read the sensors of a machine.', answer: nodeSensors.answer });
 
 export function managementRoutes(scope: FastifyInstance, ask: Ask): void {
@@ -34,6 +37,15 @@ export function managementRoutes(scope: FastifyInstance, ask: Ask): void {
     await ask('provisioning', nodeBootDeviceSet, { data: { node: request.params.node, device, persistent } });
     return reply.code(204).send();
   });
+  scope.put<NodePath>(
+    '/v1/nodes/:node/management/inject_nmi',
+    interrupts,
+    async ({ body, params: { node } }, reply) => {
+      parseField(emptySchema, body, 'The interrupt');
+      await ask('provisioning', nodeInterrupt, { data: { node } });
+      return reply.code(204).send();
+    },
+  );
   scope.get<NodePath>('/v1/nodes/:node/sensors', readsSensors, async ({ params: { node } }) =>
     ask('provisioning', nodeSensors, { data: { node } }),
   );

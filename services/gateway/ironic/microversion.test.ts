@@ -7,16 +7,16 @@ describe('microversions', () => {
   const own = (version: string) => ({ 'x-openstack-ironic-api-version': version });
 
   it('M1: accepts the range and latest, in both headers, and refuses others with the range', () => {
-    for (const version of ['1.1', '1.80', '1.95']) expect(of(own(version), '/v1/nodes')).toEqual({ version });
-    expect(of(own('latest'), '/v1/nodes')).toEqual({ version: '1.95' });
+    for (const version of ['1.1', '1.80', '1.96']) expect(of(own(version), '/v1/nodes')).toEqual({ version });
+    expect(of(own('latest'), '/v1/nodes')).toEqual({ version: '1.96' });
     expect(of({ 'openstack-api-version': 'compute 2.1, baremetal 1.31' }, '/v1/nodes')).toEqual({
       version: '1.31',
     });
-    for (const wrong of ['1.0', '1.96', '2.1', '1', '1.x', '0.9', '1.1.1'])
+    for (const wrong of ['1.0', '1.97', '2.1', '1', '1.x', '0.9', '1.1.1'])
       expect(of(own(wrong), '/v1/nodes'), wrong).toEqual({
         refused: {
           status: 406,
-          message: `Version ${wrong} was requested but is not supported by this service. The supported version range is: [1.1, 1.95].`,
+          message: `Version ${wrong} was requested but is not supported by this service. The supported version range is: [1.1, 1.96].`,
         },
       });
   });

@@ -5,7 +5,7 @@
  * M2 An address that is younger than the version of the request does not exist for it, as in Ironic.
  * M3 A request without a version gets the oldest, as in Ironic.
  */
-export const microversions = { least: '1.1', most: '1.95' } as const;
+export const microversions = { least: '1.1', most: '1.96' } as const;
 
 const minorOf = (version: string): number => Number(version.split('.')[1]);
 
@@ -21,6 +21,7 @@ const changes = { POST: 405, PATCH: 405, DELETE: 405 } as const;
 
 /** The least version of each address that came after 1.1, by the pattern of its route. */
 const addresses: readonly Address[] = [
+  { route: /^\/v1\/inspection_rules(?:\/|$)/, since: '1.96', status: changes },
   { route: /^\/v1\/runbooks(?:\/|$)/, since: '1.92', status: changes },
   { route: /^\/v1\/nodes\/[^/]+\/vmedia$/, since: '1.89' },
   { route: /^\/v1\/nodes\/[^/]+\/firmware$/, since: '1.86' },

@@ -1,4 +1,5 @@
 /** The nodes of Ironic's API: list, enrol, show, change and remove. */
+import { Readable } from 'node:stream';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   convertDriverInfo,
@@ -8,7 +9,6 @@ import {
   nodeDescriptionSchema,
   nodeExtraSchema,
   nodePropertiesSchema,
-  nodeList,
   nodePatchSchema,
   nodeRemove,
   nodeStates,
@@ -27,7 +27,7 @@ import {
   type InterfaceKind,
 } from '@anneal/contracts/drivers.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
@@ -44,23 +44,30 @@ import {
   shownItem,
   type ListItem,
 } from './collection.ts';
-import { allNodes } from './inspected-ports.ts';
-import { minorAsked } from './microversion.ts';
+import { withoutInstanceSecrets, maskSecrets } from './instance-info.ts';
+import { fromAllNodes, nodesAtOnce, nodesInParts } from './nodes-in-parts.ts';
+import { ironicPath, minorAsked } from './microversion.ts';
 import { conductor, ironicPrefix, nodeBody, nodeFields, nodeRowFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
+import { answerAt } from './versioned-fields.ts';
 import { described } from '../http/described.ts';
 
 type InterfaceField = `${InterfaceKind}_interface`;
 
+/** Names that are a part of an address as they are. A node that has another name since an earlier version keeps it. */
+const isLogicalName = (name: string): boolean => /^[A-Za-z0-9._~-]+$/.test(name);
+const notLogical = 'must have only letters, digits and . _ ~ -';
+
 // Strict, because a client must not believe that Anneal applies a field that it does not know.
 const commonShape = {
   uuid: z.guid().optional(),
-  name: nodeNameSchema.optional(),
+  name: nodeNameSchema.refine(isLogicalName, notLogical).optional(),
   driver: z.enum(driverNames).default('redfish'),
   resource_class: resourceClassSchema.default('baremetal'),
   traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
   extra: nodeExtraSchema.default({}),
+  instance_info: nodeExtraSchema.default({}),
   owner: nodeTextSchema.default(null),
   lessee: nodeTextSchema.default(null),
   description: nodeDescriptionSchema.default(null),
@@ -87,7 +94,17 @@ const enrolSchemaFor = (body: unknown) => {
   const driver = isObject(body) ? body['driver'] : undefined;
   return driver === 'ipmi' ? ipmiSchema : driver === 'fake-hardware' ? fakeSchema : redfishSchema;
 };
-const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
+const patchSchema = z
+  .array(
+    nodePatchSchema.element
+      .strict()
+      .refine(
+        ({ op, path, value }) =>
+          path !== '/name' || op === 'remove' || op === 'test' || typeof value !== 'string' || isLogicalName(value),
+        { path: ['value'], error: notLogical },
+      ),
+  )
+  .max(100);
 
 /** A filter that is ignored would show nodes that it excludes. */
 const listParameters = [
@@ -112,6 +129,8 @@ const listParameters = [
   'conductor_group',
   'shard',
   'sharded',
+  'parent_node',
+  'include_children',
   'sort_key',
   'sort_dir',
 ] as const;
@@ -152,7 +171,11 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
   const sharded = queryBoolean(request, 'sharded');
   const driver = queryValue(request, 'driver');
   const words = queryValue(request, 'description_contains')?.toLowerCase();
+  // No node has children, so no list leaves any out.
+  const parent = queryValue(request, 'parent_node');
+  queryBoolean(request, 'include_children');
   return (node) =>
+    parent === undefined &&
     (chassis === undefined || node.chassis_id === chassis) &&
     (host === undefined || host === conductor) &&
     (group === undefined || group === '') &&
@@ -171,35 +194,72 @@ function filterOf(request: FastifyRequest): (node: NodeView) => boolean {
 }
 
 /** Without an order of the client, the service lists by name, a page at a time. Any other order needs all nodes. */
-async function listNodes(ask: Ask, request: FastifyRequest, detailed: boolean): Promise<object> {
+async function listNodes(
+  ask: Ask,
+  { request, reply, detailed }: { request: FastifyRequest; reply: FastifyReply; detailed: boolean },
+): Promise<object> {
   refuseUnknownQuery(request, listParameters);
+  const chassis = queryValue(request, 'chassis_uuid');
+  // A chassis that does not exist is an error, as in Ironic, and not an empty list.
+  if (chassis !== undefined) await ask('provisioning', assetShow, { data: { kind: 'chassis', asset: chassis } });
   const fits = filterOf(request);
   const base = baseUrl(request);
-  const bodies = (nodes: readonly NodeView[]) =>
-    nodes
-      .filter((node) => fits(node) && isVisible(request, node))
-      .map((node): ListItem => ({ ...nodeBody(base, node), uuid: node.id }));
+  const bodyOf = (node: NodeView): ListItem[] =>
+    fits(node) && isVisible(request, node) ? [{ ...nodeBody(base, node), uuid: node.id }] : [];
   const form = { key: 'nodes', row: nodeRowFields, detailed };
   if (queryValue(request, 'sort_key') !== undefined || queryValue(request, 'sort_dir') !== undefined)
-    return pageOf(request, bodies(await allNodes(ask)), form);
+    return pageOf(request, await fromAllNodes(ask, bodyOf), form);
   const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
   const marker = queryValue(request, 'marker');
   const state = queryValue(request, 'provision_state');
   const instance = queryValue(request, 'instance_uuid');
   const size = limit === undefined || limit === 0 ? 1000 : Math.min(limit, 1000);
-  const { nodes } = await ask('provisioning', nodeList, {
-    data: {
-      limit: size,
-      ...(marker !== undefined && { marker }),
-      ...(instance !== undefined && { instance_id: instance }),
-      ...(state !== undefined && { provision_state: parseField(z.enum(nodeStates), state, 'provision_state') }),
-    },
-  });
-  const last = nodes.at(-1);
-  return {
-    nodes: bodies(nodes).map((item) => shownItem(request, item, form)),
-    ...(last && nodes.length === size && { next: nextOf(request, { size, marker: last.id }) }),
+  const wanted = {
+    limit: size,
+    ...(marker !== undefined && { marker }),
+    ...(instance !== undefined && { instance_id: instance }),
+    ...(state !== undefined && { provision_state: parseField(z.enum(nodeStates), state, 'provision_state') }),
   };
+  const shown = (part: readonly NodeView[]): object[] =>
+    part.flatMap(bodyOf).map((item) => shownItem(request, item, form));
+  const nextAfter = (id: string): object => ({ next: nextOf(request, { size, marker: id }) });
+  const parts = nodesInParts(ask, wanted);
+  const { value: first = [] } = await parts.next();
+  const last = first.at(-1);
+  if (!last || first.length === size || first.length < nodesAtOnce)
+    return { nodes: shown(first), ...(last && first.length === size && nextAfter(last.id)) };
+  const version = { path: ironicPath(request), minor: minorAsked(request) };
+  const textOf = (part: readonly NodeView[]): string =>
+    JSON.stringify((answerAt({ nodes: shown(part) }, version) as { nodes: unknown }).nodes).slice(1, -1);
+  const pieces = inPieces({ first, rest: parts, textOf, end: ({ read, id }) => (read === size ? nextAfter(id) : {}) });
+  return reply.type('application/json; charset=utf-8').send(Readable.from(pieces, { objectMode: false }));
+}
+
+/**
+ * The text of a long list, made while it is sent, so that a list of thousands of nodes is never in memory. A failure after the
+ * first part ends the connection.
+ */
+async function* inPieces(list: {
+  first: readonly NodeView[];
+  rest: AsyncIterable<readonly NodeView[]>;
+  textOf: (part: readonly NodeView[]) => string;
+  /** The fields beside the list, after this many nodes, of which the last has this id. */
+  end: (at: { read: number; id: string }) => object;
+}): AsyncGenerator<string> {
+  const { first, rest, textOf, end } = list;
+  let [read, id] = [first.length, first.at(-1)?.id ?? ''];
+  const start = textOf(first);
+  let isEmpty = start === '';
+  yield `{"nodes":[${start}`;
+  for await (const part of rest) {
+    const text = textOf(part);
+    if (text !== '') yield isEmpty ? text : `,${text}`;
+    isEmpty &&= text === '';
+    read += part.length;
+    id = part.at(-1)?.id ?? id;
+  }
+  const fields = JSON.stringify(end({ read, id })).slice(1);
+  yield fields === '}' ? ']}' : `],${fields}`;
 }
 
 const chosenInterfaces = (wanted: WantedNode): Partial<Record<InterfaceKind, string>> =>
@@ -226,6 +286,7 @@ const nodesQuery = listQuery(listParameters).extend({
   associated: flag,
   retired: flag,
   sharded: flag,
+  include_children: flag,
   provision_state: z.enum(nodeStates).optional(),
   fault: z.enum(faults).optional(),
 });
@@ -263,18 +324,20 @@ export function nodeRoutes(
   scope: FastifyInstance,
   { ask, secrets, newId }: { ask: Ask; secrets: Secrets; newId: () => string },
 ): void {
-  scope.get('/v1/nodes', lists, (request) => listNodes(ask, request, false));
-  scope.get('/v1/nodes/detail', details, (request) => listNodes(ask, request, true));
+  scope.get('/v1/nodes', lists, (request, reply) => listNodes(ask, { request, reply, detailed: false }));
+  scope.get('/v1/nodes/detail', details, (request, reply) => listNodes(ask, { request, reply, detailed: true }));
   scope.get<{ Params: { chassis: string } }>('/v1/chassis/:chassis/nodes', listsOfChassis, async (request) => {
     const { chassis } = request.params;
     const { id } = await ask('provisioning', assetShow, { data: { kind: 'chassis', asset: chassis } });
-    const nodes = (await allNodes(ask)).filter((node) => node.chassis_id === id);
-    const items = nodes.map((node): ListItem => ({ ...nodeBody(baseUrl(request), node), uuid: node.id }));
+    const items = await fromAllNodes(ask, (node): ListItem[] =>
+      node.chassis_id === id ? [{ ...nodeBody(baseUrl(request), node), uuid: node.id }] : [],
+    );
     return pageOf(request, items, { key: 'nodes', row: nodeRowFields });
   });
   scope.get('/v1/shards', listsShards, async () => {
     const counts = new Map<string, number>();
-    for (const { shard } of await allNodes(ask)) counts.set(shard ?? 'None', (counts.get(shard ?? 'None') ?? 0) + 1);
+    for (const shard of await fromAllNodes(ask, (node) => [node.shard ?? 'None']))
+      counts.set(shard, (counts.get(shard) ?? 0) + 1);
     return { shards: [...counts].map(([name, count]) => ({ name, count })) };
   });
 
@@ -293,6 +356,7 @@ export function nodeRoutes(
         traits: wanted.traits,
         properties: wanted.properties,
         extra: wanted.extra,
+        instance_info: maskSecrets(wanted.instance_info) as JsonObject,
         owner: wanted.owner,
         lessee: wanted.lessee,
         description: wanted.description,
@@ -319,7 +383,8 @@ export function nodeRoutes(
 
   scope.patch<NodePath>('/v1/nodes/:node', changes, async (request) => {
     const sealed: JsonObject[] = [];
-    const patch = convertDriverInfo(parseField(patchSchema, request.body, 'The patch'), (value) => {
+    const given = withoutInstanceSecrets(parseField(patchSchema, request.body, 'The patch'));
+    const patch = convertDriverInfo(given, (value) => {
       const seal = secrets.seal(value);
       sealed.push(seal);
       return seal;

@@ -4,21 +4,19 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { described } from '../http/described.ts';
 
-/** The collections, and what an operator does instead. */
-const collections: Readonly<Record<string, string>> = {
-  inspection_rules: 'Set traits and properties of the node: PATCH of the node.',
-};
+/** A VIF is a port of Neutron. One that is only recorded would let its client believe that it connects the machine. */
+const withoutVifs =
+  'A VIF connects a machine to a network of Neutron, and Anneal has no Neutron (network interface noop), so nothing would be connected. Connect the machine at the switch, and declare its networks and addresses in the property interfaces of the node, which its servers and hosts get: openstack baremetal node set NODE --property interfaces=…';
 
 /** Addresses below a node, with the key of its list where it has one. `read`: another file serves its GET. */
 const belowNode: Readonly<Record<string, { readonly list?: string; readonly read?: true; readonly instead: string }>> =
   {
-    vifs: { list: 'vifs', instead: 'Networks of machines are configured at the switch.' },
-    'vifs/:vif': { instead: 'Networks of machines are configured at the switch.' },
+    vifs: { list: 'vifs', instead: withoutVifs },
+    'vifs/:vif': { instead: withoutVifs },
     children: { list: 'children', instead: 'A node has no children.' },
     bios: { read: true, instead: 'Change settings with the step bios.apply_configuration of clean or service.' },
     firmware: { read: true, instead: 'Update firmware with the step firmware.update of clean or service.' },
     vmedia: { instead: 'Anneal inserts its own boot media.' },
-    'management/inject_nmi': { instead: 'Send the NMI at the BMC.' },
     'vendor_passthru/methods': { read: true, instead: 'Anneal calls no commands of vendors.' },
     vendor_passthru: { instead: 'Anneal calls no commands of vendors.' },
     'vendor_passthru/:method': { instead: 'Anneal calls no commands of vendors.' },
@@ -29,7 +27,7 @@ const belowNode: Readonly<Record<string, { readonly list?: string; readonly read
   };
 
 /** The description of a route that refuses every request. */
-const refuses = (what: string) => described({ summary: `Refused: Anneal does not offer ${what}.` });
+const refuses = (what: string) => described({ summary: `Refused: Anneal does not offer ${what}.`, isRefusal: true });
 const empty = (list: string) =>
   described({ summary: 'List nothing: Anneal has none.', answer: z.object({ [list]: z.array(z.looseObject({})) }) });
 
@@ -37,22 +35,6 @@ const refused = (what: string, instead: string): AnnealError =>
   new AnnealError('NotSupported', `Anneal does not offer ${what}. ${instead}`);
 
 export function refusedRoutes(scope: FastifyInstance): void {
-  for (const [path, instead] of Object.entries(collections)) {
-    const name = path.split('/').at(-1) ?? path;
-    const what = name.replaceAll('_', ' ');
-    scope.get(`/v1/${path}`, empty(name), () => ({ [name]: [] }));
-    scope.post(`/v1/${path}`, refuses(what), () => {
-      throw refused(what, instead);
-    });
-    scope.route({
-      method: ['GET', 'PATCH', 'DELETE'],
-      url: `/v1/${path}/:id`,
-      ...refuses(what),
-      handler: () => {
-        throw refused(what, instead);
-      },
-    });
-  }
   for (const [path, { list, read, instead }] of Object.entries(belowNode)) {
     const what = path.replace(/\/:.*$/, '').replaceAll(/[_/]/g, ' ');
     const isRead = list !== undefined || read === true;

@@ -1,5 +1,5 @@
 /** The BIOS settings and the firmware of a node, as its BMC showed them at the last verification, inspection or change. */
-import { nodeSettings, type HardwareSettings } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeSettings, type BiosDetails, type HardwareSettings } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
@@ -20,8 +20,8 @@ const textOf = (value: Json): string | null =>
 type Shown = Awaited<ReturnType<typeof settingsOf>>;
 const settingsOf = (ask: Ask, node: string) => ask('provisioning', nodeSettings, { data: { node } });
 
-/** Details that only a registry of attributes has, which is not read. */
-const unknownDetails = {
+/** The details of a setting that no registry describes. */
+const unknownDetails: BiosDetails = {
   attribute_type: null,
   allowable_values: null,
   lower_bound: null,
@@ -32,6 +32,9 @@ const unknownDetails = {
   unique: null,
   upper_bound: null,
 };
+
+const detailsOf = ({ bios_details: known = {} }: Shown, name: string): BiosDetails =>
+  (Object.hasOwn(known, name) ? known[name] : undefined) ?? unknownDetails;
 
 const settingSchema = z.looseObject({ name: z.string().nullish(), value: z.string().nullish() });
 const listsSettings = described({
@@ -63,7 +66,7 @@ export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
     const fields = queryValue(request, 'fields')?.split(',');
     const rows = Object.keys(shown.bios).map((name) => ({
       ...rowOf(shown, name, ironicLinks(baseUrl(request), `nodes/${node}/bios/${encodeURIComponent(name)}`)),
-      ...((isDetailed || fields) && unknownDetails),
+      ...((isDetailed || fields) && detailsOf(shown, name)),
     }));
     return { bios: fields ? rows.map((row) => pick(row, fields)) : rows };
   });
@@ -73,7 +76,7 @@ export function hardwareSettingRoutes(scope: FastifyInstance, ask: Ask): void {
     if (!Object.hasOwn(shown.bios, name))
       throw new AnnealError('NotFound', `Node ${node} doesn't have a BIOS setting '${name.slice(0, 255)}'.`);
     const links = ironicLinks(baseUrl(request), `nodes/${node}/bios/${encodeURIComponent(name)}`);
-    return { [name]: { ...rowOf(shown, name, links), ...unknownDetails } };
+    return { [name]: { ...rowOf(shown, name, links), ...detailsOf(shown, name) } };
   });
   scope.get<NodePath>('/v1/nodes/:node/firmware', listsFirmware, async ({ params }) => ({
     firmware: (await settingsOf(ask, params.node)).firmware.map(firmwareRow),

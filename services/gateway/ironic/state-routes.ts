@@ -3,12 +3,12 @@ import {
   nodeMaintenance,
   nodePower,
   nodeProvision,
+  powerTimeout,
   nodeStepsSchema,
-  provisionVerbs,
   runbookStepSchema,
   type NodeStep,
-  type ProvisionVerb,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { provisionVerbs, type ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -22,7 +22,7 @@ import { showNode, type NodePath } from './node-path.ts';
 import { described } from '../http/described.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
-const powerSchema = z.strictObject({ target: z.enum(powerTargets) });
+const powerSchema = z.strictObject({ target: z.enum(powerTargets), timeout: powerTimeout.nullish() });
 /** Ironic's words for a verb. */
 const verbOf: Readonly<Record<string, ProvisionVerb>> = {
   ...Object.fromEntries(provisionVerbs.map((verb) => [verb, verb])),
@@ -87,9 +87,9 @@ export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask
   });
   const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
   scope.put<NodePath>('/v1/nodes/:node/states/power', powers, async (request, reply) => {
-    const { target } = parseField(powerSchema, request.body, 'The power request');
+    const { target, timeout } = parseField(powerSchema, request.body, 'The power request');
     await ask('provisioning', nodePower, {
-      data: { node: request.params.node, target, occasion: occasionOf(request) },
+      data: { node: request.params.node, target, ...(timeout != null && { timeout }), occasion: occasionOf(request) },
     });
     return accepted(reply);
   });

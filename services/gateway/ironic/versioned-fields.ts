@@ -78,6 +78,7 @@ const nodeFilters: Since = {
   shard: 82,
   sharded: 82,
   parent_node: 83,
+  include_children: 83,
 };
 
 interface Versioned {

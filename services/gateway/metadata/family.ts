@@ -10,7 +10,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
 import { instanceShow } from '@anneal/contracts/calls/provisioning.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isMetadataKey } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -58,7 +58,7 @@ export function metadataFamily(scope: FastifyInstance, options: MetadataOptions)
       if (!isMetadataKey(openText(secrets, token), key)) throw new AnnealError('NotFound', '');
       return await instanceOf(options, { host_id: host });
     } catch (error) {
-      if (!(error instanceof AnnealError && error.code === 'NotFound')) throw error;
+      if (!hasCode(error, 'NotFound')) throw error;
       attempts.check(ip);
       attempts.failed(ip);
       throw new AnnealError(

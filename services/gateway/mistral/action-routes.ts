@@ -10,10 +10,12 @@ import {
 } from '@anneal/contracts/calls/workflow.ts';
 import { workflowActions, type ActionDefinition } from '@anneal/hot/workflow/action-catalogue.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField, type QueryValues } from '../http/body.ts';
+import { described } from '../http/described.ts';
 import { projectOf } from '../identity/caller.ts';
-import { readListQuery } from './list.ts';
+import { describedList, readListQuery } from './list.ts';
 import { definitionPlaceSchema, definitionTextOf } from './texts.ts';
 import { inputTexts, mistralTime } from './views.ts';
 
@@ -21,10 +23,36 @@ interface ActionPath {
   Params: { action: string };
 }
 
-const fields = 'id name is_system input description tags definition scope namespace created_at updated_at'.split(' ');
+const actionSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    is_system: z.boolean(),
+    input: z.string(),
+    description: z.string(),
+    tags: z.array(z.string()),
+    definition: z.string().nullable(),
+    scope: z.enum(['public', 'private']),
+    namespace: z.literal(''),
+    created_at: z.string().nullable(),
+    updated_at: z.string().nullable(),
+  })
+  .meta({ id: 'MistralAction' });
+type ActionBody = z.output<typeof actionSchema>;
+
+const many = z.object({ actions: z.array(actionSchema) });
+const stores = { query: definitionPlaceSchema, body: z.string(), bodyType: 'text/plain' };
+/** The description of a check of a text. */
+export const checksText = (what: 'workflows' | 'actions') =>
+  described({
+    summary: `Name every mistake in a text of ${what}, and store nothing.`,
+    body: z.string(),
+    bodyType: 'text/plain',
+    answer: z.object({ valid: z.boolean(), error: z.string().nullable() }),
+  });
 
 /** An action of the catalogue. Its name is its id. */
-const systemBody = ({ name, description, inputs, result }: ActionDefinition): JsonObject => ({
+const systemBody = ({ name, description, inputs, result }: ActionDefinition): ActionBody => ({
   id: name,
   name,
   is_system: true,
@@ -38,7 +66,7 @@ const systemBody = ({ name, description, inputs, result }: ActionDefinition): Js
   updated_at: null,
 });
 
-const adHocBody = (view: AdHocActionView): JsonObject => ({
+const adHocBody = (view: AdHocActionView): ActionBody => ({
   id: view.id,
   name: view.name,
   is_system: false,
@@ -60,48 +88,69 @@ export function actionDefinitionRoutes(scope: FastifyInstance, ask: Ask): void {
     const data = { project, text: definitionTextOf(request, 'actions'), replace };
     return { actions: (await ask('scheduling', adHocActionCreate, { project, data })).actions.map(adHocBody) };
   };
-  const all = async (request: FastifyRequest): Promise<JsonObject[]> => {
+  const all = async (request: FastifyRequest): Promise<ActionBody[]> => {
     const project = projectOf(request);
     const { actions } = await ask('scheduling', adHocActionList, { project, data: { project } });
     return [...workflowActions.map(systemBody), ...actions.map(adHocBody)];
   };
-  const find = async (request: FastifyRequest, action: string): Promise<JsonObject> => {
+  const find = async (request: FastifyRequest, action: string): Promise<ActionBody> => {
     const found = (await all(request)).find(({ id, name }) => name === action || id === action);
     if (!found) throw new AnnealError('NotFound', `The action ${action} does not exist in this project.`);
     return found;
   };
-  scope.post('/v2/actions', async (request, reply) => reply.code(201).send(await store(request, false)));
-  scope.put('/v2/actions', (request) => store(request, true));
-  scope.put<ActionPath>('/v2/actions/:action', async (request) => {
+  const creates = described({ summary: 'Store the ad hoc actions of a text.', ...stores, answer: many, status: 201 });
+  scope.post('/v2/actions', creates, async (request, reply) => reply.code(201).send(await store(request, false)));
+  const replaces = described({
+    summary: 'Store the ad hoc actions of a text, and replace those that exist.',
+    ...stores,
+    answer: many,
+  });
+  scope.put('/v2/actions', replaces, (request) => store(request, true));
+  const changes = described({
+    summary: 'Replace an ad hoc action by the one of this name in a text.',
+    ...stores,
+    answer: many,
+  });
+  scope.put<ActionPath>('/v2/actions/:action', changes, async (request) => {
     const before = await find(request, request.params.action);
     const { actions } = await store(request, true);
-    if (actions.some(({ name }) => name === before['name'])) return { actions };
-    const name = JSON.stringify(before['name']);
+    if (actions.some(({ name }) => name === before.name)) return { actions };
+    const name = JSON.stringify(before.name);
     throw new AnnealError('InvalidRequest', `The text replaces other actions than ${name}; it must have this name.`);
   });
-  scope.get('/v2/actions', async (request) => {
-    const apply = readListQuery(request.query as Record<string, string>, fields);
+  const lists = describedList(
+    'List the actions of the catalogue, and the ad hoc actions of the project.',
+    'actions',
+    actionSchema,
+  );
+  scope.get('/v2/actions', lists, async (request) => {
+    const apply = readListQuery(request.query as QueryValues, actionSchema);
     return { actions: apply(await all(request)) };
   });
-  scope.post('/v2/actions/validate', async (request) => {
+  scope.post('/v2/actions/validate', checksText('actions'), async (request) => {
     const project = projectOf(request);
     const data = { project, text: definitionTextOf(request, 'actions'), kind: 'actions' } as const;
     return validity((await ask('scheduling', workflowCheck, { project, data })).mistakes);
   });
-  scope.get<ActionPath>('/v2/actions/:action', (request) => find(request, request.params.action));
-  scope.delete<ActionPath>('/v2/actions/:action', async (request, reply) => {
-    const { id, is_system: isSystem } = await find(request, request.params.action);
-    if (isSystem === true) {
-      throw new AnnealError(
-        'InvalidRequest',
-        `Cannot delete ${request.params.action}: it is an action of the catalogue.`,
-      );
-    }
-    const project = projectOf(request);
-    const data = { project, action: id as string };
-    await ask('scheduling', adHocActionDelete, { project, data });
-    return reply.code(204).send();
-  });
+  const shows = described({ summary: 'Show an action, by name or id.', answer: actionSchema });
+  scope.get<ActionPath>('/v2/actions/:action', shows, (request) => find(request, request.params.action));
+  scope.delete<ActionPath>(
+    '/v2/actions/:action',
+    described({ summary: 'Delete an ad hoc action. Workflows keep it.' }),
+    async (request, reply) => {
+      const { id, is_system: isSystem } = await find(request, request.params.action);
+      if (isSystem) {
+        throw new AnnealError(
+          'InvalidRequest',
+          `Cannot delete ${request.params.action}: it is an action of the catalogue.`,
+        );
+      }
+      const project = projectOf(request);
+      const data = { project, action: id };
+      await ask('scheduling', adHocActionDelete, { project, data });
+      return reply.code(204).send();
+    },
+  );
 }
 
 /** The answer to the check of a text. */

@@ -9,11 +9,12 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField, type QueryValues } from '../http/body.ts';
+import { described } from '../http/described.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { mapOrText, paramsSchema } from './executions.ts';
-import { readListQuery } from './list.ts';
-import { cronTriggerBody } from './views.ts';
+import { describedList, readListQuery } from './list.ts';
+import { cronTriggerBody, mistralCronTriggerSchema } from './views.ts';
 
 interface NamePath {
   Params: { name: string };
@@ -33,10 +34,7 @@ const wantedSchema = z.strictObject({
   remaining_executions: z.coerce.number().int().positive().nullish(),
 });
 
-const cronFields =
-  'id name workflow_name workflow_id workflow_input workflow_params project_id scope pattern remaining_executions next_execution_time created_at updated_at'.split(
-    ' ',
-  );
+const one = { answer: mistralCronTriggerSchema };
 
 /** The instant of a time in UTC. @throws AnnealError InvalidRequest for a date that does not exist */
 function instantOf(text: string): string {
@@ -47,7 +45,13 @@ function instantOf(text: string): string {
 
 /** Registers the routes of cron triggers. */
 export function cronTriggerRoutes(scope: FastifyInstance, ask: Ask): void {
-  scope.post('/v2/cron_triggers', async (request, reply) => {
+  const creates = described({
+    summary: 'Start a workflow at the times of a cron expression.',
+    body: wantedSchema,
+    ...one,
+    status: 201,
+  });
+  scope.post('/v2/cron_triggers', creates, async (request, reply) => {
     const wanted = parseField(wantedSchema, request.body, 'The cron trigger');
     const workflow = wanted.workflow_name ?? wanted.workflow_id;
     if (workflow === undefined) {
@@ -70,18 +74,28 @@ export function cronTriggerRoutes(scope: FastifyInstance, ask: Ask): void {
     };
     return reply.code(201).send(cronTriggerBody(await ask('scheduling', cronTriggerCreate, { project, data })));
   });
-  scope.get('/v2/cron_triggers', async (request) => {
+  const lists = describedList(
+    'List the cron triggers of the project by name.',
+    'cron_triggers',
+    mistralCronTriggerSchema,
+  );
+  scope.get('/v2/cron_triggers', lists, async (request) => {
     const project = projectOf(request);
-    const apply = readListQuery(request.query as Record<string, string>, cronFields);
+    const apply = readListQuery(request.query as QueryValues, mistralCronTriggerSchema);
     const { cron_triggers: found } = await ask('scheduling', cronTriggerList, { project, data: { project } });
     return { cron_triggers: apply(found.map(cronTriggerBody)) };
   });
-  scope.get<NamePath>('/v2/cron_triggers/:name', async (request) => {
-    const project = projectOf(request);
-    const { name } = request.params;
-    return cronTriggerBody(await ask('scheduling', cronTriggerShow, { project, data: { project, name } }));
-  });
-  scope.delete<NamePath>('/v2/cron_triggers/:name', async (request, reply) => {
+  scope.get<NamePath>(
+    '/v2/cron_triggers/:name',
+    described({ summary: 'Show a cron trigger.', ...one }),
+    async (request) => {
+      const project = projectOf(request);
+      const { name } = request.params;
+      return cronTriggerBody(await ask('scheduling', cronTriggerShow, { project, data: { project, name } }));
+    },
+  );
+  const deletes = described({ summary: 'Delete a cron trigger. Its executions stay.' });
+  scope.delete<NamePath>('/v2/cron_triggers/:name', deletes, async (request, reply) => {
     const project = projectOf(request);
     await ask('scheduling', cronTriggerDelete, { project, data: { project, name: request.params.name } });
     return reply.code(204).send();

@@ -23,16 +23,19 @@ import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 
 /** A map, or its JSON text. */
-export const mapOrText = z.unknown().transform((value, context): JsonObject => {
-  try {
-    const parsed = jsonObject.safeParse(typeof value === 'string' ? JSON.parse(value) : value);
-    if (parsed.success) return parsed.data;
-  } catch {
-    // Reported below, as a value of another form.
-  }
-  context.addIssue({ code: 'custom', message: 'must be a map, or the JSON text of a map' });
-  return z.NEVER;
-});
+export const mapOrText = z
+  .unknown()
+  .transform((value, context): JsonObject => {
+    try {
+      const parsed = jsonObject.safeParse(typeof value === 'string' ? JSON.parse(value) : value);
+      if (parsed.success) return parsed.data;
+    } catch {
+      // Reported below, as a value of another form.
+    }
+    context.addIssue({ code: 'custom', message: 'must be a map, or the JSON text of a map' });
+    return z.NEVER;
+  })
+  .meta({ description: 'A map, or its JSON text.' });
 
 /** Parameters of an execution. */
 export const paramsSchema = z.strictObject({ env: jsonObject.optional(), task_name: z.string().optional() });

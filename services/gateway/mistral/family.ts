@@ -1,8 +1,11 @@
 /** Mistral's API v2 as far as the openstack command stores and starts workflows, and follows and repairs executions. */
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { readJsonBodies } from '../http/body.ts';
+import { described, serveDocument } from '../http/described.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
@@ -20,10 +23,21 @@ export const mistralPrefix = '/workflow';
 export interface MistralOptions {
   ask: Ask;
   newId: () => string;
+  version: string;
   authenticate: Authenticate;
   report: (error: unknown, request: FastifyRequest) => void;
 }
 
+const errorSchema = z
+  .object({
+    faultcode: z.enum(['Client', 'Server']),
+    faultstring: z.string(),
+    debuginfo: z.null(),
+    code: z.string().optional().meta({ description: 'The code of Anneal.' }),
+    remedy: z.string().optional(),
+    mistakes: z.array(mistakeSchema).optional(),
+  })
+  .meta({ id: 'Error' });
 const fault = (status: number, faultstring: string, more: object = {}) => ({
   faultcode: status < 500 ? 'Client' : 'Server',
   faultstring,
@@ -40,21 +54,37 @@ const mistralWording: FamilyWording = {
   notAllowed: (_request, allow) => fault(405, `This address accepts ${allow.join(', ')}.`),
 };
 
-export function mistralFamily(scope: FastifyInstance, { ask, newId, authenticate, report }: MistralOptions): void {
+export function mistralFamily(
+  scope: FastifyInstance,
+  { ask, newId, version, authenticate, report }: MistralOptions,
+): void {
   readJsonBodies(scope);
   // Definitions of workflows are YAML.
   scope.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   wordErrors(scope, mistralWording, report);
   requireToken(scope, authenticate);
-  const open = { config: { public: true } } as const;
-  scope.get('/', open, (request) => [
+  serveDocument(scope, {
+    title: 'Workflows',
+    description: 'Compatible with Mistral v2: workflows, executions, tasks, actions, environments and cron triggers.',
+    version,
+    error: errorSchema,
+  });
+  const isPublic = { public: true };
+  const link = z.object({ href: z.string(), rel: z.string(), target: z.string() });
+  const answer = z.array(z.object({ id: z.string(), status: z.string(), links: z.array(link) }));
+  const listsVersions = described({ summary: 'List the versions of this API.', answer }, isPublic);
+  scope.get('/', listsVersions, (request) => [
     {
       id: 'v2.0',
       status: 'CURRENT',
       links: [{ href: `${baseUrl(request)}${mistralPrefix}/v2`, rel: 'self', target: 'v2' }],
     },
   ]);
-  scope.get('/v2', open, (request) => ({ uri: `${baseUrl(request)}${mistralPrefix}/v2` }));
+  const shows = described(
+    { summary: 'Show the address of version 2.', answer: z.object({ uri: z.string() }) },
+    isPublic,
+  );
+  scope.get('/v2', shows, (request) => ({ uri: `${baseUrl(request)}${mistralPrefix}/v2` }));
   mistralWorkflowRoutes(scope, ask);
   executionRoutes(scope, { ask, newId });
   taskRoutes(scope, ask);

@@ -1,16 +1,37 @@
 /** The query of Mistral's lists: filters on fields, order, marker, limit, and the wanted fields. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
+import { described } from '../http/described.ts';
+import type { QueryValues } from '../http/body.ts';
 
-type Query = Readonly<Record<string, string | undefined>>;
+/** The query of a list. A filter is any field of its rows. */
+export const listQuerySchema = z.object({
+  marker: z.string().optional().meta({ description: 'The id of the row before the first one.' }),
+  limit: z.int().min(1).optional(),
+  sort_keys: z.string().optional().meta({ description: 'Names of fields, with commas between.' }),
+  sort_dirs: z.string().optional().meta({ description: '`asc` or `desc` for each key, with commas between.' }),
+  fields: z.string().optional().meta({ description: 'Names of the wanted fields, with commas between.' }),
+  namespace: z.string().optional().meta({ description: 'Without effect: there are no namespaces.' }),
+});
+const own: ReadonlySet<string> = new Set(Object.keys(listQuerySchema.shape));
 
-const own = new Set(['marker', 'limit', 'sort_keys', 'sort_dirs', 'fields', 'namespace']);
+/** The description of a list of rows, of which the query chooses the fields. */
+export const describedList = (summary: string, key: string, row: z.ZodObject) =>
+  described({ summary, query: listQuerySchema, answer: z.object({ [key]: z.array(row.partial()) }) });
+
+/** The last value of each parameter, because clients that follow a redirect send some twice. */
+const lastValues = (query: QueryValues): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(Object.entries(query).map(([key, value]) => [key, [value].flat().at(-1)]));
 
 /**
- * Checks the query of a list before anything is read. Returns the function that applies it to rows with these fields.
+ * Checks the query of a list before anything is read. Returns the function that applies it to rows with the fields of
+ * the schema; the function throws NotFound for a marker that is not there.
  * @throws AnnealError InvalidRequest with every mistake
  */
-export function readListQuery(query: Query, fields: readonly string[]): (rows: readonly JsonObject[]) => JsonObject[] {
+export function readListQuery(given: QueryValues, row: z.ZodObject): (rows: readonly JsonObject[]) => JsonObject[] {
+  const query = lastValues(given);
+  const fields = Object.keys(row.shape);
   const named = (key: string): string[] => (query[key] ?? '').split(',').filter((part) => part !== '');
   const [wanted, keys, directions] = [named('fields'), named('sort_keys'), named('sort_dirs')];
   const limit = query['limit'] === undefined ? undefined : Number(query['limit']);
@@ -32,13 +53,18 @@ export function readListQuery(query: Query, fields: readonly string[]): (rows: r
   const filters = Object.entries(query).filter(([key]) => !own.has(key));
   const { marker } = query;
   return (rows) => {
-    const found = rows.filter((row) => filters.every(([key, value]) => isHit(row[key] ?? null, value ?? '')));
-    const sorted = keys.length === 0 ? found : found.toSorted((a, b) => compareBy(a, b, { keys, directions }));
-    const from = marker === undefined || marker === '' ? 0 : sorted.findIndex((row) => row['id'] === marker) + 1;
-    const page = sorted.slice(from, limit === undefined ? undefined : from + limit);
+    const sorted = keys.length === 0 ? rows : rows.toSorted((a, b) => compareBy(a, b, { keys, directions }));
+    const from = marker === undefined || marker === '' ? 0 : sorted.findIndex((each) => each['id'] === marker) + 1;
+    if (from === 0 && marker !== undefined && marker !== '') {
+      throw new AnnealError('NotFound', `The marker ${marker} is not in the list; its object may have been deleted.`);
+    }
+    const found = sorted
+      .slice(from)
+      .filter((each) => filters.every(([key, value]) => isHit(each[key] ?? null, value ?? '')));
+    const page = found.slice(0, limit);
     if (wanted.length === 0) return page;
     const shown = [...new Set(['id', ...wanted])];
-    return page.map((row) => Object.fromEntries(shown.map((key) => [key, row[key] ?? null] as const)));
+    return page.map((each) => Object.fromEntries(shown.map((key) => [key, each[key] ?? null] as const)));
   };
 }
 

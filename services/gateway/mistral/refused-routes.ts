@@ -1,6 +1,7 @@
 /** The parts of Mistral's API that this server does not have, with the alternative of each. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import { described } from '../http/described.ts';
 
 const book = 'create its workflows: `openstack workflow create` accepts the text of a workbook';
 const trigger = 'a stack starts workflows on events: the resource type Anneal::Workflow::EventTrigger';
@@ -26,6 +27,7 @@ export function refusedMistralRoutes(scope: FastifyInstance): void {
     scope.route({
       method: ['GET', 'POST', 'PUT', 'DELETE'],
       url,
+      ...described({ summary: `Refused: ${what.charAt(0).toLowerCase()}${what.slice(1)}.`, isRefusal: true }),
       handler: () => {
         throw new AnnealError('NotSupported', `${what}: ${instead}.`);
       },

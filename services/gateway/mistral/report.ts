@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
 import { z } from 'zod';
-import { executionBody, taskBody } from './views.ts';
+import { executionBody, mistralExecutionSchema, taskBody } from './views.ts';
 
 const flag = z.stringbool({ truthy: ['true'], falsy: ['false', ''], case: 'insensitive' }).default(false);
 /** The query of a tree. */
@@ -11,6 +11,22 @@ export const executionTreeSchema = z.strictObject({
   max_depth: z.coerce.number().int().min(-1).default(-1),
   errors_only: flag,
   statistics_only: flag,
+});
+
+const total = z.int().min(0);
+/** The answer of a report. The tasks of an execution are inside it, with the executions that they started inside them. */
+export const reportSchema = z.object({
+  statistics: z.object({
+    total_tasks_count: total,
+    running_tasks_count: total,
+    success_tasks_count: total,
+    error_tasks_count: total,
+    idle_tasks_count: total,
+    paused_tasks_count: total,
+  }),
+  root_workflow_execution: mistralExecutionSchema
+    .extend({ name: z.string(), task_executions: z.array(z.looseObject({})) })
+    .optional(),
 });
 
 /** Executions that one report shows. */

@@ -1,11 +1,13 @@
 /** Workflows, executions, tasks and cron triggers as Mistral's API shows them. Maps are JSON texts there. Pure. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import type {
-  CronTriggerView,
-  ExecutionTaskView,
-  ExecutionView,
-  TaskActionView,
-  WorkflowView,
+import { executionStates, taskStates } from '@anneal/contracts/workflow.ts';
+import { z } from 'zod';
+import {
+  taskActionSchema,
+  type CronTriggerView,
+  type ExecutionTaskView,
+  type ExecutionView,
+  type TaskActionView,
+  type WorkflowView,
 } from '@anneal/contracts/calls/workflow.ts';
 
 /** Mistral's times have no zone: they are in UTC. */
@@ -18,8 +20,25 @@ const inputText = ({ name, required, default: value }: WorkflowView['input'][num
 /** Inputs as Mistral writes them: names, and names with their defaults. */
 export const inputTexts = (inputs: WorkflowView['input']): string => inputs.map(inputText).join(', ');
 
+const time = z.string().nullable().meta({ description: 'In UTC: `2026-01-31 12:00:00`.' });
+const jsonText = z.string().meta({ description: 'The JSON text of a map.' });
+/** The fields that every object has. */
+const ownFields = { id: z.string(), name: z.string(), project_id: z.string(), created_at: time };
+
+export const mistralWorkflowSchema = z
+  .object({
+    ...ownFields,
+    namespace: z.literal(''),
+    input: z.string().meta({ description: 'Names, and names with their defaults: `host, port=80`.' }),
+    definition: z.string(),
+    tags: z.array(z.string()),
+    scope: z.literal('private'),
+    updated_at: time,
+  })
+  .meta({ id: 'MistralWorkflow' });
+
 /** A workflow. */
-export const workflowBody = (view: WorkflowView): JsonObject => ({
+export const workflowBody = (view: WorkflowView): z.output<typeof mistralWorkflowSchema> => ({
   id: view.id,
   name: view.name,
   namespace: '',
@@ -32,8 +51,28 @@ export const workflowBody = (view: WorkflowView): JsonObject => ({
   updated_at: mistralTime(view.updated_at),
 });
 
+export const mistralExecutionSchema = z
+  .object({
+    id: z.string(),
+    workflow_id: z.string().meta({ description: 'The name of the workflow, which is accepted in the place of an id.' }),
+    workflow_name: z.string(),
+    workflow_namespace: z.literal(''),
+    project_id: z.string(),
+    description: z.string(),
+    state: z.enum(executionStates),
+    state_info: z.string().nullable(),
+    input: jsonText,
+    output: z.string().meta({ description: 'The JSON text of the output.' }),
+    published_global: jsonText,
+    task_execution_id: z.string().nullable(),
+    root_execution_id: z.string().nullable(),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'MistralExecution' });
+
 /** An execution. `workflow_id` is the name, which every address accepts in the place of an id. */
-export const executionBody = (view: ExecutionView): JsonObject => ({
+export const executionBody = (view: ExecutionView): z.output<typeof mistralExecutionSchema> => ({
   id: view.id,
   workflow_id: view.workflow,
   workflow_name: view.workflow,
@@ -52,11 +91,25 @@ export const executionBody = (view: ExecutionView): JsonObject => ({
   updated_at: mistralTime(view.updated_at),
 });
 
-const mistralTaskState = (state: ExecutionTaskView['state']): string =>
-  state === 'DELAYED' ? 'RUNNING_DELAYED' : state;
+const mistralTaskState = (state: ExecutionTaskView['state']) => (state === 'DELAYED' ? 'RUNNING_DELAYED' : state);
+
+export const mistralTaskSchema = z
+  .object({
+    ...ownFields,
+    workflow_name: z.string(),
+    workflow_namespace: z.literal(''),
+    workflow_execution_id: z.string(),
+    state: z.enum([...taskStates, 'RUNNING_DELAYED']).exclude(['DELAYED']),
+    state_info: z.string().nullable(),
+    result: z.string().meta({ description: 'The JSON text of the result.' }),
+    published: jsonText,
+    started_at: time,
+    finished_at: time,
+  })
+  .meta({ id: 'MistralTask' });
 
 /** A run of a task. */
-export const taskBody = (task: ExecutionTaskView, execution: ExecutionView): JsonObject => ({
+export const taskBody = (task: ExecutionTaskView, execution: ExecutionView): z.output<typeof mistralTaskSchema> => ({
   id: task.id,
   name: task.name,
   workflow_name: execution.workflow,
@@ -72,11 +125,27 @@ export const taskBody = (task: ExecutionTaskView, execution: ExecutionView): Jso
   finished_at: mistralTime(task.finished_at),
 });
 
+export const actionExecutionSchema = z
+  .object({
+    ...ownFields,
+    workflow_name: z.string(),
+    workflow_namespace: z.literal(''),
+    task_name: z.string(),
+    task_execution_id: z.string(),
+    state: taskActionSchema.shape.state,
+    state_info: z.string().nullable(),
+    accepted: z.boolean(),
+    input: jsonText,
+    output: jsonText,
+    updated_at: time,
+  })
+  .meta({ id: 'MistralActionExecution' });
+
 /** An action of a task. */
 export const actionBody = (
   { id, state, result }: TaskActionView,
   { execution, task }: { execution: ExecutionView; task: ExecutionTaskView },
-): JsonObject => ({
+): z.output<typeof actionExecutionSchema> => ({
   id,
   name: task.calls,
   workflow_name: execution.workflow,
@@ -93,8 +162,23 @@ export const actionBody = (
   updated_at: mistralTime(task.finished_at ?? task.started_at ?? task.created_at),
 });
 
+export const mistralCronTriggerSchema = z
+  .object({
+    ...ownFields,
+    workflow_name: z.string(),
+    workflow_id: z.string(),
+    workflow_input: jsonText,
+    workflow_params: jsonText,
+    scope: z.literal('private'),
+    pattern: z.string().nullable(),
+    remaining_executions: z.int().nullable(),
+    next_execution_time: time,
+    updated_at: time,
+  })
+  .meta({ id: 'MistralCronTrigger' });
+
 /** A cron trigger. */
-export const cronTriggerBody = (view: CronTriggerView): JsonObject => ({
+export const cronTriggerBody = (view: CronTriggerView): z.output<typeof mistralCronTriggerSchema> => ({
   id: view.id,
   name: view.name,
   workflow_name: view.workflow,

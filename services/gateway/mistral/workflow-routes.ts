@@ -8,19 +8,22 @@ import {
 } from '@anneal/contracts/calls/workflow.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField, type QueryValues } from '../http/body.ts';
+import { described } from '../http/described.ts';
 import { projectOf } from '../identity/caller.ts';
-import { readListQuery } from './list.ts';
-import { validity } from './action-routes.ts';
+import { describedList, readListQuery } from './list.ts';
+import { checksText, validity } from './action-routes.ts';
 import { definitionPlaceSchema, definitionTextOf } from './texts.ts';
-import { workflowBody } from './views.ts';
+import { mistralWorkflowSchema, workflowBody } from './views.ts';
 
 interface WorkflowPath {
   Params: { workflow: string };
 }
 
-const workflowFields = 'id name namespace project_id input definition tags scope created_at updated_at'.split(' ');
+const many = z.object({ workflows: z.array(mistralWorkflowSchema) });
+const stores = { query: definitionPlaceSchema, body: z.string(), bodyType: 'text/plain' };
 
 /** Registers the routes of workflows. */
 export function mistralWorkflowRoutes(scope: FastifyInstance, ask: Ask): void {
@@ -30,12 +33,23 @@ export function mistralWorkflowRoutes(scope: FastifyInstance, ask: Ask): void {
     const data = { project, text: definitionTextOf(request, 'workflows'), replace };
     return (await ask('scheduling', workflowCreate, { project, data })).workflows.map(workflowBody);
   };
-  scope.post('/v2/workflows', async (request, reply) => {
+  const creates = described({ summary: 'Store the workflows of a text.', ...stores, answer: many, status: 201 });
+  scope.post('/v2/workflows', creates, async (request, reply) => {
     const workflows = await store(request, false);
     return reply.code(201).send({ workflows });
   });
-  scope.put('/v2/workflows', async (request) => ({ workflows: await store(request, true) }));
-  scope.put<WorkflowPath>('/v2/workflows/:workflow', async (request) => {
+  const replaces = described({
+    summary: 'Store the workflows of a text, and replace those that exist.',
+    ...stores,
+    answer: many,
+  });
+  scope.put('/v2/workflows', replaces, async (request) => ({ workflows: await store(request, true) }));
+  const changes = described({
+    summary: 'Replace a workflow by the one of this name in a text.',
+    ...stores,
+    answer: mistralWorkflowSchema,
+  });
+  scope.put<WorkflowPath>('/v2/workflows/:workflow', changes, async (request) => {
     const project = projectOf(request);
     const { workflow } = request.params;
     const before = await ask('scheduling', workflowShow, { project, data: { project, workflow } });
@@ -44,25 +58,32 @@ export function mistralWorkflowRoutes(scope: FastifyInstance, ask: Ask): void {
     throw new AnnealError('InvalidRequest', `The text has no workflow ${before.name}; it must keep this name.`);
   });
   for (const path of ['/v2/workflows/validate', '/v2/workbooks/validate']) {
-    scope.post(path, async (request) => {
+    scope.post(path, checksText('workflows'), async (request) => {
       const project = projectOf(request);
       const data = { project, text: definitionTextOf(request, 'workflows'), kind: 'workflows' } as const;
       return validity((await ask('scheduling', workflowCheck, { project, data })).mistakes);
     });
   }
-  scope.get('/v2/workflows', async (request) => {
+  const lists = describedList('List the workflows of the project by name.', 'workflows', mistralWorkflowSchema);
+  scope.get('/v2/workflows', lists, async (request) => {
     const project = projectOf(request);
-    const apply = readListQuery(request.query as Record<string, string>, workflowFields);
+    const apply = readListQuery(request.query as QueryValues, mistralWorkflowSchema);
     const { workflows } = await ask('scheduling', workflowList, { project, data: { project } });
     return { workflows: apply(workflows.map(workflowBody)) };
   });
-  scope.get<WorkflowPath>('/v2/workflows/:workflow', async (request) => {
+  const shows = described({
+    summary: 'Show a workflow, by name or id.',
+    query: definitionPlaceSchema,
+    answer: mistralWorkflowSchema,
+  });
+  scope.get<WorkflowPath>('/v2/workflows/:workflow', shows, async (request) => {
     parseField(definitionPlaceSchema, request.query, 'The query');
     const project = projectOf(request);
     const { workflow } = request.params;
     return workflowBody(await ask('scheduling', workflowShow, { project, data: { project, workflow } }));
   });
-  scope.delete<WorkflowPath>('/v2/workflows/:workflow', async (request, reply) => {
+  const deletes = described({ summary: 'Delete a workflow. Its executions stay.', query: definitionPlaceSchema });
+  scope.delete<WorkflowPath>('/v2/workflows/:workflow', deletes, async (request, reply) => {
     parseField(definitionPlaceSchema, request.query, 'The query');
     const project = projectOf(request);
     await ask('scheduling', workflowDelete, { project, data: { project, workflow: request.params.workflow } });

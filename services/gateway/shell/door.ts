@@ -15,7 +15,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { queueClaimRenew, queueMessageDelete, queuePost, runConfig } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs } from '@anneal/store/port.ts';
@@ -144,7 +144,7 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
   const data = { ...ofHost(host), project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
   await options.ask('configuration', queueMessageDelete, { project, data }).catch((error: unknown) => {
     // The service deletes an answered request too. A claim that ran out does not change that.
-    if (!(error instanceof AnnealError) || !['NotFound', 'Forbidden'].includes(error.code)) throw error;
+    if (!hasCode(error, 'NotFound', 'Forbidden')) throw error;
   });
   // Ends the report of this run that still waits for a stop.
   options.wakeups.wake(queueKey(project, queue));

@@ -3,7 +3,7 @@
  * own token. The script tells nothing about the token, because only the exchange checks it. No token is logged.
  */
 import { hostJoinExchange } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { bootKeySchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { default as multipart } from '@fastify/multipart';
 import { quoteForShell } from '@anneal/tools/shell.ts';
@@ -55,7 +55,7 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
       data: { join_token: tokenOf(request.params), key },
     }).catch((error: unknown) => {
       // Only wrong tokens have to wait. A right one works, whatever other requests come from its address.
-      if (error instanceof AnnealError && error.code === 'NotFound') {
+      if (hasCode(error, 'NotFound')) {
         attempts.check(request.ip);
         attempts.failed(request.ip);
       }

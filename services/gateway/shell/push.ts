@@ -15,7 +15,7 @@
  * P4 The connection ends when the token of the host is no longer current; the next one is refused.
  */
 import { queueClaimRenew } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Stream, Streams } from '../api/event-stream.ts';
@@ -119,13 +119,8 @@ class PushedHost {
   async #isHeld({ claim_id }: Pushed): Promise<boolean> {
     const { project, requestsQueue: queue } = this.#host;
     const data = { project, queue, ...ofHost(this.#host), claim_id, ttl: claimSeconds };
-    try {
-      await this.#options.ask('configuration', queueClaimRenew, { project, data });
-      return true;
-    } catch (error) {
-      if (error instanceof AnnealError && error.code === 'NotFound') return false;
-      throw error;
-    }
+    const renewed = await this.#options.ask('configuration', queueClaimRenew, { project, data }).catch(ignoreNotFound);
+    return renewed !== undefined;
   }
 
   async #sendStop(stream: Stream, pushed: Pushed): Promise<void> {

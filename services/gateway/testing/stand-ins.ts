@@ -493,7 +493,11 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       nodes.set(node.id, node);
       return node;
     }),
-    answer(context, nodeList, async () => ({ nodes: [...nodes.values()] })),
+    answer(context, nodeList, async ({ data: { limit, marker } }) => {
+      const all = [...nodes.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      const start = marker === undefined ? 0 : all.findIndex(({ id }) => id === marker) + 1;
+      return { nodes: all.slice(start, start + (limit ?? all.length)) };
+    }),
     answer(context, nodeShow, async ({ data }) => nodeOf(data.node)),
     answer(context, nodePower, async ({ data: { node: named, target } }) => {
       const node: NodeView = { ...nodeOf(named), target_power_state: target === 'power on' ? 'power on' : 'power off' };

@@ -7,6 +7,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { described, serveDocument } from '../http/described.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken } from '../identity/caller.ts';
+import type { SubscriberTrusts } from '../identity/subscriber-trusts.ts';
 import { clientId, clientIdSchema } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
@@ -20,6 +21,9 @@ import { isSigned, subscriptionRoutes } from './subscriptions/subscription-route
 import { zaqarError, zaqarErrorSchema, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
+  /** The trusts of subscribers by trust. */
+  trusts: SubscriberTrusts;
+  gatewayUrl: string;
   bodyLimit: number;
   version: string;
   newId: () => string;
@@ -107,14 +111,14 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
     clientId(request, dialect.clientIdRequired && request.caller?.kind === 'user');
   });
   homeRoutes(version, dialect);
-  queueRoutes(version, { ask: options.ask, dialect, limits: options.limits });
-  const messages = { ask: options.ask, dialect, limits: options.limits };
+  const { ask, limits, trusts } = options;
+  const messages = { ask, dialect, limits, trusts };
+  queueRoutes(version, messages);
   postRoutes(version, messages);
   readRoutes(version, messages);
   deleteRoutes(version, messages);
   claimRoutes(version, { ...options, dialect });
-  if (dialect.version === 'v2')
-    subscriptionRoutes(version, { ask: options.ask, dialect, limits: options.limits, newId: options.newId });
+  if (dialect.version === 'v2') subscriptionRoutes(version, { ...options, dialect });
   if (dialect.version === 'v2') shareRoute(version, { ...options, dialect });
   if (dialect.version !== 'v1') poolRoutes(version, dialect);
 }

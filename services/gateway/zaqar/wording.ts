@@ -1,5 +1,6 @@
 /** Errors in Zaqar's format: `{title, description}`, with Anneal's own code and mistakes beside them. */
-import { AnnealError, mistakeSchema, type Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
 import { authenticateHeader } from '../identity/keystone.ts';

@@ -3,6 +3,7 @@
  *
  * K1 The store has a hash of each token, and its signing key sealed. A token is shown once.
  * K2 Every use asks this service, so a credential that is revoked, disabled or expired is refused at once.
+ * K3 A credential expires an hour after the deletion of its stack: until then a listener can read the last events.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
@@ -17,14 +18,16 @@ import {
   type CredentialView,
 } from '@anneal/contracts/calls/credentials.ts';
 import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { stackEvent } from '@anneal/contracts/events.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import type { Posted } from '../metrics/calls.ts';
+import type { Posted } from '../measuring/metrics/calls.ts';
 import type { ServiceQuestion } from '../service-questions.ts';
 
 export interface CredentialDocument extends Document {
@@ -57,6 +60,9 @@ export interface WantedCredential {
   /** The secret part of the token. A repeat has the same one. */
   readonly secret: string;
 }
+
+/** How long a credential works after the deletion of its stack (K3). */
+const afterDeletionMs = 3_600_000;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 export const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -139,6 +145,19 @@ export class CredentialStore {
 
   async enable(id: string, enabled: boolean): Promise<void> {
     await changeOrInsert(this.#credentials, id, (current) => current && { ...current, enabled });
+  }
+
+  /** Ends the credentials of a stack that is deleted (K3). A repeat changes nothing. */
+  async onEvent({ type, data }: Pick<Envelope, 'type' | 'data'>, project: string): Promise<void> {
+    if (type !== stackEvent['delete.completed'].type || !isObject(data)) return;
+    const last = this.#context.now().getTime() + afterDeletionMs;
+    for (const { id, stack } of await this.#credentials.find({ where: { project } })) {
+      if (stack.id !== data['stack_id']) continue;
+      await changeOrInsert(this.#credentials, id, (current) => {
+        const ends = current?.expires_at ?? Infinity;
+        return current && ends > last ? { ...current, expires_at: last } : undefined;
+      });
+    }
   }
 
   async remove(id: string): Promise<void> {

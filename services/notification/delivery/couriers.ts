@@ -1,10 +1,10 @@
 /** The couriers that run in this process, at most one for each subscription. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { EventDocument } from '../event-log.ts';
+import type { EventDocument } from '../events/event-log.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import { trim } from './deliveries.ts';
 import type { DeliveryOutcome } from './schedule.ts';
-import type { SubscriptionDocument } from '../subscriptions.ts';
+import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
 import { signingKeys } from './signing-keys.ts';
 
 export interface CouriersOptions extends Omit<CourierOptions, 'textOf'> {

@@ -3,7 +3,7 @@
  * answers, sends the requests and saves the results.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { SubscriptionDocument } from '../subscriptions.ts';
+import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
 import type { Attempt } from './attempt-log.ts';
 import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
 import type { Condensing } from './condense.ts';

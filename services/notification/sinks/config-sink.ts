@@ -7,7 +7,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ConfigPlace } from './sink-address.ts';
-import { accepted, awayBecause, type EventSink } from './sink.ts';
+import { accepted, refusedOrAway, type EventSink } from './sink.ts';
 
 export function openConfigSink({
   bus,
@@ -59,9 +59,7 @@ export function openConfigSink({
         for (const event of events) for (const host of names) await run(event, host);
         return accepted;
       } catch (error) {
-        // There is no such config or host. Anything else may pass.
-        if (!(error instanceof AnnealError) || error.kind !== 'final') return awayBecause(error);
-        return { status: error.status, error: error.message, retryAfter: null };
+        return refusedOrAway(error);
       }
     },
     close() {

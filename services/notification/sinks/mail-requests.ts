@@ -5,7 +5,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
-import { mailServerOf } from '../confirmation.ts';
+import { mailServerOf } from '../subscriptions/confirmation.ts';
 import type { notificationSettings } from '../settings.ts';
 import { sendOneMail } from './mail.ts';
 import { noMailServer } from './open-sink.ts';

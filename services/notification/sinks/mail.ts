@@ -3,7 +3,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { originSchema, pathFrom } from '@anneal/contracts/origin.ts';
-import { createTransport, type Transporter } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { DeliveryOutcome } from '../delivery/schedule.ts';
 import { notification } from './rendering.ts';
 import { accepted, awayBecause, reasonOf, type EventSink } from './sink.ts';
@@ -105,17 +105,17 @@ export function openMailSink({
     async send({ id, events: [event, ...more] }) {
       const { subject, text } = mailOf(event);
       const rest = more.map((each) => mailOf(each).text);
-      return (await sendMail(transport, server, { id, recipients, subject, text: [text, ...rest].join('\n') })).outcome;
+      const mail = { id, recipients, subject, text: [text, ...rest].join('\n') };
+      return (await sendMail(await transport, server, mail)).outcome;
     },
-    close() {
-      transport.close();
-      return Promise.resolve();
-    },
+    close: async () => (await transport).close(),
   };
 }
 
-const transportOf = ({ url, timeoutMs }: MailServer): Transporter =>
-  createTransport({
+async function transportOf({ url, timeoutMs }: MailServer): Promise<Transporter> {
+  // Few servers send mail, and the package takes memory.
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
     url,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -123,6 +123,7 @@ const transportOf = ({ url, timeoutMs }: MailServer): Transporter =>
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
 
 /** The outcome of a mail that the server has accepted for some recipients at least, and the refused ones. */
 export interface SentMail {
@@ -132,7 +133,7 @@ export interface SentMail {
 
 /** Sends one mail, without a subscription's sink. Never rejects. */
 export async function sendOneMail(server: MailServer, mail: MailMessage): Promise<SentMail> {
-  const transport = transportOf(server);
+  const transport = await transportOf(server);
   try {
     return await sendMail(transport, server, mail);
   } finally {

@@ -1,18 +1,18 @@
 /** Opens the sink of a subscription. */
 import type { Bus } from '@anneal/bus/port.ts';
-import { openAmqpSink } from '@anneal/bus/sinks/amqp.ts';
-import { openNatsSink } from '@anneal/bus/sinks/nats.ts';
+import type { BrokerSink } from '@anneal/bus/sinks/broker-sink.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { SubscriptionDocument } from '../subscriptions.ts';
+import { trustOfSubscription, trustToken } from '@anneal/runtime/secrets/trust-token.ts';
+import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
 import { openBrokerSink } from './broker-sink.ts';
 import { publicLookup } from './public-address.ts';
 import { openConfigSink } from './config-sink.ts';
 import { openMailSink, type MailServer } from './mail.ts';
 import { openQueueSink } from './queue-sink.ts';
 import { amqpHeaders, textHeaders } from './rendering.ts';
-import { readSinkAddress, type SinkAddress } from './sink-address.ts';
+import { readSinkAddress, trustedPath, type SinkAddress } from './sink-address.ts';
 import { awayBecause, type EventSink } from './sink.ts';
 import { openWebhook } from './webhook.ts';
 
@@ -20,6 +20,7 @@ export interface SinkOptions {
   readonly bus: Pick<Bus, 'request'>;
   readonly mint: Mint;
   readonly secrets: Secrets;
+  readonly gatewayUrl: string;
   readonly timeoutMs: number;
   readonly allowPrivate: boolean;
   /** Maximum number of connections to one listener. */
@@ -32,6 +33,8 @@ export interface SinkOptions {
 export function openSink(subscription: SubscriptionDocument, options: SinkOptions): EventSink {
   const { bus, mint, secrets, timeoutMs, allowPrivate, connections } = options;
   const { url, project, credentials, format = 'cloudevents', mode = 'structured' } = subscription;
+  const trusted = subscription.queue && trustedPath(url);
+  if (trusted !== undefined) return openTrusted(subscription, { ...options, path: trusted });
   let address: SinkAddress;
   try {
     address = readSinkAddress(url, {
@@ -55,15 +58,47 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
       return openQueueSink({ bus, mint, project, queue: address.queue, ttl: address.ttl, format, timeoutMs });
     case 'amqp': {
       const { broker, vhost, exchange, routingKey } = address;
-      const sink = openAmqpSink({ address: broker, timeoutMs, lookup, vhost, exchange, routingKey });
+      const sink = onDemand(async () => {
+        const { openAmqpSink } = await import('@anneal/bus/sinks/amqp.ts');
+        return openAmqpSink({ address: broker, timeoutMs, lookup, vhost, exchange, routingKey });
+      });
       return openBrokerSink(sink, { headersOf: amqpHeaders, format, mode });
     }
     case 'nats': {
       const { broker, subject, confirmation } = address;
-      const sink = openNatsSink({ address: broker, timeoutMs, lookup, subject, confirmation });
+      const sink = onDemand(async () => {
+        const { openNatsSink } = await import('@anneal/bus/sinks/nats.ts');
+        return openNatsSink({ address: broker, timeoutMs, lookup, subject, confirmation });
+      });
       return openBrokerSink(sink, { headersOf: textHeaders, format, mode });
     }
   }
+}
+
+/** Posts to the own gateway with the trust of the user who subscribed. The token goes nowhere else. */
+function openTrusted(
+  { id, queue, format = 'zaqar', mode = 'structured' }: SubscriptionDocument,
+  { secrets, gatewayUrl, timeoutMs, connections, path }: SinkOptions & { path: string },
+): EventSink {
+  return openWebhook({
+    url: `${gatewayUrl}${path}`,
+    timeoutMs,
+    lookup: undefined,
+    connections,
+    format,
+    mode,
+    options: queue?.options,
+    headers: () => ({ 'x-auth-token': trustToken(secrets, trustOfSubscription(id), Date.now()) }),
+  });
+}
+
+/** Loads the client of a broker with its first message, because it takes memory and few servers use it. */
+function onDemand(open: () => Promise<BrokerSink>): BrokerSink {
+  let sink: Promise<BrokerSink> | undefined;
+  return {
+    publish: async (message) => (await (sink ??= open())).publish(message),
+    close: async () => (await sink)?.close(),
+  };
 }
 
 const noSink = (why: unknown): EventSink => ({

@@ -2,11 +2,10 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import { queuePost } from '@anneal/contracts/calls/configuration.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { heatMessage, type EventFormat } from './rendering.ts';
-import { accepted, awayBecause, type EventSink } from './sink.ts';
+import { accepted, refusedOrAway, type EventSink } from './sink.ts';
 
 /** The most messages of one post. */
 const mostPosted = 100;
@@ -45,9 +44,7 @@ export function openQueueSink({
         }
         return accepted;
       } catch (error) {
-        // The queue refuses a message that it can never take. Anything else may pass.
-        if (!(error instanceof AnnealError) || error.kind !== 'final') return awayBecause(error);
-        return { status: error.status, error: error.message, retryAfter: null };
+        return refusedOrAway(error);
       }
     },
     close() {

@@ -1,4 +1,5 @@
 /** The place to which a subscription sends its events. `open-sink.ts` makes the sink that the address names. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { DeliveryOutcome } from '../delivery/schedule.ts';
 
@@ -34,6 +35,12 @@ export const awayBecause = (error: unknown): DeliveryOutcome => ({
   error: reasonOf(error),
   retryAfter: null,
 });
+
+/** The outcome of a failed call: a queue, config or host that can never take the event refuses it. Anything else may pass. */
+export const refusedOrAway = (error: unknown): DeliveryOutcome =>
+  error instanceof AnnealError && error.kind === 'final'
+    ? { status: error.status, error: error.message, retryAfter: null }
+    : awayBecause(error);
 
 /** The message of anything thrown, with the code of a system error. */
 export function reasonOf(error: unknown): string {

@@ -9,8 +9,8 @@ import { filtersOfScope } from '@anneal/contracts/event-scope.ts';
 import { stackSinkSchema } from '@anneal/contracts/stack-sink.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
-import type { EventDocument } from '../event-log.ts';
-import { createSubscription, type SubscriptionDocument, type Subscriptions } from '../subscriptions.ts';
+import type { EventDocument } from '../events/event-log.ts';
+import { createSubscription, type SubscriptionDocument, type Subscriptions } from '../subscriptions/subscriptions.ts';
 
 /** The sinks of a stack from an event on. */
 export interface SinkOrder {

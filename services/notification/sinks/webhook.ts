@@ -26,9 +26,12 @@ export interface WebhookOptions {
   readonly format: EventFormat;
   readonly mode: ContentMode;
   readonly options?: JsonObject | undefined;
+  /** More headers of each request, which no option of the subscription replaces. */
+  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-export function openWebhook({ url, timeoutMs, lookup, connections, format, mode, options }: WebhookOptions): EventSink {
+export function openWebhook(wanted: WebhookOptions): EventSink {
+  const { url, timeoutMs, lookup, connections, format, mode, options, headers: more } = wanted;
   const agent = new Agent({
     connect: { timeout: timeoutMs, ...(lookup && { lookup }) },
     headersTimeout: timeoutMs,
@@ -57,6 +60,7 @@ export function openWebhook({ url, timeoutMs, lookup, connections, format, mode,
             'user-agent': 'anneal',
             ...rendered.headers,
             ...textHeaders(rendered),
+            ...more?.(),
             'webhook-id': id,
             'webhook-timestamp': String(seconds),
             'webhook-signature': signatureOf(keys, `${id}.${seconds}.${rendered.body}`),

@@ -24,7 +24,7 @@ import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeChange, NodeDocument } from '../nodes/document.ts';
 import type { NodeRecords } from '../nodes/records.ts';
 import { place } from '../servers/placement.ts';
 
@@ -164,7 +164,7 @@ export class Allocations {
             'Conflict',
             `Cannot remove allocation ${allocation} because its node ${node.name} is ${node.state}. Release the node first (the verb "deleted"), or set it in maintenance.`,
           );
-        return released;
+        return releasedFrom(node);
       });
     await this.#drop(id, 'removed', occasion);
   }
@@ -206,7 +206,7 @@ export class Allocations {
     const placement = place(wish, { all: wanted, flavors: {} });
     for (const node of placement.nodes) {
       const claimed = await this.#records.change(node.id, (current) =>
-        place(wish, { all: [current], flavors: {} }).nodes.length === 0 ? undefined : heldBy(id),
+        place(wish, { all: [current], flavors: {} }).nodes.length === 0 ? undefined : heldBy(allocation, current),
       );
       if (claimed?.allocation_id === id) return void (await this.#settle(id, { state: 'active', node_id: claimed.id }));
     }
@@ -214,7 +214,7 @@ export class Allocations {
     await this.#settle(id, { state: 'error', last_error: `Failed to process allocation ${id}: ${why}.` });
   }
 
-  /** A node in use that no other allocation holds. @throws AnnealError InvalidRequest, Conflict. */
+  /** A node in use that no other allocation holds. @throws AnnealError InvalidRequest, NotSupported. */
   async #holdable(idOrName: string, { resource_class, traits }: Pick<AllocationView, 'resource_class' | 'traits'>) {
     const node = await this.#records.find(idOrName);
     if (!node) throw invalid('node', `Node ${idOrName} could not be found.`);
@@ -227,12 +227,13 @@ export class Allocations {
     if (lacking.length > 0) throw invalid('traits', `Node ${node.name} lacks the traits ${lacking.join(', ')}.`);
     if (node.state === 'active' && node.instance_id === null) return node;
     const has = node.instance_id === null ? `is ${node.state}` : `belongs to instance ${node.instance_id}`;
-    throw new AnnealError('Conflict', `Node ${node.name} cannot be recorded as allocated: it ${has}.`);
+    // Not a conflict, because clients repeat a request that was answered with 409.
+    throw new AnnealError('NotSupported', `Node ${node.name} cannot be recorded as allocated: it ${has}.`);
   }
 
   async #hold(allocation: AllocationDocument, node: string): Promise<AllocationDocument> {
     const held = await this.#records.change(node, (current) =>
-      current.instance_id === null ? heldBy(allocation.id) : undefined,
+      current.instance_id === null ? heldBy(allocation, current) : undefined,
     );
     if (held?.allocation_id === allocation.id)
       return (await this.#settle(allocation.id, { state: 'active', node_id: node })) ?? allocation;
@@ -253,7 +254,10 @@ export class Allocations {
     if (document) return flushOutbox(this.#context, this.#collection, document);
     // It was removed meanwhile, so nothing holds the node.
     const node = await this.#records.ofInstance(id);
-    if (node) await this.#records.change(node.id, (current) => (current.allocation_id === id ? released : undefined));
+    if (node)
+      await this.#records.change(node.id, (current) =>
+        current.allocation_id === id ? releasedFrom(current) : undefined,
+      );
     return undefined;
   }
 
@@ -292,12 +296,18 @@ export class Allocations {
   }
 }
 
-const heldBy = (id: string): Pick<NodeDocument, 'instance_id'> & { allocation_id: string; reserved: true } => ({
+/** The node names the traits that were asked for, as in Ironic: a client reads there what it may deploy with. */
+const heldBy = ({ id, traits }: AllocationDocument, { instance_notes: notes }: NodeDocument): NodeChange => ({
   instance_id: id,
   allocation_id: id,
   reserved: true,
+  ...(traits.length > 0 && { instance_notes: { ...notes, traits: [...traits] } }),
 });
-const released = { instance_id: null, allocation_id: null, reserved: false } as const;
+
+function releasedFrom({ instance_notes: given = {} }: NodeDocument): NodeChange {
+  const { traits: _, ...notes } = given;
+  return { instance_id: null, allocation_id: null, reserved: false, instance_notes: notes };
+}
 
 const viewOf = ({
   name_key: _key,

@@ -2,7 +2,7 @@
  * The driver `fake-hardware`: for tests of clients and of automation. Its BMC answers at once, from the document of the
  * node, and keeps there what it is asked to change. So the states, events and refusals of a node are the real ones.
  */
-import { bootDevices } from '@anneal/contracts/calls/provisioning.ts';
+import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { BmcDriver, BmcMachine, BmcTurn, Hardware } from '../nodes/bmc/port.ts';
 import type { FakeMachine } from '../nodes/document.ts';
@@ -62,6 +62,10 @@ function fakeBmc(records: Pick<NodeRecords, 'get' | 'change'>, { node: { id, nam
       return { device, persistent, supported: [...bootDevices] };
     },
     setBootDevice: ({ device, persistent }) => write({ boot_device: device, persistent }),
+    interrupt: () => {
+      const why = `Node ${name} of the driver fake-hardware has no machine that could get an NMI.`;
+      return Promise.reject(new AnnealError('NotSupported', why));
+    },
     sensors: () => Promise.resolve([]),
     settings: () => Promise.resolve({ bios: {}, firmware: {} }),
     consoleLog: () => Promise.resolve({ lines: [], total: 0 }),

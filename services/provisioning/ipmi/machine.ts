@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
@@ -36,6 +36,7 @@ const changes: Readonly<Record<Change, IpmiCommand>> = {
   'power off': { what: 'turn it off', words: ['chassis', 'power', 'off'] },
   'soft power off': { what: 'shut it down', words: ['chassis', 'power', 'soft'] },
 };
+const interrupts: IpmiCommand = { what: 'send it an NMI', words: ['chassis', 'power', 'diag'] };
 /** Numbers of the standard. */
 const bootNumbers = { pxe: 1, disk: 2, cdrom: 5, bios: 6 } as const;
 type Device = keyof typeof bootNumbers;
@@ -146,6 +147,16 @@ export class IpmiMachine implements BmcMachine {
     );
   }
 
+  async interrupt(): Promise<void> {
+    await this.#identity();
+    try {
+      await this.#run(interrupts);
+    } catch (error) {
+      if (!hasCode(error, 'BmcRefused') || !/Invalid (?:command|data field)/i.test(error.message)) throw error;
+      throw new AnnealError('NotSupported', `${error.message}. It does not offer NMI.`, { cause: error });
+    }
+  }
+
   async sensors(): Promise<Sensor[]> {
     await this.#identity();
     return sensorsIn((await this.#unlessRefused(readSensors)) ?? '');
@@ -225,7 +236,7 @@ export class IpmiMachine implements BmcMachine {
     try {
       return await this.#run(command);
     } catch (error) {
-      if (error instanceof AnnealError && error.code === 'BmcRefused') return undefined;
+      if (hasCode(error, 'BmcRefused')) return undefined;
       throw error;
     }
   }

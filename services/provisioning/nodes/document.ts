@@ -17,7 +17,7 @@ import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { slotText, type SlotTurn } from './slots/admission.ts';
 import { type Claims, type Identity, identityFault, type nodeFaults } from './bmc/identity.ts';
-import { holdStates, type BootPurpose, type ProvisionStep } from './states/states.ts';
+import { failedStates, holdStates, type BootPurpose, type ProvisionStep } from './states/states.ts';
 import { driverInfoOf, type StoredInfo } from './bmc/driver-info.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
@@ -154,6 +154,8 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   /** The state of a machine that exists only here. Only with the driver `fake-hardware`. */
   readonly fake?: FakeMachine;
   readonly instance_info: JsonObject;
+  /** Values that clients keep in `instance_info` beside those of the server, until the server is deleted. Absent: none. */
+  readonly instance_notes?: JsonObject;
   /** Where its server is, and who last asked for work on it. Absent in documents of older versions. */
   readonly origin?: Origin | null;
   /** The facts that the agent reported. */
@@ -188,9 +190,20 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly provision_updated_at: string;
 }
 
+/** Paths that the list of nodes is searched and sorted by, beside those of indexes. */
+export const listedPaths = [
+  'power',
+  'resource_class',
+  'maintenance',
+  'properties.rack',
+  'properties.power_domain',
+  'poll.failures',
+  'work.attempts',
+] as const;
 /** The collection without unique claims, for documents of older versions: absent claims would equal each other. */
 export const unclaimedDefinition: CollectionDefinition = {
   name: 'provisioning_nodes',
+  listed: listedPaths,
   indexes: [
     { fields: ['name'], unique: true },
     { fields: ['state', 'name'] },
@@ -214,6 +227,17 @@ export const nodesDefinition: CollectionDefinition = {
   ],
 };
 
+/** The values of its server, and those that clients keep beside them. Hides the boot data: only the client and the machine may see it. */
+export const shownInstanceInfo = ({
+  instance_info: info,
+  instance_notes: notes,
+}: Pick<NodeDocument, 'instance_info' | 'instance_notes'>): JsonObject => ({
+  ...notes,
+  ...info,
+  ...('user_data' in info && { user_data: '******' }),
+  ...('metadata' in info && { metadata: '******' }),
+});
+
 /** @param turn its turn among the nodes that wait for a slot. */
 export function nodeView(
   node: NodeDocument,
@@ -233,12 +257,7 @@ export function nodeView(
     properties: node.properties,
     extra: node.extra ?? {},
     instance_id: node.instance_id,
-    // Hide the boot data: only the client and the machine may see it.
-    instance_info: {
-      ...node.instance_info,
-      ...('user_data' in node.instance_info && { user_data: '******' }),
-      ...('metadata' in node.instance_info && { metadata: '******' }),
-    },
+    instance_info: shownInstanceInfo(node),
     maintenance: node.maintenance,
     maintenance_reason: node.maintenance_reason,
     retired: node.retired ?? false,
@@ -250,7 +269,7 @@ export function nodeView(
     description: node.description ?? null,
     step: stepOf(node),
     fault: node.fault,
-    reservation: node.work && `provisioning: ${node.state}, ${node.work.step}, since ${node.work.since}`,
+    reservation: node.work && `provisioning: ${workText(node, node.work)}`,
     last_error: node.last_error,
     created_at: node.created_at,
     updated_at: node.updated_at,
@@ -265,6 +284,26 @@ export function nodeView(
     conditions: [...conditionsOf(node), ...(turn ? [slotCondition(node, turn)] : [])],
     bmc,
   };
+}
+
+/** Why the BMC of a node does not answer. A node that failed before keeps the error of that. */
+export const unreachableError = ({ state, poll, last_error: last }: NodeDocument): Failure | null =>
+  (failedStates.includes(state) ? poll.error : undefined) ?? last;
+
+/** The step in progress, and the task of the BMC that it waits for. */
+export function stepText({ work, plan }: Pick<NodeDocument, 'work' | 'plan'>): string {
+  const { step = 'work' } = work ?? {};
+  const asked = step === 'run steps' ? plan?.steps[plan.at] : undefined;
+  if (!plan || !asked) return `"${step}"`;
+  const { task } = plan.memo;
+  const waits = typeof task === 'string' ? `, which waits for the task ${task} of its BMC` : '';
+  return `step ${plan.at + 1} of ${plan.steps.length} (${asked.interface}.${asked.step}${waits})`;
+}
+
+/** The present step, since when it runs, and when it ends at the latest. Before the slot no time runs. */
+function workText(node: NodeDocument, { step, since, deadline }: NodeWork): string {
+  const end = step === 'await slot' ? '' : `, until ${new Date(deadline).toISOString()} at the latest`;
+  return `${node.state}, ${stepText(node)}, since ${since}${end}`;
 }
 
 const slotCondition = (node: NodeDocument, turn: SlotTurn): Condition => ({
@@ -290,6 +329,8 @@ const namelessText =
 function conditionsOf(node: NodeDocument): Condition[] {
   const stalled = node.work !== null && node.work.attempts > 0;
   const isOther = node.fault === identityFault;
+  const isDead = node.fault === 'power failure';
+  const unreachable = unreachableError(node);
   const isNameless = node.identity?.uuid === null && node.identity.serial === null;
   return [
     {
@@ -307,9 +348,9 @@ function conditionsOf(node: NodeDocument): Condition[] {
     },
     {
       type: 'Reachable',
-      status: node.fault === 'power failure' ? 'False' : node.power === null ? 'Unknown' : 'True',
-      reason: node.fault === 'power failure' ? 'BmcUnreachable' : node.power === null ? 'NotRead' : 'PowerRead',
-      message: node.fault === 'power failure' ? (node.last_error?.message ?? '') : '',
+      status: isDead ? 'False' : node.power === null ? 'Unknown' : 'True',
+      reason: isDead ? (unreachable?.code ?? 'BmcUnreachable') : node.power === null ? 'NotRead' : 'PowerRead',
+      message: isDead ? (unreachable?.message ?? '') : '',
       since: node.fault_since ?? node.created_at,
     },
     {

@@ -1,11 +1,16 @@
 /** Why a node has changed, for its events. Pure. */
+import type { Failure } from '@anneal/contracts/errors.ts';
 import { noPlace, systemOccasion, type Occasion, type Origin } from '@anneal/contracts/origin.ts';
-import type { NodeDocument } from './document.ts';
+import { unreachableError, type NodeDocument } from './document.ts';
+
+/** The error behind the fault of a node. Null without a fault. */
+export const faultError = (node: NodeDocument): Failure | null =>
+  node.fault === null ? null : node.fault === 'power failure' ? unreachableError(node) : node.last_error;
 
 /** Why the power of a node has changed: by its work, by a command, or outside Anneal. */
 export function powerReason(before: NodeDocument, after: NodeDocument): string {
   const { work } = before;
-  if (after.power === null) return `power unknown: ${after.last_error?.message ?? 'its BMC does not answer'}`;
+  if (after.power === null) return `power unknown: ${unreachableError(after)?.message ?? 'its BMC does not answer'}`;
   const verb = after.power === 'power on' ? 'turned on' : 'turned off';
   if (work?.step === 'change power') return `power ${verb} as requested`;
   if (work) return `power ${verb} while the node is ${before.state} (${work.step})`;
@@ -14,7 +19,7 @@ export function powerReason(before: NodeDocument, after: NodeDocument): string {
 
 /** Why the fault of a node was set or cleared. */
 export const faultReason = (before: NodeDocument, after: NodeDocument): string =>
-  after.fault === null ? `${before.fault} is over` : `${after.fault}: ${after.last_error?.message ?? after.reason}`;
+  after.fault === null ? `${before.fault} is over` : `${after.fault}: ${faultError(after)?.message ?? after.reason}`;
 
 /**
  * The origin of an event of a node. A node that has lost its server in the change is still reported with it. Without work

@@ -36,6 +36,12 @@ describe('the firmware of a node', () => {
     expect(third).toMatchObject({ bios: {}, created_at: 't1', read_at: 't3' });
   });
 
+  it('keeps the details of the settings that are shown, and of no other one', () => {
+    const known = { attribute_type: 'String' } as never;
+    const shown = { bios: { A: 'on' }, biosDetails: { A: known, B: known }, firmware: {} };
+    expect(settingsAfter(undefined, shown, 't1').bios_details).toEqual({ A: known });
+  });
+
   it('keeps as many BIOS settings as fit', () => {
     const bios = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`Setting${at}`, 'x'.repeat(100)]));
     const kept = Object.keys(settingsAfter(undefined, { bios, firmware: {} }, 't1').bios).length;

@@ -56,8 +56,9 @@ export class HardwareRecords {
   }
 
   async show(nodeId: string): Promise<z.output<(typeof nodeSettings)['answer']>> {
-    const { bios = {}, firmware = [], created_at = null, read_at = null } = (await this.#collection.get(nodeId)) ?? {};
-    return { bios, firmware, created_at, read_at };
+    const known = await this.#collection.get(nodeId);
+    const { bios = {}, bios_details: details, firmware = [], created_at = null, read_at = null } = known ?? {};
+    return { bios, ...(details && { bios_details: details }), firmware, created_at, read_at };
   }
 
   async forget(nodeId: string): Promise<void> {
@@ -84,7 +85,18 @@ export function settingsAfter(
       updated_at: isNew ? at : (known?.updated_at ?? null),
     };
   });
-  return { bios: bounded(shown.bios), firmware, created_at: before?.created_at ?? at, read_at: at };
+  // Only of settings that are shown: registries have many more.
+  const bios = bounded(shown.bios);
+  const details = Object.entries(shown.biosDetails ?? {}).filter(([name]) => Object.hasOwn(bios, name));
+  return {
+    bios,
+    ...(shown.biosDetails && {
+      bios_details: bounded(Object.fromEntries(details)) as HardwareSettings['bios_details'],
+    }),
+    firmware,
+    created_at: before?.created_at ?? at,
+    read_at: at,
+  };
 }
 
 /** As many settings as fit. */

@@ -25,19 +25,26 @@ import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { findPage, type PagedList } from '@anneal/store/page.ts';
-import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import { DuplicateError, type Draft, type ListedRow, type RowValue } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from './bmc/identity.ts';
 import type { z } from 'zod';
-import { convertDriverInfo, nodeStates, type NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import { convertDriverInfo, nodeStates } from '@anneal/contracts/calls/provisioning.ts';
 import { driverInfoOf, hiddenPassword, storedInfo } from './bmc/driver-info.ts';
 import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
-import { nodeView, type NodeDocument, type NodeChange } from './document.ts';
+import { listedPaths, nodeView, type NodeDocument, type NodeChange, shownInstanceInfo } from './document.ts';
 import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
 import type { Bmcs } from './bmc/bmcs.ts';
 import type { NodeDriver } from './bmc/driver.ts';
 import { bmcHealth } from './bmc/health.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
-import { declarationAfter, fieldsAfter, interfaceFields, interfacesIn, type Fields } from './patch.ts';
+import {
+  declarationAfter,
+  fieldsAfter,
+  instanceNotesAfter,
+  interfaceFields,
+  interfacesIn,
+  type Fields,
+} from './patch.ts';
 import { checkSteps, nameOf } from './plan/catalogue.ts';
 import type { Assets } from '../assets/assets.ts';
 import { hasMachine } from '../fake/machine.ts';
@@ -46,7 +53,7 @@ import type { HardwareRecords } from './hardware-settings.ts';
 import type { NodeRecords } from './records.ts';
 import type { SlotTurn } from './slots/admission.ts';
 import type { Slots } from './slots/slots.ts';
-import { removableStates } from './states/states.ts';
+import { failedStates, removableStates } from './states/states.ts';
 
 /** How long a client waits for a BMC that it asks. A call of the bus waits a little longer. */
 const readingMs = 20_000;
@@ -118,6 +125,7 @@ export class Nodes {
       properties: question.properties,
       declared: question.properties,
       extra: question.extra,
+      instance_notes: question.instance_info,
       owner: question.owner,
       lessee: question.lessee,
       description: question.description,
@@ -248,18 +256,18 @@ export class Nodes {
 
   /** All nodes, by name. */
   #listed(): PagedList<NodeDocument> {
-    const { bmcs } = this.#readings;
     return {
       where: {},
       natural: { name: 'name', orderBy: ['name'] },
+      paths: ['name', 'state', 'fault', 'last_error.code', ...listedPaths],
       columns: {
-        state: ({ state }) => state,
+        state: ({ state }) => state ?? '',
         power: ({ power }) => power ?? '',
         class: ({ resource_class: resourceClass }) => resourceClass ?? '',
         maintenance: ({ maintenance }) => Number(maintenance),
         place: placeOf,
       },
-      textsOf: (node) => textsOf(node, { isSilent: bmcHealth(node, bmcs.contactOf(node.id)).failures > 0 }),
+      textsOf,
     };
   }
 
@@ -299,7 +307,9 @@ export class Nodes {
         );
       }
       requireOwnMachine(node, 'powered');
-      return { ...changePower(question.target, this.#driver.moment), ...askedBy(node, question.occasion) };
+      const { target, timeout, occasion } = question;
+      const limitMs = timeout === undefined ? undefined : timeout * 1000;
+      return { ...changePower(target, this.#driver.moment, limitMs), ...askedBy(node, occasion) };
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
@@ -392,6 +402,14 @@ export class Nodes {
     return {};
   }
 
+  /** Also during work: an operator interrupts a machine that hangs. */
+  async interrupt(idOrName: string): Promise<object> {
+    const node = await this.#find(idOrName);
+    requireOwnMachine(node, 'interrupted');
+    await this.#readings.bmcs.with(node, (machine) => machine.interrupt(), { withinMs: readingMs });
+    return {};
+  }
+
   async sensors(idOrName: string): Promise<{ sensors: Sensor[] }> {
     const { bmcs } = this.#readings;
     const node = await this.#find(idOrName);
@@ -472,6 +490,7 @@ export class Nodes {
       resource_class: fields.resource_class,
       traits: fields.traits,
       extra: fields.extra,
+      instance_notes: instanceNotesAfter(node, fields.instance_info),
       ...changedProperties(node, fields.properties),
       maintenance: fields.maintenance,
       maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
@@ -612,6 +631,7 @@ const fieldsOf = (node: NodeDocument): Fields => ({
   traits: [...node.traits],
   properties: node.properties,
   extra: node.extra ?? {},
+  instance_info: shownInstanceInfo(node),
   chassis_uuid: node.chassis_id ?? null,
   shard: node.shard ?? null,
   instance_uuid: node.instance_id,
@@ -637,37 +657,41 @@ function reservationAfter(node: NodeDocument, wanted: string | null): NodeChange
   return { instance_id: wanted, reserved: wanted !== null };
 }
 
-/** The states that only an operator ends. */
-const failedStates: readonly NodeState[] = nodeStates.filter((state) => state.endsWith('failed') || state === 'error');
-
 /** Whether its last action failed and only an operator continues: `enroll` has no failed state of its own. */
-const hasFailed = ({ state, last_error: error }: NodeDocument): boolean =>
-  failedStates.includes(state) || (state === 'enroll' && error !== null);
+const hasFailed = ({ state, last_error: error }: NodeDocument): boolean => isFailure(state, error?.code ?? null);
+const isFailure = (state: RowValue | undefined, code: RowValue | undefined): boolean =>
+  failedStates.some((failed) => failed === state) || (state === 'enroll' && code !== null);
 
 /** The power domain, the rack and the name; nodes without a place come last. Numbers sort by their value. */
-function placeOf({ name, properties: { rack, power_domain: domain } }: NodeDocument): string {
+function placeOf(node: ListedRow['values']): string {
   const part = (value: unknown): string =>
     typeof value === 'string' ? value.replaceAll(/\d+/g, (digits) => digits.padStart(12, '0')) : '\uffff';
-  return [part(domain), part(rack), part(name)].join('\0');
+  return [part(node['properties.power_domain']), part(node['properties.rack']), part(node['name'])].join('\0');
+}
+
+/** As `bmcHealth` counts them. */
+function bmcFailures(node: ListedRow['values']): number {
+  const repeats = String(node['last_error.code']).startsWith('Bmc') ? node['work.attempts'] : 0;
+  return Math.max(Number(node['poll.failures'] ?? 0), Number(repeats ?? 0));
 }
 
 /** The texts of a node in a row of a list, for the search. */
-function textsOf(node: NodeDocument, { isSilent }: { isSilent: boolean }): string[] {
-  const { rack, power_domain: domain } = node.properties;
+function textsOf(node: ListedRow['values']): string[] {
+  const { name, state, power, fault, maintenance } = node;
   return [
-    node.name,
-    node.state,
-    node.power === null ? null : `power ${node.power}`,
-    node.resource_class,
-    node.fault,
-    rack,
-    domain,
+    name,
+    state,
+    power === null ? null : `power ${power}`,
+    node['resource_class'],
+    fault,
+    node['properties.rack'],
+    node['properties.power_domain'],
   ]
     .filter((text) => typeof text === 'string' || typeof text === 'number')
     .map(String)
     .concat(
-      isSilent ? ['BMC does not answer'] : [],
-      node.maintenance ? ['maintenance'] : [],
-      node.fault !== null || hasFailed(node) ? ['fault'] : [],
+      bmcFailures(node) > 0 ? ['BMC does not answer'] : [],
+      maintenance === 1 ? ['maintenance'] : [],
+      fault !== null || isFailure(state, node['last_error.code']) ? ['fault'] : [],
     );
 }

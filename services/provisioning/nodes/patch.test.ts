@@ -2,7 +2,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
 import { describe, expect, it } from 'vitest';
 import { hiddenPassword } from './bmc/driver-info.ts';
-import { declarationAfter, fieldsAfter, interfaceFields, type Fields } from './patch.ts';
+import { declarationAfter, fieldsAfter, instanceNotesAfter, interfaceFields, type Fields } from './patch.ts';
 
 const fields: Fields = {
   name: 'n1',
@@ -19,6 +19,7 @@ const fields: Fields = {
   traits: ['CUSTOM_A'],
   properties: { cpus: 4, interfaces: [{ mac_address: '52:54:00:12:34:56' }] },
   extra: {},
+  instance_info: {},
   driver: 'redfish',
   chassis_uuid: null,
   shard: null,
@@ -98,6 +99,21 @@ describe('patch of a node', () => {
       cpus: 8,
       rack: 1,
       kept: true,
+    });
+  });
+
+  it('keeps values in instance_info beside those of the server, which only its stack changes', () => {
+    expect(after({ op: 'add', path: '/instance_info/image_source', value: 'http://i/a' })).toMatchObject({
+      instance_info: { image_source: 'http://i/a' },
+    });
+    expect(mistakes({ op: 'replace', path: '/instance_info', value: 'text' })).toEqual(['instance_info']);
+    const node = { name: 'n1', instance_id: 's', instance_info: { image: 'debian', user_data: 'x' } };
+    const shown = { image: 'debian', user_data: '******' };
+    expect(instanceNotesAfter(node, { ...shown, root_gb: 10 })).toEqual({ root_gb: 10 });
+    for (const wanted of [{ ...shown, image: 'other' }, { ...shown, user_data: 'y' }, {}])
+      expect(() => instanceNotesAfter(node, wanted)).toThrow(expect.objectContaining({ code: 'Conflict' }));
+    expect(instanceNotesAfter({ ...node, instance_id: null, instance_info: {} }, { image: 'a' })).toEqual({
+      image: 'a',
     });
   });
 

@@ -22,6 +22,7 @@ import {
 } from '@anneal/contracts/calls/provisioning.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { shownInstanceInfo, type NodeDocument } from './document.ts';
 
 /** The openstack command sends `true` as text. */
 const flag = z.preprocess((value) => {
@@ -46,6 +47,7 @@ const commonShape = {
   /** Declared and inspected together; {@link declarationAfter} finds what the operator declares. */
   properties: jsonObject,
   extra: nodeExtraSchema,
+  instance_info: nodeExtraSchema,
   chassis_uuid: z.guid().nullable(),
   shard: nodeTextSchema,
   /** A reservation by a client that schedules servers itself. */
@@ -104,6 +106,7 @@ const defaults: JsonObject = {
   traits: [],
   properties: {},
   extra: {},
+  instance_info: {},
   chassis_uuid: null,
   shard: null,
   instance_uuid: null,
@@ -133,6 +136,27 @@ const withoutOthers = (fields: JsonObject, driver: DriverName): JsonObject => {
     driver_info: Object.fromEntries(Object.entries(info).filter(([key]) => !isOther(key))),
   };
 };
+
+/**
+ * The values that clients keep in `instance_info`, after a change to `wanted`.
+ * @throws AnnealError Conflict for a change of a value of the server
+ */
+export function instanceNotesAfter(
+  node: Pick<NodeDocument, 'name' | 'instance_id' | 'instance_info' | 'instance_notes'>,
+  wanted: JsonObject,
+): JsonObject {
+  const shown = shownInstanceInfo(node);
+  const notes = { ...wanted };
+  for (const key of Object.keys(node.instance_info)) {
+    if (!isDeepStrictEqual(wanted[key], shown[key]))
+      throw new AnnealError(
+        'Conflict',
+        `Cannot change instance_info/${key} of node ${node.name}: server ${node.instance_id} has set it. Change the server in its stack.`,
+      );
+    delete notes[key];
+  }
+  return notes;
+}
 
 /**
  * The declaration of an operator who wants the properties of a node to be `after` instead of `before`. The inspection

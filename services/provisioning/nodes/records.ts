@@ -4,7 +4,7 @@
  * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
  * N2 The event of a change is in the outbox of the node until it is published (`libs/runtime/work/outbox.ts`).
  */
-import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { type Failure, hasCode } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import { nodeStates, type NodeHistoryEntry } from '@anneal/contracts/calls/provisioning.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -16,7 +16,7 @@ import { DuplicateError, type Collection, type CollectionDefinition, type Draft 
 import { claimsOf, merged as mergedIdentity, nodeFaults, type Claims, type Identity } from './bmc/identity.ts';
 import { sameMachine } from './bmc/faults.ts';
 import { missingClaims } from './claims.ts';
-import { faultReason, originOfNode, powerReason } from './event-reason.ts';
+import { faultError, faultReason, originOfNode, powerReason } from './event-reason.ts';
 import { nodesDefinition, unclaimedDefinition, type NodeDocument, type NodeChange } from './document.ts';
 
 /** An event in the form of earlier versions. */
@@ -66,7 +66,7 @@ export class NodeRecords {
       return records;
     } catch (error) {
       // Absent claims are equal to each other, so the documents contradict the unique indexes.
-      if (!(error instanceof AnnealError && error.code === 'Conflict')) throw error;
+      if (!hasCode(error, 'Conflict')) throw error;
     }
     await (await opened(unclaimedDefinition)).#claimAll(placeholders);
     return opened(nodesDefinition);
@@ -234,7 +234,7 @@ export class NodeRecords {
         this.#entry(
           'fault',
           { ...merged, reason: faultReason(current, merged) },
-          { failure: merged.fault === null ? null : merged.last_error, noticed: true },
+          { failure: faultError(merged), noticed: true },
         ),
       );
     if (merged.power !== current.power) {

@@ -1,5 +1,6 @@
 /** The boot device of a machine, in Ironic's names. Pure. */
-import { bootDevices, type BootDeviceView } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView } from '@anneal/contracts/calls/provisioning.ts';
+import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import { allowsValue, type Override } from './boot-override.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 /** The driver of machines whose BMC speaks Redfish. */
 import type { BmcAccess, BmcDriver } from '../nodes/bmc/port.ts';
+import { followEvents } from './events.ts';
 import { RedfishHttp, type HttpOptions } from './http.ts';
 import { RedfishMachine } from './machine.ts';
 import type { Access } from './transport.ts';
@@ -33,7 +34,7 @@ export function createRedfishDriver({ trust, placeholders, http: options }: Redf
         placeholders,
         ...(tries !== undefined && { tries }),
       }),
-    followEvents: (access, listener) => http.followEvents(accessTo(access), listener),
+    followEvents: (access, listener) => followEvents(http, accessTo(access), listener),
     close: () => http.close(),
   };
 }

@@ -48,6 +48,8 @@ export class RedfishHttp {
   readonly #sessions = new Map<string, SessionState & { readonly access: Access }>();
   readonly #tries: number;
   readonly #closing = new AbortController();
+  /** Ends the calls in progress. */
+  readonly #inHand = new Set<AbortController>();
 
   constructor({ connectTimeoutMs = 5_000, answerTimeoutMs = 15_000, tries = 4 }: HttpOptions = {}) {
     this.#tries = tries;
@@ -57,6 +59,7 @@ export class RedfishHttp {
   /** Closes the sessions. Calls in progress fail at once and are not retried. */
   async close(): Promise<void> {
     this.#closing.abort();
+    for (const each of this.#inHand) each.abort(this.#closing.signal.reason);
     await Promise.all(
       [...this.#sessions.values()].map(async ({ token, location, access }) => {
         if (token === undefined || location === undefined) return;
@@ -71,11 +74,27 @@ export class RedfishHttp {
 
   /** @throws BmcError. Refusals that the caller can answer with another request have `details.status`. */
   async send(access: Access, sending: Sending): Promise<RedfishAnswer> {
-    const signal = AbortSignal.any([sending.signal, this.#closing.signal]);
-    const tries = sending.tries ?? this.#tries;
+    const { signal: wanted, tries = this.#tries } = sending;
+    // Not `AbortSignal.any`: the long-lived signal of the closing would keep a weak reference to each of many requests.
+    const either = new AbortController();
+    const end = (): void => either.abort(wanted.reason);
+    if (wanted.aborted) end();
+    if (this.#closing.signal.aborted) either.abort(this.#closing.signal.reason);
+    wanted.addEventListener('abort', end, { once: true });
+    this.#inHand.add(either);
+    try {
+      return await this.#tried(access, { ...sending, tries, signal: either.signal });
+    } finally {
+      wanted.removeEventListener('abort', end);
+      this.#inHand.delete(either);
+    }
+  }
+
+  async #tried(access: Access, sending: Sending & { readonly tries: number }): Promise<RedfishAnswer> {
+    const { signal, tries } = sending;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#once(access, { ...sending, signal });
+        return await this.#once(access, sending);
       } catch (error) {
         if (attempt >= tries || !mayRepeat(error, sending.method)) throw error;
         const pause = Math.min(2_000, 150 * 2 ** attempt) * (0.5 + Math.random() / 2);
@@ -87,22 +106,16 @@ export class RedfishHttp {
   }
 
   /**
-   * Follows the events that a controller sends as a stream. Resolves to false when it has no such stream, to true when a
-   * stream has ended.
-   * @throws BmcError or Error when the stream cannot be opened or breaks
+   * Reads a stream of events until it ends, and gives the data of each.
+   * @throws Error when the controller refuses the stream, or it breaks
    */
-  async followEvents(access: Access, { signal, ...listener }: { signal: AbortSignal } & EventReader): Promise<boolean> {
-    const get = (path: string): Promise<RedfishAnswer> => this.send(access, { method: 'GET', path, signal, tries: 1 });
-    const service = linkIn((await get('/redfish/v1/')).body, 'EventService');
-    const { ServerSentEventUri: uri, ServiceEnabled: isEnabled } =
-      service === undefined ? {} : (await get(service)).body;
-    const url = typeof uri === 'string' && URL.canParse(uri, access.address) ? new URL(uri, access.address) : undefined;
-    // The credentials go to no other computer.
-    if (isEnabled === false || url?.origin !== new URL(access.address).origin) return false;
+  async listen(
+    access: Access,
+    { url, signal, ...reader }: { url: URL; signal: AbortSignal } & EventReader,
+  ): Promise<void> {
     const headers = { accept: 'text/event-stream', ...(await this.#credentials(access, signal)) };
     const ended = AbortSignal.any([signal, this.#closing.signal]);
-    await this.#transport.listen(access, { url, headers, signal: ended, ...listener });
-    return true;
+    await this.#transport.listen(access, { url, headers, signal: ended, ...reader });
   }
 
   async #once(access: Access, sending: Sending): Promise<RedfishAnswer> {

@@ -60,12 +60,18 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
 }
 
 /** The settings of the BIOS, and the firmware that Ironic knows too. */
-export async function readShownSettings(client: Client, system: Body): Promise<ShownSettings> {
+export async function readShownSettings(
+  client: Client,
+  system: Body,
+  detailsOf: (bios: Body) => Promise<NonNullable<ShownSettings['biosDetails']>>,
+): Promise<ShownSettings> {
   const [bios = {}] = await linkedBodies(client, [system['Bios']]);
+  const biosDetails = await detailsOf(bios);
   const { FirmwareVersion: bmc } = await readManager(client, system);
   const versions = { bios: textValue(system['BiosVersion']), bmc: textValue(bmc) };
   return {
     bios: isObject(bios['Attributes']) ? bios['Attributes'] : {},
+    ...(Object.keys(biosDetails).length > 0 && { biosDetails }),
     firmware: Object.fromEntries(
       Object.entries(versions).flatMap(([component, version]) => (version === null ? [] : [[component, version]])),
     ),

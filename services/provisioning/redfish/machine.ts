@@ -1,12 +1,13 @@
 /** Drives one machine through Redfish. Follows links instead of building paths, and reads back every change. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../nodes/bmc/faults.ts';
 import { contradiction, identityIn, type Identity } from '../nodes/bmc/identity.ts';
 import type { BmcMachine, BootProgress, Change, Hardware, ShownSettings, WantedDevice } from '../nodes/bmc/port.ts';
 import type { BootMethod, Power } from '../nodes/document.ts';
+import { readBiosDetails } from './bios-registry.ts';
 import { bootDeviceIn, overrideToDevice } from './boot-device.ts';
 import { bootProgressIn } from './boot-progress.ts';
 import { allowedTarget, overridesToDisk, overrideTo, withMode } from './boot-override.ts';
@@ -22,6 +23,7 @@ import {
   strangenessOf,
   type ResetAction,
 } from './system.ts';
+import { changeDocument } from './change-document.ts';
 import { quirksOf } from './quirks.ts';
 import { readSensors } from './sensors.ts';
 import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
@@ -65,8 +67,10 @@ export class RedfishMachine implements BmcMachine {
 
   get = (path: string): Promise<RedfishAnswer> => this.#send('GET', path);
   post = (path: string, body: unknown): Promise<RedfishAnswer> => this.#send('POST', path, { body });
-  patch = (path: string, body: unknown, etag?: string): Promise<RedfishAnswer> =>
-    this.#send('PATCH', path, { body, etag });
+  patch = (path: string, body: unknown, etag?: string): Promise<RedfishAnswer> => {
+    const patch = (at: string, what: unknown, tag?: string) => this.#send('PATCH', at, { body: what, etag: tag });
+    return changeDocument({ get: this.get, patch }, { path, body, etag });
+  };
   remove = (path: string): Promise<RedfishAnswer> => this.#send('DELETE', path);
   /** The error for a feature that is missing, or a change that failed for good. */
   unable = (why: string): AnnealError => {
@@ -120,14 +124,30 @@ export class RedfishMachine implements BmcMachine {
   }
 
   async reset(change: Change): Promise<{ type: string; task: string | undefined }> {
-    const { body } = await this.system();
-    const action = await this.#resetAction(body);
-    if (typeof action === 'string') throw this.#refused(`the system ${this.#path}: ${action}`);
+    const action = await this.#requireReset();
     const type = resetFor(change, action);
     if (type === undefined)
       throw this.#refused(`the system ${this.#path} supports none of the resets ${resetsFor[change].join(', ')}`);
     const answer = await this.post(action.target, { ResetType: type });
     return { type, task: taskOf(answer) };
+  }
+
+  async interrupt(): Promise<void> {
+    const { target, allowed } = await this.#requireReset();
+    if (allowed?.includes('Nmi') === false) {
+      const { node, address } = this.#options.access;
+      throw new AnnealError(
+        'NotSupported',
+        `The BMC of node ${node} at ${address} does not offer the reset Nmi. It offers ${allowed.join(', ')}.`,
+      );
+    }
+    await this.post(target, { ResetType: 'Nmi' });
+  }
+
+  async #requireReset(): Promise<ResetAction> {
+    const action = await this.#resetAction((await this.system()).body);
+    if (typeof action === 'string') throw this.#refused(`the system ${this.#path}: ${action}`);
+    return action;
   }
 
   async toggles(change: Change): Promise<boolean> {
@@ -163,7 +183,7 @@ export class RedfishMachine implements BmcMachine {
         return 'http';
       } catch (error) {
         // Firmware may refuse the HTTP boot that it advertises, and still accept an image.
-        if (!(error instanceof AnnealError) || error.code !== 'BmcRefused') throw error;
+        if (!hasCode(error, 'BmcRefused')) throw error;
       }
     }
     const { body: system } = await this.system();
@@ -204,7 +224,7 @@ export class RedfishMachine implements BmcMachine {
   }
 
   async settings(): Promise<ShownSettings> {
-    return readShownSettings(this, (await this.system()).body);
+    return readShownSettings(this, (await this.system()).body, (bios) => readBiosDetails(this, bios));
   }
 
   async consoleLog(limit: number): Promise<ConsoleLog> {
@@ -243,7 +263,7 @@ export class RedfishMachine implements BmcMachine {
         await this.#setBoot(override);
         return;
       } catch (error) {
-        if (!(error instanceof AnnealError) || error.code !== 'BmcRefused') throw error;
+        if (!hasCode(error, 'BmcRefused')) throw error;
         refusal = error;
       }
     }
@@ -262,7 +282,7 @@ export class RedfishMachine implements BmcMachine {
       try {
         const present = (before.body['Boot'] ?? {}) as Body;
         const body = { Boot: quirksOf(before.body).wholeBoot ? withMode(present, wanted) : wanted };
-        await this.#send('PATCH', this.#path ?? '', { body, etag: before.etag });
+        await this.patch(this.#path ?? '', body, before.etag);
         break;
       } catch (error) {
         const moved = error instanceof AnnealError && error.details?.['status'] === 412;

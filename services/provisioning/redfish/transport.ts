@@ -59,18 +59,18 @@ export class Transport {
 
   /** @throws BmcError without an answer; the reason of the signal when it aborted. */
   async exchange(access: Access, exchange: Exchange): Promise<RedfishAnswer> {
-    // Cleared after the answer: a timer of each of many requests would outlive it and abort what has ended.
-    const late = new AbortController();
     const either = new AbortController();
+    let late = false;
+    // Cleared after the answer: a timer of each of many requests would outlive it and abort what has ended.
     const timer = setTimeout(() => {
-      late.abort(new Error('late'));
-      either.abort(late.signal.reason);
+      late = true;
+      either.abort(new Error('late'));
     }, this.#answerMs);
     const end = (): void => either.abort(exchange.signal.reason);
     if (exchange.signal.aborted) end();
     exchange.signal.addEventListener('abort', end, { once: true });
     try {
-      return await this.#follow(access, exchange, { late: late.signal, either: either.signal });
+      return await this.#follow(access, exchange, { isLate: () => late, either: either.signal });
     } finally {
       clearTimeout(timer);
       exchange.signal.removeEventListener('abort', end);
@@ -117,7 +117,7 @@ export class Transport {
   async #follow(
     access: Access,
     { method, url: from, headers, body, signal }: Exchange,
-    { late, either }: { late: AbortSignal; either: AbortSignal },
+    { isLate, either }: { isLate: () => boolean; either: AbortSignal },
   ): Promise<RedfishAnswer> {
     const dispatcher = this.#pools.for(access.trust, access.node);
     let url = from;
@@ -134,7 +134,7 @@ export class Transport {
         });
         text = await readBounded(answer.body);
       } catch (error) {
-        throw await this.#unanswered(error, { access, method, url, signal, late });
+        throw await this.#unanswered(error, { access, method, url, signal, late: isLate() });
       }
       const header = (name: string): string | undefined => {
         const value = answer.headers[name];
@@ -145,10 +145,13 @@ export class Transport {
         url = nextPlace(access, url, location);
         continue;
       }
+      const parsed = parse(text);
+      const { '@odata.etag': inside } = parsed.body;
       return {
         status: answer.statusCode,
-        ...parse(text),
-        etag: header('etag'),
+        ...parsed,
+        // Some controllers show the tag only in the document.
+        etag: header('etag') ?? (typeof inside === 'string' ? inside : undefined),
         location,
         retryAfterMs: retryAfter(header('retry-after')),
         token: header('x-auth-token'),
@@ -164,7 +167,7 @@ export class Transport {
       url,
       signal,
       late,
-    }: { access: Access; method: Method; url: URL; signal: AbortSignal; late: AbortSignal },
+    }: { access: Access; method: Method; url: URL; signal: AbortSignal; late: boolean },
   ): Promise<unknown> {
     const details = { node, url: url.href, method };
     const unreachable = (why: string, repeat: Repeat): BmcError =>
@@ -177,7 +180,7 @@ export class Transport {
       const { reason } = signal as { reason: unknown };
       return reason instanceof BmcError ? unreachable('no complete answer in time', 'never') : reason;
     }
-    if (late.aborted) return unreachable(`no complete answer within ${this.#answerMs / 1000} s`, 'never');
+    if (late) return unreachable(`no complete answer within ${this.#answerMs / 1000} s`, 'never');
     const refusal = await tlsRefusal(error, url);
     if (refusal !== undefined) {
       const message = `The BMC of node ${node} at ${url.origin} cannot be trusted: ${refusal}`;
@@ -200,15 +203,20 @@ function nextPlace({ node }: Access, url: URL, location: string): URL {
   );
 }
 
-async function readBounded(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > largestAnswer) throw new Error(`its answer is larger than ${largestAnswer / 1_000_000} MB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+/** Without an iterator, which costs more memory than a usual answer. */
+function readBounded(body: Dispatcher.ResponseData['body']): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    body.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= largestAnswer) chunks.push(chunk);
+      else body.destroy(new Error(`its answer is larger than ${largestAnswer / 1_000_000} MB`));
+    });
+    body.once('end', () => resolve(Buffer.concat(chunks, size).toString('utf8')));
+    body.once('error', reject);
+    body.once('close', () => reject(new Error('its answer ended early')));
+  });
 }
 
 function parse(text: string): Pick<RedfishAnswer, 'body' | 'problem'> {

@@ -6,10 +6,11 @@ describe('candidates', () => {
   const ids = ['a', 'b', 'c'];
   const taker = { instance_id: 's1', origin: null };
   const open = () => {
-    const seen = { now: 0, reads: 0, fails: false };
+    const seen = { now: 0, reads: 0, fails: false, takesMs: 0 };
     const candidates = new Candidates(
       async () => {
         seen.reads += 1;
+        seen.now += seen.takesMs;
         if (seen.fails) throw new Error('no store');
         return ids.map((id) => ({ id }) as NodeDocument);
       },
@@ -25,6 +26,18 @@ describe('candidates', () => {
     await Promise.all(Array.from({ length: 100 }, names));
     expect(seen.reads).toBe(1);
     seen.now = 251;
+    await names();
+    expect(seen.reads).toBe(2);
+  });
+
+  it('C1: are kept for ten times as long as their reading took', async () => {
+    const { seen, names } = open();
+    seen.takesMs = 150;
+    await names();
+    seen.now += 1_500;
+    await names();
+    expect(seen.reads).toBe(1);
+    seen.now += 1;
     await names();
     expect(seen.reads).toBe(2);
   });

@@ -1,7 +1,7 @@
 /**
  * OS::Heat::DeployedServer: a machine that already runs. It gets a queue and credentials; its power is not controlled.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
@@ -40,7 +40,7 @@ export function deployedServer(options: {
       try {
         await hosts.show(hostOf(server), server.project);
       } catch (error) {
-        if (error instanceof AnnealError && error.code === 'NotFound') {
+        if (hasCode(error, 'NotFound')) {
           return {
             kind: 'failed',
             error: new AnnealError('ResourceFailed', `Host ${server.hostname} no longer exists.`),

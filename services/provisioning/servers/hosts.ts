@@ -6,7 +6,7 @@ import {
   hostTokenRenew,
   type HostView,
 } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
@@ -72,12 +72,8 @@ export class ServerHosts {
   async delete(id: string, project: string, occasion?: Occasion): Promise<void> {
     const { bus, mint } = this.#context;
     const message = mint(hostDelete, { data: { id, ...(occasion && { occasion }) }, project });
-    try {
-      await bus.request({ queue: this.#queue, call: hostDelete, message });
-    } catch (error) {
-      // An absent host counts as deleted.
-      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-    }
+    // An absent host counts as deleted.
+    await bus.request({ queue: this.#queue, call: hostDelete, message }).catch(ignoreNotFound);
   }
 
   show(id: string, project: string): Promise<HostView> {

@@ -1,5 +1,5 @@
 /** Reads plans by content hash, and caches the most recently used ones. A plan never changes. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -17,7 +17,7 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
   const plans: Plans = {
     of: (stack) =>
       plans.get(stack.target.plan).catch((error: unknown) => {
-        if (stack.deleted_at !== null && error instanceof AnnealError && error.code === 'NotFound') return emptyPlan();
+        if (stack.deleted_at !== null && hasCode(error, 'NotFound')) return emptyPlan();
         throw error;
       }),
     async get(hash) {

@@ -8,7 +8,7 @@
  * (Q3 of `ProjectQuotas`), which costs three writes more. A new target is charged when it is admitted. What resources add
  * to their documents later is charged to the next admission.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Admission, Admit, QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
@@ -141,7 +141,7 @@ export function createQuotas(parts: {
         await (isNear ? parts.admit(project, admission(project, newStacks), storeAndEnd) : storeAndEnd());
         return undefined;
       } catch (error) {
-        if (error instanceof AnnealError && error.code === 'QuotaExceeded') return error;
+        if (hasCode(error, 'QuotaExceeded')) return error;
         throw error;
       } finally {
         for (const give of taken) give('dropped');

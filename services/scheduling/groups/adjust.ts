@@ -34,7 +34,7 @@ import { keptCooldown } from './cooldown.ts';
 import { amended, decideOn, isHeldBack, type Refused, type Wish } from './decision.ts';
 import { decidingHook, hold, moved } from './deciding.ts';
 import { groupOf, scalingGroup } from './facts.ts';
-import { lossText, lostNote, replacementDue, retryMs } from './lost.ts';
+import { lossText, lostNote, replacementDue, retryMs, signText } from './lost.ts';
 import { heldRefresh, nextBatch, refreshChange } from './refresh.ts';
 import { keptScaling, withOutcome, type Proposal, type ScalingState } from './scaling-state.ts';
 import type { Adjustment } from './size.ts';
@@ -362,10 +362,9 @@ function occasionOf({ type, data, correlationid }: Envelope, { state }: { state:
     return { actor, cause: { kind: 'signal', id: correlationid, reason: null } };
   }
   if (type === groupLost.type) {
-    const { event: id, lost, host_id: host, sign, reason } = data as z.infer<typeof groupLost.data>;
-    const text = lost ? `its node has the fault ${reason ?? 'unknown'}` : 'its node has no fault any more';
-    const silence = `host ${host} ${lost ? 'is silent' : 'is back'}`;
-    return systemOccasion('failure', { id, reason: sign === 'fault' ? text : silence });
+    const report = data as z.infer<typeof groupLost.data>;
+    const ended = report.sign === 'fault' ? 'its node has no fault any more' : `host ${report.host_id} is back`;
+    return systemOccasion('failure', { id: report.event, reason: report.lost ? signText(report) : ended });
   }
   const { timer = '' } = data as { timer?: string };
   const postponed = state.due?.adjustment;

@@ -45,14 +45,19 @@ export type Due =
 export const signsOf = ({ since, event, signs }: LostMember): NonNullable<LostMember['signs']> =>
   signs ?? { silence: { since, event } };
 
+/** How people read one sign of a loss. */
+export const signText = ({ host_id, sign, reason }: Pick<Reported, 'host_id' | 'sign' | 'reason'>): string =>
+  sign === 'fault' ? `its node has the fault ${reason ?? 'unknown'}` : `host ${host_id} is silent`;
+
 /** How people read why a member is lost. */
 export function lossText(lost: LostMember): string {
-  const { silence, fault } = signsOf(lost);
-  const texts = [
-    silence && `host ${lost.host_id} is silent since ${silence.since}`,
-    fault && `its node has the fault ${fault.reason ?? 'unknown'} since ${fault.since}`,
-  ];
-  return texts.filter((text) => text !== undefined).join('; ');
+  const { host_id } = lost;
+  return (['silence', 'fault'] as const)
+    .flatMap((sign) => {
+      const found = signsOf(lost)[sign];
+      return found ? [`${signText({ host_id, sign, reason: found.reason })} since ${found.since}`] : [];
+    })
+    .join('; ');
 }
 
 /** Notes a sign of a loss, or its end. Undefined when nothing changes: a member is lost once. */

@@ -1,5 +1,5 @@
 /** Computes the response of a nested stack to the stack around it: the attributes that the outer template reads. */
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure, hasCode } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
@@ -38,7 +38,7 @@ export function nestedResponse(parameters: AnswerParameters): ResourceResponse {
   try {
     return { ...response, attributes: attributesOf(parameters) };
   } catch (error) {
-    if (!(error instanceof AnnealError) || error.code !== 'TooLarge') throw error;
+    if (!hasCode(error, 'TooLarge')) throw error;
     // A deletion must end, and a failed response already carries its own error.
     if (response.status === 'failed' || response.action === 'delete') return response;
     return { ...response, status: 'failed', error: toFailure(error) };

@@ -29,6 +29,7 @@ export function readable(collection: Collection<WorkDocument>): Collection<WorkD
     remove: (id, version) => collection.remove(id, version),
     bulk: (operations) => collection.bulk(operations),
     count: (where) => collection.count(where),
+    rows: (query, paths) => collection.rows(query, paths),
     get: async (id) => present(await collection.get(id)),
     getMany: async (ids) => (await collection.getMany(ids)).map(present),
     find: async (query) => (await collection.find(query)).map(present),

@@ -21,11 +21,18 @@ import type {
   stackRevisionShow,
   stackShow,
 } from '@anneal/contracts/calls/scheduling.ts';
-import { goesToNothing, type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
+import {
+  goesToNothing,
+  representative,
+  servedType,
+  type ResourceDocument,
+  type StackDocument,
+} from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
-import type { SchedulingCollections } from '../collections.ts';
+import type { RowValue } from '@anneal/store/port.ts';
+import { listedStackPaths, type SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { shownPeers } from '../engine/outputs.ts';
 import type { StoredEvent } from '../events/event-runs.ts';
@@ -182,7 +189,7 @@ export class StackReading {
     levels: number,
     page: PageRequest,
   ): Promise<AnswerOf<typeof stackResources>> {
-    const parts = { tree: this.#tree, planOf: (each: StackDocument) => this.#headingFor(each) };
+    const parts = { collections: this.#collections, planOf: (each: StackDocument) => this.#headingFor(each) };
     const { rows, ...counts } = await pageOfResources(parts, { stack, levels, page });
     const resources = await mapInSlices(rows, (row) => this.#rowView({ ...row, detail: false, sealed: false }));
     return { stack: await this.#viewOf(stack), resources, paths: rows.map(({ path }) => path), ...counts };
@@ -291,7 +298,7 @@ export class StackReading {
     sealed: boolean;
   }): Promise<ResourceView[]> {
     const pace = new Pace();
-    const rows = await rowsOf(from.found, from.plan, { pace, name: from.name });
+    const rows = await rowsOf(from.found, from.plan, { choose: representative, pace, name: from.name });
     if (pace.isOver) await pace.turn();
     return mapInSlices(rows, (row) => this.#rowView({ ...from, row }), pace);
   }
@@ -340,14 +347,19 @@ function isBefore(marker: StackDocument | undefined, stack: Pick<StackDocument, 
   return stack.created_at > marker.created_at || (stack.created_at === marker.created_at && stack.id >= marker.id);
 }
 
+/** A list is its JSON in a row. */
+const tagsIn = (tags: RowValue | undefined): string[] =>
+  typeof tags === 'string' ? (JSON.parse(tags) as string[]) : [];
+
 /** The stacks of a project that exist and are not nested, newest first. */
 const listedStacks = (project: string): PagedList<StackDocument> => ({
   where: { project, deleted_at: null, depth: 0 },
   natural: { name: 'created', orderBy: ['created_at'], descending: true },
+  paths: ['name', 'action', 'status', 'created_at', ...listedStackPaths],
   columns: {
-    name: ({ name }) => name,
+    name: ({ name }) => name ?? '',
     status: ({ action, status }) => `${action}_${status}`,
-    changed: ({ updated_at: updated, created_at: created }) => updated ?? created,
+    changed: ({ updated_at: updated, created_at: created }) => updated ?? created ?? '',
   },
-  textsOf: ({ name, action, status, tags }) => [name, `${action}_${status}`, ...tags],
+  textsOf: ({ name, action, status, tags }) => [String(name), `${action}_${status}`, ...tagsIn(tags)],
 });

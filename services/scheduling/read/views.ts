@@ -6,7 +6,6 @@ import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/con
 import {
   isNested,
   isWarm,
-  representative,
   type ResourceDocument,
   shownType,
   type StackDocument,
@@ -223,22 +222,26 @@ export function plannedView(parameters: {
   };
 }
 
-/** One row per name, or only for `name`, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
-export async function rowsOf(
-  resources: readonly ResourceDocument[],
+/**
+ * One row per name, or only for `name`, in the order of names: the incarnation that `choose` takes of those with the name,
+ * or the plan if no resource exists yet.
+ */
+export async function rowsOf<R extends { readonly name: string }>(
+  resources: readonly R[],
   plan: Plan,
-  { pace = new Pace(), name: only }: { pace?: Pace; name?: string | undefined } = {},
-): Promise<({ resource: ResourceDocument } | { planned: PlanResource })[]> {
-  const byName = new Map<string, ResourceDocument[]>();
+  options: { choose: (candidates: readonly R[]) => R | undefined; pace?: Pace; name?: string | undefined },
+): Promise<({ resource: R } | { planned: PlanResource })[]> {
+  const { choose, pace = new Pace(), name: only } = options;
+  const byName = new Map<string, R[]>();
   for (const resource of resources) {
     const list = byName.get(resource.name);
     if (list) list.push(resource);
     else byName.set(resource.name, [resource]);
     if (pace.isOver) await pace.turn();
   }
-  const rows = new Map<string, { resource: ResourceDocument } | { planned: PlanResource }>();
+  const rows = new Map<string, { resource: R } | { planned: PlanResource }>();
   for (const [name, candidates] of byName) {
-    const resource = representative(candidates);
+    const resource = choose(candidates);
     if (resource) rows.set(name, { resource });
     if (pace.isOver) await pace.turn();
   }

@@ -1,5 +1,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   providerAnnounced,
@@ -7,10 +9,13 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { executionAct, executionIdFrom, executionStart, workflowCreate } from '@anneal/contracts/calls/workflow.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import type { Draft } from '@anneal/store/port.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openSchedulingCollections } from '../collections.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
@@ -35,6 +40,30 @@ it('why leads from a waiting stack to the resource and the queue of its provider
     'resource w (OS::Heat::TestResource)',
     'queue anneal.scheduling.requests',
   ]);
+});
+
+it('why of a resource waits for a stack that begins, and says so when the stack has no resources yet', async () => {
+  const waits = resource('w', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' });
+  const { id } = await harness.create('s', planWith([waits]));
+  await eventually(async () => ((await why(id, 'w')).chain.length >= 2 ? true : undefined));
+  const { stacks, resources } = await openSchedulingCollections(harness.context.store);
+  const [{ version: _, ...stack } = {}, [{ version: __, ...own } = {}]] = [
+    await stacks.get(id),
+    await resources.find({ where: { stack_id: id } }),
+  ];
+  // As the shard stores them: the stack first, then its resources.
+  const fresh = { ...stack, id: 'fresh', name: 'fresh', root: 'fresh', live_name: 'fresh' };
+  await stacks.insert(fresh as Draft<StackDocument>);
+  const early = await why('fresh', 'w');
+  expect(early.summary).toMatch(/^Stack fresh is about to start: /);
+  expect(early.chain.map(({ object }) => object.replace(/\d+$/, 'n'))).toEqual([
+    'stack fresh',
+    'queue anneal.scheduling.shard.n',
+  ]);
+  const asked = why('fresh', 'w');
+  await resources.insert({ ...own, id: 'w of fresh', stack_id: 'fresh' } as Draft<ResourceDocument>);
+  expect((await asked).chain[0]?.object).toBe('resource w (OS::Heat::TestResource)');
+  await expect(why('fresh', 'none')).rejects.toMatchObject({ code: 'NotFound' });
 });
 
 it('why reports for a wait condition the received signals, its deadline, and how to send a signal', async () => {
@@ -207,6 +236,10 @@ it('why names the member on which a config of a context failed after the last up
   });
   expect(found.summary).toBe('cluster could not run conf on node-1: no disk');
   expect(found.exits[0]).toBe('anneal deployment show d1');
+  // The stack is complete, and its explanation names the same.
+  const whole = await why(id);
+  expect(whole).toMatchObject({ summary: found.summary, exits: found.exits });
+  expect(whole.chain.map(({ object }) => object)).toEqual(['stack s', 'resource cluster (Anneal::Context)']);
 });
 
 describe('why of an execution', () => {
@@ -270,4 +303,60 @@ describe('why of an execution', () => {
       message: expect.stringContaining('There is no execution run-'),
     });
   });
+});
+
+it('why reports when a lost server is replaced, also by a policy that an update brings after the loss', async () => {
+  const { bus, mint } = harness.context;
+  const server = (replace_lost?: { after: number; node_faults: boolean }) =>
+    planWith([
+      resource(
+        'web',
+        { value: literal(1) },
+        { ...(replace_lost && { replace_lost: { ...replace_lost, min_in_service: 0 } }) },
+      ),
+    ]);
+  const { id } = await harness.create('s', server());
+  await harness.settled(id);
+  const { resources } = await harness.ask(stackResources, { project, stack: id, detail: false });
+  const host = resources[0]?.id ?? '';
+  const origin = unknownOrigin();
+  const hostIs = async (status: 'silent' | 'up'): Promise<string> => {
+    const data = { host_id: host, name: 'web', status, facts: {}, version: 1, origin };
+    const message = mint(hostEvent[status], { data, subject: host, project });
+    await bus.publish([message, message]);
+    return message.time;
+  };
+  const idle = /^Stack s is idle/;
+  const whyOf = (pattern: RegExp) => {
+    let last = '';
+    return eventually(
+      async () => {
+        const found = await why(id);
+        last = found.summary;
+        return pattern.test(last) ? found : undefined;
+      },
+      { what: 'the explanation of the lost server', last: () => last },
+    );
+  };
+  const at = (since: string, seconds: number): string => new Date(Date.parse(since) + seconds * 1000).toISOString();
+
+  const since = await hostIs('silent');
+  const { losses } = await openSchedulingCollections(harness.context.store);
+  await eventually(() => losses.get(`lost:${host}:silence`), { what: 'the note of the loss' });
+  expect((await why(id)).summary).toMatch(idle);
+  await harness.update(id, server({ after: 3600, node_faults: false }));
+  await harness.settled(id);
+  const found = await whyOf(/^Server web is lost/);
+  expect(found).toEqual({
+    summary: `Server web is lost: host ${host} is silent since ${since}. Anneal replaces it at ${at(since, 3600)}, unless it is back before.`,
+    chain: [
+      expect.objectContaining({ object: 'stack s', state: 'UPDATE_COMPLETE' }),
+      expect.objectContaining({ object: 'resource web (OS::Heat::Value)' }),
+      { object: 'replacement of web', state: 'waiting', reason: `host ${host} is silent since ${since}`, since },
+    ],
+    exits: [`anneal host show ${host}`, 'anneal resource mark-unhealthy s web'],
+  });
+  expect(await why(id, 'web')).toEqual({ ...found, chain: found.chain.slice(1) });
+  await hostIs('up');
+  await whyOf(idle);
 });

@@ -2,10 +2,12 @@
  * Explains why nothing is happening: follows the waits from a stack to the queue and the message at the end.
  * Read-only, and only as recent as the store. During changes the answer describes the state of a moment ago.
  */
+import { setTimeout as delay } from 'node:timers/promises';
+import { contextType } from '@anneal/hot/types/context.ts';
 import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
-import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { mostIdle, type stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { lastLines, rootCause } from '@anneal/contracts/root-cause.ts';
 import {
   isNested,
@@ -22,6 +24,7 @@ import { cooldownEnd } from '../groups/cooldown.ts';
 import { scalingGroup } from '../groups/facts.ts';
 import { hasRoom } from '../groups/warm.ts';
 import type { Limiter } from '../limiter/limiter.ts';
+import type { LostServers } from '../lost/lost-servers.ts';
 import type { WaitLookup } from '../provider/waiting.ts';
 import type { ProviderDirectory } from '../shard/providers.ts';
 import type { StackReading } from './reading.ts';
@@ -46,6 +49,8 @@ const unnamed = 'state changed';
 
 /** The most requests of a stack that are read to find one that is sent. */
 const mostHeld = 20;
+/** The stacks of a tree whose contexts are searched for failures, the outermost first. */
+const mostSearched = 500;
 
 /** The deepest nesting that an explanation follows. */
 const deepest = 100;
@@ -59,6 +64,13 @@ interface Shared {
   readonly waiting: WaitLookup;
   readonly shards: Shards;
   readonly definitions: Pick<WorkflowDefinitions, 'spec'>;
+  readonly servers: Pick<LostServers, 'pending'>;
+}
+
+/** A stack, and the stacks that lead to it from the one that was asked about. */
+interface Placed {
+  readonly one: StackDocument;
+  readonly path: readonly StackDocument[];
 }
 
 export function createWhy(shared: Shared): (question: Question) => Promise<Why> {
@@ -73,13 +85,41 @@ export function createWhy(shared: Shared): (question: Question) => Promise<Why> 
     if ('chain' in stack) return stack;
     const explanation = new Explanation(shared);
     if (name === undefined) return { ...(await explanation.ofStack(stack)), chain: explanation.chain };
-    const resources = await collections.resources.find({ where: { stack_id: stack.id } });
-    const resource = representative(resources.filter((one) => one.name === name));
+    const resource = await foundSoon(collections, stack, name);
+    if (resource === 'not started') {
+      const { exits } = await explanation.ofStack(stack);
+      const summary = `Stack ${stack.name} is about to start: its shard has not taken its plan yet, so it has no resources.`;
+      return { summary, exits, chain: explanation.chain };
+    }
     if (!resource) {
       throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
     }
     return { ...(await explanation.ofResource(stack, resource)), chain: explanation.chain };
   };
+}
+
+/** How long a question waits for the resources of a stack that has just begun. */
+const beginsWithinMs = 1_000;
+const lookEveryMs = 50;
+
+/**
+ * The resource of a name. The resources of a stack are stored a moment after the stack begins, so waits for them a
+ * little. `not started` for a stack in progress that has none even then.
+ */
+async function foundSoon(
+  { resources, stacks }: Pick<SchedulingCollections, 'resources' | 'stacks'>,
+  { id: stackId }: StackDocument,
+  name: string,
+): Promise<ResourceDocument | 'not started' | undefined> {
+  for (const end = performance.now() + beginsWithinMs; ;) {
+    // Read the stack first: the resources of a stack that has ended are stored.
+    const stack = await stacks.get(stackId);
+    const found = await resources.find({ where: { stack_id: stackId } });
+    const resource = representative(found.filter((one) => one.name === name));
+    if (resource || stack?.status !== 'IN_PROGRESS') return resource;
+    if (performance.now() > end) return found.length === 0 ? 'not started' : undefined;
+    await delay(lookEveryMs);
+  }
 }
 
 /** One answer: each method adds what it passes to the chain, and returns what is at the end. */
@@ -102,16 +142,20 @@ class Explanation {
     });
     if (stack.phase === 'paused') return this.#ofPaused(stack);
     if (stack.status === 'COMPLETE') {
-      return (await this.#ofInside(stack)) ?? { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] };
+      const inside = await this.#ofInside(stack);
+      if (!('idle' in inside)) return inside;
+      const summary = `Stack ${stack.name} is idle: ${stack.reason}.`;
+      return { summary, exits: [], idle_stacks: inside.idle.slice(0, mostIdle) };
     }
     return stack.status === 'FAILED' ? this.#ofFailed(stack) : this.#ofInProgress(stack);
   }
 
   /**
    * Explains a complete stack in which something works, has failed or waits by itself: a nested stack, as a group that
-   * scales, or else a group that cannot fill its warm pool or cools down. Undefined when everything inside is idle.
+   * scales, or else a lost server that is going to be replaced, or a group that cannot fill its warm pool or cools down.
+   * Without any of these, returns the ids of the stack and of those inside: all are idle.
    */
-  async #ofInside(stack: StackDocument): Promise<End | undefined> {
+  async #ofInside(stack: StackDocument): Promise<End | { readonly idle: readonly string[] }> {
     const tree = await this.#shared.collections.stacks.find({ where: { root: stack.root } });
     const byId = new Map(tree.map((one) => [one.id, one]));
     const inside = tree
@@ -128,6 +172,8 @@ class Explanation {
       return this.ofStack(busy.one);
     }
     const groups = [{ one: stack, path: [stack] }, ...inside];
+    const resource = (await this.#ofContexts(groups)) ?? (await this.#ofLost(groups));
+    if (resource) return resource;
     const explained = groups.flatMap(({ one, path }) => {
       const holder = one.parent === null ? undefined : byId.get(one.parent.stack_id);
       const found = this.#ofPool(one, holder) ?? this.#ofCooldown(one, holder);
@@ -135,10 +181,40 @@ class Explanation {
     });
     // A cooldown ends by itself.
     const found = explained.find(({ ends }) => !ends) ?? explained[0];
-    if (!found) return undefined;
+    if (!found) return { idle: groups.map(({ one: { id } }) => id) };
     this.#around(found.path);
     this.chain.push(found.link);
     return found.end;
+  }
+
+  /** Explains the first context whose configs failed on a member. Undefined when there is none. */
+  async #ofContexts(stacks: readonly Placed[]): Promise<End | undefined> {
+    const ids = stacks.slice(0, mostSearched).map(({ one: { id } }) => id);
+    const contexts = await this.#shared.collections.resources.find({
+      where: { type: contextType.type, stack_id: { in: ids } },
+    });
+    const failed = contexts.find((context) => ofContext(context) !== undefined);
+    return failed && this.#ofResourceIn(stacks, failed);
+  }
+
+  /** Explains the lost server that is replaced next. Undefined when there is none. */
+  async #ofLost(stacks: readonly Placed[]): Promise<End | undefined> {
+    const root = stacks[0]?.one.root;
+    const pending = root === undefined ? [] : await this.#shared.servers.pending({ root });
+    for (const { resource } of pending) {
+      const end = await this.#ofResourceIn(stacks, resource);
+      if (end) return end;
+    }
+    return undefined;
+  }
+
+  /** Undefined when the resource is in none of the stacks. */
+  async #ofResourceIn(stacks: readonly Placed[], resource: ResourceDocument): Promise<End | undefined> {
+    const around = stacks.find(({ one }) => one.id === resource.stack_id);
+    if (!around) return undefined;
+    // The outermost stack is in the chain; the one of the resource is not yet.
+    if (around !== stacks[0]) this.#around([...around.path, around.one]);
+    return this.ofResource(around.one, resource);
   }
 
   /** Adds the idle stacks around the last of a path, because they tell where it is. */
@@ -238,7 +314,9 @@ class Explanation {
     });
     if (resource.hook) return this.#ofHook(stack, resource, resource.hook);
     const child = isNested(resource) ? await this.#shared.collections.stacks.get(resource.id) : undefined;
-    if (!resource.request) return (await this.#ofIdleStack(child)) ?? this.#ofIdle(stack, resource);
+    if (!resource.request) {
+      return (await this.#ofIdleStack(child)) ?? (await this.#ofLoss(stack, resource)) ?? this.#ofIdle(stack, resource);
+    }
     if (child) return this.ofStack(child);
     return this.#ofRequest(stack, resource);
   }
@@ -286,7 +364,8 @@ class Explanation {
   async #ofIdleStack(child: StackDocument | undefined): Promise<End | undefined> {
     if (!child || child.deleted_at !== null) return undefined;
     if (child.status !== 'COMPLETE' || child.phase === 'paused') return this.ofStack(child);
-    return this.#ofInside(child);
+    const inside = await this.#ofInside(child);
+    return 'idle' in inside ? undefined : inside;
   }
 
   /** Explains a group that cannot fill its warm pool. */
@@ -321,6 +400,21 @@ class Explanation {
         summary: `Group ${name} is idle and cools down until ${until}: meanwhile its policies ${blocks === 'in' ? 'do not make it smaller' : 'change nothing'}.`,
         exits: [`anneal group resize ${nameOf(holder ?? child)} ${name} SIZE`],
       },
+    };
+  }
+
+  /** Explains a server that is lost and going to be replaced. */
+  async #ofLoss(stack: StackDocument, { id, name, failure }: ResourceDocument): Promise<End | undefined> {
+    if (failure) return undefined;
+    const { servers, context } = this.#shared;
+    const [next] = await servers.pending({ server: id });
+    if (!next) return undefined;
+    const { at, since, text } = next;
+    const when = Date.parse(at) > context.now().getTime() ? `at ${at}` : 'as soon as its stack is at rest';
+    this.chain.push({ object: `replacement of ${name}`, state: 'waiting', reason: text, since });
+    return {
+      summary: `Server ${name} is lost: ${text}. Anneal replaces it ${when}, unless it is back before.`,
+      exits: [`anneal host show ${id}`, `anneal resource mark-unhealthy ${nameOf(stack)} ${name}`],
     };
   }
 
@@ -480,7 +574,7 @@ const sinceOf = ({ hook, started_at, updated_at }: ResourceDocument): string => 
 
 /** A context whose configs failed on a member between two updates of its stack. */
 function ofContext({ type, name, id, attributes }: ResourceDocument): End | undefined {
-  const failures = type === 'Anneal::Context' ? attributes['failures'] : undefined;
+  const failures = type === contextType.type ? attributes['failures'] : undefined;
   const [first] = Array.isArray(failures) ? failures.filter(isObject) : [];
   if (!first) return undefined;
   const text = (key: string): string => (typeof first[key] === 'string' ? first[key] : '');

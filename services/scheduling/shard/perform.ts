@@ -20,6 +20,7 @@ import type { JournalRecord } from './journal.ts';
 import { nestedResponse } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
+import type { LostServers } from '../lost/lost-servers.ts';
 import { publicForms } from '../events/public-event.ts';
 import type { TreePlaces } from '../events/places.ts';
 import type { ProviderDirectory } from './providers.ts';
@@ -39,6 +40,7 @@ export interface PerformContext {
   readonly gate: Limiter;
   readonly shards: Shards;
   readonly places: TreePlaces;
+  readonly servers: Pick<LostServers, 'updated' | 'removed'>;
   /** The most revisions of one stack. */
   readonly revisionsKept: number;
 }
@@ -61,6 +63,7 @@ export async function performRecord(shared: PerformContext, performance: Perform
     await keepRevision(shared.collections.revisions, { stack, time, most: shared.revisionsKept });
   }
   await writeDocuments(shared.collections, record, events);
+  await followLost(shared, record);
   await noteGarbage(shared, record);
   await faultPoint('scheduling.written');
   shared.places.note(record.stack);
@@ -252,6 +255,13 @@ async function writeDocuments(
   ]);
   // Write the stack last, so that a reader of a complete stack finds its resources complete.
   await stacks.bulk([writing(record.stack)]);
+}
+
+/** After the stack is written, because its plan has the policies for its lost servers. */
+async function followLost({ servers }: PerformContext, { stack, revises = false }: JournalRecord): Promise<void> {
+  if (stack.depth > 0) return;
+  if (stack.deleted_at !== null) await servers.removed(stack.id);
+  else if (revises && stack.status === 'COMPLETE') await servers.updated(stack.id);
 }
 
 /** Notes garbage after the stack is written, because the stack names the contents that it still needs. */

@@ -1,11 +1,11 @@
 /** The provider of each resource type, from announcements that are stored. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
+import { queuesOfService, serviceNames } from '@anneal/contracts/queues.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { SchedulingCollections } from '../collections.ts';
 
-const ownQueues: ReadonlySet<string> = new Set(serviceNames.map(requestsQueue));
+const ownQueues: ReadonlySet<string> = new Set(serviceNames.flatMap(queuesOfService));
 
 export interface ProviderDirectory {
   announce(announcement: ProviderAnnouncement): Promise<void>;

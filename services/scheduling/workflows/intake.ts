@@ -1,6 +1,6 @@
 /** Makes the first document of an execution from a question of a client, or from the request of another execution. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { resourceCreate, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { executionOfAction, executionStart } from '@anneal/contracts/calls/workflow.ts';
@@ -109,15 +109,12 @@ async function complete(
   const { workflow, within, given, base } = parts;
   await requireRoom(intake, base.project, workflow);
   const short =
-    within === undefined ? undefined : await definitions.find(base.project, `${within}.${workflow}`).catch(ifUnknown);
+    within === undefined
+      ? undefined
+      : await definitions.find(base.project, `${within}.${workflow}`).catch(ignoreNotFound);
   const found = short ?? (await definitions.find(base.project, workflow));
   const spec = await definitions.spec(found.spec);
   const input = startInput({ spec, given, goal: base.goal }, evaluateInWorkflow);
   const created_at = now().toISOString();
   return { ...newExecution({ ...base, workflow: found.name, definition: found.spec, input, created_at }), version: 0 };
-}
-
-function ifUnknown(error: unknown): undefined {
-  if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
-  throw error;
 }

@@ -38,6 +38,7 @@ export function commonRequests({ project, stack, resource, login }: RequestedObj
     get('show a stack', big),
     get('show a stack without outputs', `${big}?resolve_outputs=false`),
     get('list its resources', `${big}/resources`),
+    get('list a page of its resources', `/api/v1/stacks/${stack.id}/resources?limit=100`),
     get('show a resource', `${big}/resources/${resource}`),
     get('list its last events', `${big}/events?limit=20&sort_dir=desc`),
     get('show its template', `${big}/template`),

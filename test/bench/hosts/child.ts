@@ -1,6 +1,7 @@
 /** A child process of the bench that answers questions over IPC, one at a time. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { serverFlags } from '@anneal/runtime/service/node-flags.ts';
 import { ownEnvironment, repository } from '../../e2e/server.ts';
 
 export class BenchChild<Q extends object, A extends { readonly kind: string }> {
@@ -14,7 +15,7 @@ export class BenchChild<Q extends object, A extends { readonly kind: string }> {
     this.#child = fork(new URL(file, import.meta.url), [], {
       cwd: repository,
       env: { ...ownEnvironment(), ...environment },
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      execArgv: serverFlags(process.env),
     });
     this.#child.on('message', (answer: A) => {
       this.#onTold(answer);

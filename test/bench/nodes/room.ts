@@ -52,8 +52,8 @@ export async function openRoom({
     await rm(data, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const access = await lab.ready();
-    await server.child.answer('ready');
+    // The server may be ready before the lab.
+    const [access] = await Promise.all([lab.ready(), server.child.answer('ready')]);
     const login = { authUrl: `${server.url}/identity/v3`, username: 'admin', password, project: 'admin' };
     const client = await connect(login);
     const post = async (path: string, body: object): Promise<void> => {

@@ -11,6 +11,7 @@ import { Writable } from 'node:stream';
 import { createOutput } from '@anneal/cli/output.ts';
 import { findLogin } from '@anneal/cli/login.ts';
 import { runCommand } from '@anneal/cli/run.ts';
+import { takeServer } from '@anneal/cli/server-option.ts';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { connectTo } from '@anneal/client/parts.ts';
 
@@ -53,26 +54,33 @@ export async function openCommands(env: NodeJS.ProcessEnv): Promise<PageCommands
     await chmod(join(folder, name), 0o755);
   }
   const interrupt = new AbortController();
-  let client: Promise<Client> | undefined;
-  const login = (cwd: string) => findLogin({ environment: env, cwd: cwd.trimEnd() });
+  /** By the name of the server, which is undefined for that of the folder. */
+  const clients = new Map<string | undefined, Promise<Client>>();
   const run = async (call: string): Promise<number> => {
     const [words, cwd] = await Promise.all([
       readFile(join(call, 'words'), 'utf8'),
       readFile(join(call, 'cwd'), 'utf8'),
     ]);
     const [stdout, stderr] = [collector(), collector()];
+    const { words: command, server: chosen } = takeServer(words.split('\0').slice(0, -1));
+    const login = () => findLogin({ environment: env, cwd: cwd.trimEnd(), server: chosen });
     const status = await runCommand({
       context: {
+        words: command,
         output: createOutput({ stdout: stdout.stream, stderr: stderr.stream, environment: env }),
         environment: env,
         cwd: cwd.trimEnd(),
         interrupt: interrupt.signal,
         terminal: stdout.stream as unknown as NodeJS.WriteStream,
         now: () => Date.now(),
-        client: () => (client ??= login(cwd).then((found) => connect(found))),
-        part: async (names, options) => connectTo(await login(cwd), names, options),
+        client: () => {
+          const client = clients.get(chosen) ?? login().then((found) => connect(found));
+          clients.set(chosen, client);
+          return client;
+        },
+        part: async (name, options) => (await connectTo(await login(), [name], options))[name],
+        parts: async (names, options) => connectTo(await login(), names, options),
       },
-      words: words.split('\0').slice(0, -1),
       stdout: stdout.stream,
       stderr: stderr.stream,
     });

@@ -7,7 +7,7 @@ const varying: readonly [RegExp, string][] = [
   [/^[0-9a-f]{8}-[0-9a-f]{4}(?= {2})/gm, '<id>'],
   [/\b(?:run|sub|evt)-<id>/g, '<id>'],
   [/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|\+00:00)?/g, '<time>'],
-  [/\b\d{2}:\d{2}:\d{2}(?:\.\d+)?\b/g, '<time>'],
+  [/\b(?:\d{1,2} [A-Z][a-z]{2} )?\d{2}:\d{2}:\d{2}(?:\.\d+)?\b/g, '<time>'],
   [/(?<![\w.])(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|s)\b/g, '<duration>'],
   [/\b127(?:\.\d+){3}(?::\d+)?/g, '<address>'],
   [/\blocalhost:\d+/g, '<address>'],
@@ -21,12 +21,12 @@ const varying: readonly [RegExp, string][] = [
 
 const equalise = (line: string): string => varying.reduce((text, [from, to]) => text.replace(from, to), line);
 
-/** Lines of the progress of `--wait`: a terminal redraws its tree instead. */
-const isProgress = (line: string): boolean => /^\d{2}:\d{2}:\d{2} {2}/.test(line);
+/** Lines of the progress of `--wait`: a terminal redraws its tree instead. They have a date when midnight has passed. */
+const isProgress = (line: string): boolean => /^(?:\d{1,2} [A-Z][a-z]{2} )?\d{2}:\d{2}:\d{2} {2}/.test(line);
 
-/** The lines of an output that a page shows, without blank lines at the end. */
-export function shownLines(output: string): string[] {
-  const lines = output.split('\n').filter((line) => !isProgress(line));
+/** The lines of an output that a page shows, without blank lines at the end. @param timed also lines of progress */
+export function shownLines(output: string, timed = false): string[] {
+  const lines = output.split('\n').filter((line) => timed || !isProgress(line));
   while (lines.at(-1)?.trim() === '') lines.pop();
   return lines;
 }
@@ -46,7 +46,7 @@ const fits = (expected: string, actual: string): boolean => {
  * @returns nothing when they agree, else the first line of the page that the output lacks
  */
 export function firstDifference(expected: readonly string[], output: string): string | undefined {
-  const actual = shownLines(output);
+  const actual = shownLines(output, expected.some(isProgress));
   const wanted = [...expected];
   while (wanted.at(-1)?.trim() === '') wanted.pop();
   /** The furthest line of the page that any attempt reached. */

@@ -4,6 +4,7 @@
  *     ```console run            commands after `$ `, each with its output; `until` repeats the command until the output fits;
  *     ```console run until      `status=2` is the exit status of the last command, 0 otherwise
  *     ```yaml file=web.yaml     a file that the reader saves before the commands that follow
+ *     ```sh needs="a broker"     commands that do not run here, with the reason
  */
 export interface TranscriptCommand {
   kind: 'command';
@@ -24,6 +25,9 @@ export interface TranscriptFile {
 }
 export type TranscriptStep = TranscriptCommand | TranscriptFile;
 
+const languages = new Set(['sh', 'bash', 'shell', 'console']);
+const program =
+  /^(?:\$ |(?:\w+=\S+ )*(?:anneal|anneal-agent|curl|docker|export|mongo\w+|nats|nft|node|np[mx]|openstack|pip|python3?|rabbitmq\w*|read|systemctl)(?: |$))/;
 const fence = /^(?<indent> *)```(?<language>\S*)(?<words>[^`]*)$/;
 
 /**
@@ -46,6 +50,7 @@ export function parseTranscript(markdown: string): TranscriptStep[] {
     if (file !== undefined) steps.push({ kind: 'file', name: file, content: `${body.join('\n')}\n` });
     else if (language === 'console' && marks[0] === 'run')
       steps.push(...commandsOf(body, { marks: marks.slice(1), line: first + 1 }));
+    else if (languages.has(language) && /^ needs="[^"]+"$/.test(words)) continue;
     else if (marks.length > 0) throw new Error(`line ${first}: the fence has an unknown mark: ${marks.join(' ')}`);
   }
   return steps;
@@ -69,4 +74,23 @@ function commandsOf(body: readonly string[], { marks, line }: { marks: string[];
     status: number === commands.length - 1 ? status : 0,
     until: marks.includes('until'),
   }));
+}
+
+/**
+ * The commands of a page that neither run nor say what they need: in a fence, or in a block that is indented.
+ *
+ * @returns each with its line, from 1
+ */
+export function untestedCommands(markdown: string): string[] {
+  const untested: string[] = [];
+  let opened: { isCommands: boolean } | undefined;
+  for (const [number, line] of markdown.split('\n').entries()) {
+    if (line.trimStart().startsWith('```')) {
+      const { language = '', words = '' } = fence.exec(line)?.groups ?? {};
+      opened = opened ? undefined : { isCommands: languages.has(language) && words.trim() === '' };
+    } else if (opened ? opened.isCommands && line.trim() !== '' : /^ {4}/.test(line) && program.test(line.trim())) {
+      untested.push(`${number + 1}: ${line.trim()}`);
+    }
+  }
+  return untested;
 }

@@ -5,6 +5,8 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { openCommands } from './commands.ts';
 import { firstDifference, shownLines } from './match.ts';
 import { parseTranscript, type TranscriptCommand } from './parse.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { processes, type Process } from '../../processes.ts';
 import { openShell, type PageShell, type PageShellResult } from './shell.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -26,22 +28,26 @@ export const isTranscript = (markdown: string): boolean =>
   parseTranscript(markdown).some(({ kind }) => kind === 'command');
 
 /**
- * Plays one page. Background processes of its commands end with it; stacks that the page leaves stay.
+ * Plays one page. Background processes of its commands end with it; stacks that the page leaves stay. A page must stop
+ * what leaves its shell, such as the agent of a machine that joined.
  *
  * @param page a path from the root of the repository
  * @returns how many commands ran
- * @throws Error with page, line, command, what the page shows and what was printed, at the first difference
+ * @throws Error with page, line, command, what the page shows and what was printed, at the first difference; or with what
+ *   still runs
  */
 export async function playPage(page: string, server: PageServer): Promise<number> {
   const steps = parseTranscript(await readFile(join(root, page), 'utf8'));
   const folder = await mkdtemp(join(tmpdir(), `anneal-page-${basename(dirname(page))}-`));
-  const own: NodeJS.ProcessEnv = { ...server.env, NO_COLOR: '1' };
+  // The logins of a page are its own.
+  const own: NodeJS.ProcessEnv = { ...server.env, NO_COLOR: '1', XDG_CONFIG_HOME: folder };
   const commands = await openCommands(own);
   // As in a clone whose server runs with `npm start`.
   await symlink(server.data, join(folder, '.anneal'));
-  for (const name of ['examples', 'libs', 'node_modules']) await symlink(join(root, name), join(folder, name));
+  for (const name of ['examples', 'libs', 'node_modules', 'test']) await symlink(join(root, name), join(folder, name));
   const path = [commands.folder, dirname(process.execPath), own['PATH'] ?? ''].join(delimiter);
   const shell = openShell({ cwd: folder, env: { ...own, PATH: path } });
+  const left = (): Process[] => processes().filter(({ command }) => command.includes(folder));
   let ran = 0;
   try {
     for (const step of steps) {
@@ -54,9 +60,18 @@ export async function playPage(page: string, server: PageServer): Promise<number
         ran += 1;
       }
     }
+    await shell.close();
+    await eventually(() => left().length === 0, { what: `the end of all that ${page} started`, last: left });
   } finally {
     await shell.close();
     await commands.close();
+    for (const { pid } of left()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended.
+      }
+    }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   return ran;

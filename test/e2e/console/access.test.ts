@@ -39,7 +39,7 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     await page.goto(`${server.url}/users`);
     await page.getByRole('button', { name: 'New user …' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('ann');
-    await page.getByLabel('Member of the project').selectOption({ label: 'shop' });
+    await page.getByLabel('Member of the project').fill('shop');
     await page.getByRole('button', { name: 'Create the user' }).click();
     const once = page.getByRole('region', { name: 'The password of ann.' });
     const password = (await once.locator('dd').textContent()) ?? '';
@@ -79,7 +79,9 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
   it('gives the role manager in a project, disables the project and enables it again', async () => {
     await page.goto(`${server.url}/projects`);
     await page.getByRole('link', { name: 'shop' }).click();
-    await page.getByLabel('The user').selectOption({ label: 'ann' });
+    await page.getByLabel('The user').fill('an');
+    await page.locator('datalist option[value=ann]').waitFor({ state: 'attached' });
+    await page.getByLabel('The user').fill('ann');
     await page.getByLabel('The role').selectOption('manager');
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
     const roles = page.getByRole('list', { name: 'Roles' });
@@ -150,7 +152,7 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     await page.getByRole('link', { name: 'BMC does not answer (1)' }).click();
     await page.getByRole('link', { name: 'machine-1' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'machine-2' }).click();
-    await page.getByText('open: no server gets the node until its BMC answers').waitFor();
+    await page.getByText('no server gets the node until its BMC answers').waitFor();
   });
 
   it('has no violation of accessibility on these pages', async () => {

@@ -1,4 +1,5 @@
 /** The web console in a real browser, on a real server: the tasks of an operator. */
+import { serviceNames } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,11 +54,17 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
 
   const reads = (on: Page, text: string | RegExp) => on.getByText(text).first().waitFor({ timeout: 30_000 });
 
-  it('refuses a wrong password in words, and shows the asked page after the right one', async () => {
+  it('says in words that a password is wrong or the server away, and shows the asked page after the right one', async () => {
     await page.goto(`${server.url}/stacks`);
     await page.getByLabel('Password').fill('wrong password');
     await page.getByRole('button', { name: 'Log in' }).click();
-    await reads(page, /requires authentication/);
+    await reads(page, 'The user name or the password is wrong.');
+    expect(await violationsIn(page)).toEqual([]);
+    const login = '**/identity/v3/auth/tokens';
+    await page.route(login, (route) => route.abort('connectionrefused'));
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await reads(page, /Could not log in as admin: no server answers at/);
+    await page.unroute(login);
     await page.getByLabel('Password').fill(server.password);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('heading', { name: 'Stacks' }).waitFor();
@@ -71,6 +78,14 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await page.goto(`${server.url}/`);
     await page.getByRole('heading', { name: '2 things need you' }).waitFor();
     await reads(page, /second is held at hook/);
+    await page.goto(`${server.url}/stacks`);
+    await page
+      .getByRole('row', { name: /held/ })
+      .getByText(/second is held at hook/)
+      .waitFor();
+    await page.goto(`${server.url}/stacks/held`);
+    await page.locator('.why.tone-wait').waitFor();
+    await page.goto(`${server.url}/`);
     await page.getByRole('button', { name: 'Clear pre-create' }).click();
     await page.getByRole('heading', { name: '1 thing needs you' }).waitFor({ timeout: 30_000 });
     await settled(server, 'held');
@@ -80,6 +95,9 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await page.goto(`${server.url}/stacks/bad`);
     await reads(page, /has failed and waits for an operator/);
     await page.getByRole('button', { name: 'Retry' }).first().waitFor();
+    // An address with a mistake shows the first tab, and not an empty page.
+    await page.goto(`${server.url}/stacks/bad?tab=nonsense`);
+    await reads(page, /has failed and waits for an operator/);
     await page.goto(`${server.url}/stacks/done?tab=outputs`);
     await reads(page, 'one');
     await page.getByRole('link', { name: 'Resources' }).click();
@@ -108,6 +126,9 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
   });
 
   it('asks for the name before a deletion, and deletes then', async () => {
+    const other = await context.newPage();
+    await other.goto(`${server.url}/stacks/late?tab=outputs`);
+    await reads(other, 'said');
     await page.goto(`${server.url}/stacks/late`);
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog');
@@ -118,6 +139,11 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
       const stacks = await server.client.stacks.list();
       return stacks.every(({ stack_name: name }) => name !== 'late') ? true : undefined;
     });
+    // A reader of the deleted stack keeps its last state, and sees that it is the last.
+    await reads(other, 'It does not exist any more.');
+    await other.getByRole('heading', { level: 1, name: 'late' }).waitFor();
+    expect(await other.getByRole('alert').count()).toBe(1);
+    await other.close();
   });
 
   it('finds a stack in the palette by keyboard', async () => {
@@ -133,13 +159,60 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
   it('continues after the server was killed', async () => {
     await page.goto(`${server.url}/stacks`);
     await page.getByRole('link', { name: 'done' }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     await server.kill();
-    await reads(page, 'Reconnecting …');
+    await reads(page, /Reconnecting, last news \d\d:\d\d:\d\d/);
     await page.getByRole('link', { name: 'done' }).waitFor();
+    // The file of this page has not been loaded yet.
+    await page.getByRole('link', { name: 'Workflows' }).first().click();
+    await reads(page, 'No server answers. The page opens by itself as soon as one does.');
     await server.start();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'Stacks' }).first().click();
     await server.client.stacks.create({ name: 'after', bundle: { template, environmentFiles: [], files: {} } });
     await page.getByRole('link', { name: 'after' }).waitFor({ timeout: 30_000 });
+  });
+
+  it('asks for a login over the page when the session has ended, and keeps what was typed', async () => {
+    const own = await (await browser.newContext()).newPage();
+    await enterConsole(own, server, '/create');
+    await own.getByLabel('Name of the stack').fill('half-typed');
+    await own.context().clearCookies();
+    await own.getByText('Your session has ended.').waitFor({ timeout: 60_000 });
+    expect(await own.getByLabel('User').inputValue()).toBe('admin');
+    await own.getByLabel('Password').fill(server.password);
+    await own.getByRole('button', { name: 'Log in', exact: true }).click();
+    await own.getByText('Your session has ended.').waitFor({ state: 'detached' });
+    expect(await own.getByLabel('Name of the stack').inputValue()).toBe('half-typed');
+    await own.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await own.context().close();
+  });
+
+  it('says in the frame that a page could not be loaded, and loads it later', async () => {
+    const own = await context.newPage();
+    await own.goto(`${server.url}/`);
+    await own.getByRole('heading', { level: 1 }).waitFor();
+    await own.route('**/assets/services-*', (route) => route.abort('connectionrefused'));
+    await own.getByRole('link', { name: 'Services' }).first().click();
+    await own.getByRole('heading', { name: 'The page could not be shown' }).waitFor({ timeout: 30_000 });
+    await own.unroute('**/assets/services-*');
+    await own.getByRole('button', { name: 'Load the console again' }).click();
+    await own.getByRole('heading', { name: 'Services' }).waitFor({ timeout: 30_000 });
+    await own.close();
+  });
+
+  it('shows one ready replica of each service, and none of the server that was killed', async () => {
+    await page.goto(`${server.url}/services`);
+    const services = page.getByRole('region', { name: 'Services' });
+    for (const name of serviceNames) {
+      const rows = services.getByRole('row').filter({ has: page.getByRole('link', { name }) });
+      await rows.filter({ hasText: 'Ready' }).waitFor();
+      expect(await rows.count()).toBe(1);
+    }
+    expect(await page.getByRole('region', { name: 'What needs a look' }).count()).toBe(0);
+    const { stdout } = await server.anneal('service', 'list');
+    expect(stdout.split('\n').filter((line) => / ready +\d+\.\d+\.\d+ /.test(line))).toHaveLength(serviceNames.length);
   });
 
   it('has no violation of accessibility on any page, in both themes, at 1440 and 390 px', async () => {

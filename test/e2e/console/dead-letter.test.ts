@@ -1,10 +1,10 @@
-/** The dead-letter editor of the web console: a message that no service can read is corrected and replayed. */
+/** Dead letters in the web console: a message that no service can read is corrected and replayed, others are removed. */
 import { join } from 'node:path';
 import { openEmbeddedBroker } from '@anneal/bus/embedded/open.ts';
 import { queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { v7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../server.ts';
@@ -16,8 +16,20 @@ if (typeof found === 'string') process.stderr.write(`skipped: the dead-letter ed
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const queue = requestsQueue('configuration');
 
-/** Puts bytes into the queue of a service. The server must be down, because one process has the file open. */
-async function sendRaw(data: string, message: object): Promise<void> {
+/** A message that the service cannot read: its messages are no list. */
+const unreadable = (project: string): object => ({
+  specversion: '1.0',
+  id: v7(),
+  type: queuePost.type,
+  source: 'anneal/test',
+  time: new Date().toISOString(),
+  correlationid: v7(),
+  project,
+  data: { project, queue: 'corrected', client_id: 'api', messages: 'a greeting' },
+});
+
+/** Puts messages into the queue of a service. The server must be down, because one process has the file open. */
+async function sendRaw(data: string, messages: readonly object[]): Promise<void> {
   const url = `sqlite:${join(data, 'bus.db')}`;
   const broker = await openEmbeddedBroker({
     url,
@@ -26,30 +38,32 @@ async function sendRaw(data: string, message: object): Promise<void> {
     now: () => new Date(),
     log: silent,
   });
-  await broker.send({ queue, packets: [{ type: '', bytes: JSON.stringify(message) }] });
+  await broker.send({ queue, packets: messages.map((each) => ({ type: '', bytes: JSON.stringify(each) })) });
   await broker.close();
 }
 
-describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
+describe.skipIf(typeof found === 'string')('dead letters in the web console', () => {
   let server: TestServer;
+  let page: Page;
   const browser = found as Browser;
+  const lettersArrive = (count: number) =>
+    eventually(
+      async () => {
+        const letters = await server.client.deadLetters.list({ queue });
+        return letters.length === count ? letters : undefined;
+      },
+      { what: `${count} messages being dead`, last: () => server.output() },
+    );
 
   beforeAll(async () => {
     // The embedded bus, also where other tests use a broker: the test writes to its file.
     server = await startServer({ lab: 0, flags: [] });
     const project = server.client.connection.projectId;
     await server.kill();
-    await sendRaw(server.data, {
-      specversion: '1.0',
-      id: v7(),
-      type: queuePost.type,
-      source: 'anneal/test',
-      time: new Date().toISOString(),
-      correlationid: v7(),
-      project,
-      data: { project, queue: 'corrected', client_id: 'api', messages: 'a greeting' },
-    });
+    await sendRaw(server.data, [unreadable(project)]);
     await server.start();
+    page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
+    page.setDefaultTimeout(60_000);
   }, 240_000);
   afterAll(async () => {
     await browser.close();
@@ -57,15 +71,7 @@ describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
   });
 
   it('refuses what is no JSON, corrects a message that no service can read, and replays it', async () => {
-    const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-    page.setDefaultTimeout(60_000);
-    const [letter] = await eventually(
-      async () => {
-        const letters = await server.client.deadLetters.list({ queue });
-        return letters.length > 0 ? letters : undefined;
-      },
-      { what: 'the message being dead', last: () => server.output() },
-    );
+    const [letter] = await lettersArrive(1);
     const id = letter?.id ?? '';
     await enterConsole(page, server, '/dead-letters');
     await page.getByRole('heading', { name: queue }).waitFor();
@@ -97,6 +103,25 @@ describe.skipIf(typeof found === 'string')('the dead-letter editor', () => {
       .getByText(/corrected in the editor/)
       .first()
       .waitFor();
-    await page.context().close();
+  });
+
+  it('removes all dead letters of a cause, after the queue is typed', async () => {
+    const project = server.client.connection.projectId;
+    await server.kill();
+    await sendRaw(server.data, [unreadable(project), unreadable(project)]);
+    await server.start();
+    await lettersArrive(2);
+    await page.goto(`${server.url}/dead-letters`);
+    await page.getByRole('button', { name: 'Purge' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove all 2?' });
+    await dialog.getByText('What they asked for is never done. This cannot be undone.').waitFor();
+    await dialog.getByText(/anneal dead-letter purge \S+ \S+/).waitFor();
+    const sure = dialog.getByRole('button', { name: 'Purge' });
+    expect(await sure.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill(queue);
+    await sure.click();
+    await page.getByText('Removed all 2.').waitFor();
+    await page.getByText('No message has died.').waitFor();
+    expect(await server.client.deadLetters.list({ queue })).toEqual([]);
   });
 });

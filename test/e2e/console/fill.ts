@@ -11,6 +11,8 @@ export interface Amounts {
   readonly stacks: number;
   readonly hosts: number;
   readonly nodes: number;
+  readonly users: number;
+  readonly projects: number;
 }
 
 const numbered = (noun: string, at: number): string => `${noun}-${String(at).padStart(5, '0')}`;
@@ -33,7 +35,7 @@ async function copy(
 }
 
 /** The server must be down, and must have one stack, one joined host and one node. */
-export async function fill(data: string, { stacks, hosts, nodes }: Amounts): Promise<void> {
+export async function fill(data: string, { stacks, hosts, nodes, users, projects }: Amounts): Promise<void> {
   const store = await openStore({ url: `sqlite:${join(data, 'store.db')}` });
   await copy(store, {
     name: 'scheduling_stacks',
@@ -78,6 +80,16 @@ export async function fill(data: string, { stacks, hosts, nodes }: Amounts): Pro
         properties: { rack: numbered('rack', Math.floor(at / 40)), power_domain: at % 2 === 0 ? 'a' : 'b' },
       };
     },
+  });
+  await copy(store, {
+    name: 'gateway_directory_users',
+    count: users,
+    change: (_, at) => ({ name: numbered('user', at), enabled: !isBad(at), grants: [] }),
+  });
+  await copy(store, {
+    name: 'gateway_directory_projects',
+    count: projects,
+    change: (_, at) => ({ name: numbered('project', at) }),
   });
   await store.close();
 }

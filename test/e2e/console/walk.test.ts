@@ -5,6 +5,7 @@
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { atLab, labOf } from '../at-lab.ts';
 import { settled, startServer, type TestServer } from '../server.ts';
 import { enterConsole, findBrowser, violationsIn } from './browser.ts';
 
@@ -45,7 +46,10 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
   };
 
   beforeAll(async () => {
-    server = await startServer({ lab: 2 });
+    server = await startServer({
+      lab: 2,
+      env: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '20', ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3' },
+    });
     const { client } = server;
     const failing = { broken: { type: 'OS::Heat::TestResource', properties: { value: 'x', fail: true } } };
     await client.stacks.create({ name: 'bad', bundle: bundleOf(failing) });
@@ -101,6 +105,12 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
       { what: 'the group being larger', last: () => server.output() },
     );
     expect(steps).toBeLessThanOrEqual(3);
+    // The field shows the size that the group has, also when another person changes it.
+    await server.client.groups.act({ stack: 'web', group: 'workers', action: { kind: 'resize', size: 4 } });
+    await eventually(async () => (await page.getByLabel('Size', { exact: true }).inputValue()) === '4', {
+      what: 'the field showing the new size',
+      last: () => server.output(),
+    });
   });
 
   it('sees that a listener does not answer, why, and tries again: subscription list, log, retry', async () => {
@@ -144,6 +154,12 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
     await button('Show and follow').click();
     const log = page.getByRole('region', { name: 'Console log' });
     await log.getByText('following').waitFor();
+    const before = await log.locator('pre').innerText();
+    await server.client.nodes.power({ node: 'machine-1', target: 'power on' });
+    await eventually(async () => (await log.locator('pre').innerText()) !== before || undefined, {
+      what: 'the console log showing what the machine prints',
+      last: () => server.output(),
+    });
     expect(steps).toBeLessThanOrEqual(4);
     await page.getByLabel('Rack').fill('r7');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -174,6 +190,101 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
     expect(steps).toBeLessThanOrEqual(2);
   });
 
+  it('finds the machine behind a silent host, and turns it on again: why, node show, node power', async () => {
+    const { client } = server;
+    const [server1] = await client.nodes.list({ state: 'active' });
+    const node = server1?.name ?? '';
+    const info = server1?.['driver_info'] as Record<string, string>;
+    await atLab(server, {
+      path: `${info['redfish_system_id']}/Actions/ComputerSystem.Reset`,
+      body: { ResetType: 'ForceOff' },
+    });
+    await home();
+    await reads(/has fallen silent/);
+    await press(page.getByRole('listitem').filter({ hasText: 'has fallen silent' }).getByRole('link'));
+    await press(page.getByRole('main').getByRole('link', { name: node }));
+    await page.getByRole('button', { name: 'Power on' }).waitFor();
+    await press(button('Power on'));
+    await reads(`${node} is being turned on.`);
+    expect(steps).toBeLessThanOrEqual(3);
+    await eventually(async () => (await client.hosts.list({ where: 'status = up' })).length > 0 || undefined, {
+      what: 'the host answering again',
+      within: 120_000,
+      last: () => server.output(),
+    });
+  });
+
+  it('sees a node whose BMC does not answer, why, and that it works again: node list, node show', async () => {
+    const free = (await server.client.nodes.list({ state: 'available' }))[0]?.name ?? '';
+    await atLab(server, { path: `/lab/v1/machines/${free}/faults`, body: { dark: true } });
+    await home();
+    await press(
+      page
+        .getByRole('listitem')
+        .filter({ hasText: `Node ${free}: power failure` })
+        .getByRole('link'),
+    );
+    await page.getByRole('heading', { level: 1, name: free }).waitFor();
+    await reads(/power failure/);
+    await page
+      .getByRole('region', { name: 'BMC' })
+      .getByText(/does not answer|no answer/)
+      .first()
+      .waitFor();
+    expect(await violationsIn(page)).toEqual([]);
+    await atLab(server, { method: 'DELETE', path: `/lab/v1/machines/${free}/faults` });
+    await page
+      .getByText(/power failure/)
+      .first()
+      .waitFor({ state: 'detached' });
+    expect(steps).toBeLessThanOrEqual(2);
+  });
+
+  it('verifies a node again whose BMC was not reached: node show, node provide', async () => {
+    const { client } = server;
+    const [free] = await client.nodes.list({ state: 'available' });
+    const name = free?.name ?? '';
+    const info = free?.['driver_info'] as Record<string, string>;
+    await client.nodes.remove({ node: name });
+    await atLab(server, { path: `/lab/v1/machines/${name}/faults`, body: { answer: 'unauthorized' } });
+    const { username, password } = await labOf(server);
+    const [address, systemId] = [info['redfish_address'] ?? '', info['redfish_system_id']];
+    await client.nodes.enrol({ name, address, systemId, username, password, provide: true });
+    await home();
+    const need = page.getByRole('listitem').filter({ hasText: `Node ${name}: not verified` });
+    await need.waitFor();
+    await atLab(server, { method: 'DELETE', path: `/lab/v1/machines/${name}/faults` });
+    await press(need.getByRole('button', { name: 'Verify again' }));
+    await reads(`The verification of ${name} has started.`);
+    expect(steps).toBeLessThanOrEqual(2);
+    await eventually(
+      async () => (await client.nodes.show({ node: name })).provision_state === 'manageable' || undefined,
+      { what: 'the node being verified', within: 120_000, last: () => server.output() },
+    );
+    await need.waitFor({ state: 'detached' });
+  });
+
+  it('verifies a node again from its own page: node provide', async () => {
+    const { client } = server;
+    const [node] = await client.nodes.list({ state: 'manageable' });
+    const name = node?.name ?? '';
+    const faults = `/lab/v1/machines/${name}/faults`;
+    await atLab(server, { path: faults, body: { answer: 'unauthorized' } });
+    await client.nodes.provision({ node: name, target: 'manage' });
+    await eventually(async () => (await client.nodes.show({ node: name })).provision_state === 'enroll' || undefined, {
+      what: 'the node being refused',
+      within: 120_000,
+      last: () => server.output(),
+    });
+    await page.goto(`${server.url}/nodes/${name}`);
+    await reads(/unauthorized|credentials|password/i);
+    await atLab(server, { method: 'DELETE', path: faults });
+    await button('Verify again').click();
+    await reads(`The verification of ${name} has started.`);
+    await page.getByText('Manageable', { exact: true }).first().waitFor();
+    await button('Verify again').waitFor({ state: 'detached' });
+  });
+
   it('takes a snapshot and returns to it: snapshot create, snapshot list, snapshot restore', async () => {
     await home();
     await press(link('Stacks'));
@@ -188,6 +299,39 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await reads('web returns to before.');
     expect(steps).toBeLessThanOrEqual(3);
+  });
+
+  it('is walked by keyboard: rows, a detail and back, a page and on from its beginning, the keys', async () => {
+    const focused = () => page.evaluate('document.activeElement?.textContent ?? ""');
+    await page.goto(`${server.url}/stacks/bad?tab=resources`);
+    await page.getByRole('button', { name: 'broken' }).waitFor();
+    await page.keyboard.press('j');
+    expect(await focused()).toBe('broken');
+    await page.keyboard.press('Enter');
+    const detail = page.getByRole('region', { name: 'Resource broken' });
+    await detail.waitFor();
+    await page.keyboard.press('Escape');
+    await detail.waitFor({ state: 'detached' });
+    expect(await focused()).toBe('broken');
+    await page.keyboard.press('g');
+    await page.keyboard.press('s');
+    await page.getByRole('heading', { level: 1, name: 'Stacks' }).waitFor();
+    // Tab continues in the page, and not at the first link of the navigation.
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement?.getAttribute("aria-label")')).toMatch(/^Filter stacks/);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    const palette = page.getByRole('dialog', { name: 'Find or run anything' });
+    await palette.getByText('filters a list').waitFor();
+    await page.keyboard.type('no object has this name');
+    await palette.getByText('No page, action, stack, host or node has this name.').waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement?.id')).toBe('page');
   });
 
   it('has every page in reach of a phone, and a way to log out', async () => {

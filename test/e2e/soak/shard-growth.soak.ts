@@ -2,6 +2,7 @@
  * The number of shards grows on a running installation: replicas restart one after the other with the greater number, one of
  * them after a kill, while stacks wait, are in progress and are created.
  */
+import type { ReplicaRow } from '@anneal/client/representation.ts';
 import { openSchedulingCollections } from '@anneal/scheduling/collections.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { openStore } from '@anneal/store/open.ts';
@@ -124,6 +125,39 @@ for (const { name, find } of brokers) {
       for (const stack of names) await withClientRetries(() => server.client.stacks.delete({ stack }));
       for (const stack of names) await deleted(server, stack, 120_000);
       expect(await server.client.deadLetters.list()).toEqual([]);
+    });
+
+    it('list each replica with its shards, and call one silent that hangs', { timeout: 180_000 }, async () => {
+      let last: unknown;
+      const listed = (holds: (replicas: readonly ReplicaRow[]) => boolean) =>
+        eventually(
+          async () => {
+            const scheduling = (await server.client.services()).find((each) => each.name === 'scheduling');
+            last = scheduling;
+            return scheduling && holds(scheduling.replicas) ? scheduling.replicas : undefined;
+          },
+          { within: 60_000, what: 'the replicas of scheduling', last: () => last },
+        );
+      const shardsOf = (replicas: readonly ReplicaRow[]) =>
+        replicas.flatMap(({ shards }) => shards).toSorted((a, b) => a - b);
+      const all = Array.from({ length: after }, (_, at) => at);
+      const isReady = ({ status }: ReplicaRow) => status === 'ready';
+      // The killed ones are replaced on the same machine, so nothing is left of them.
+      const replicas = await listed((rows) => rows.every(isReady) && shardsOf(rows).join() === all.join());
+      const running = (await server.processes()).filter(({ service }) => service === 'scheduling');
+      expect(new Set(replicas.map(({ pid }) => pid))).toEqual(new Set(running.map(({ pid }) => pid)));
+
+      const [hanging] = replicas;
+      process.kill(hanging?.pid ?? 0, 'SIGSTOP');
+      const [silent] = await listed((rows) => rows.some(({ status }) => status === 'silent'));
+      const { needs, need_counts: counts } = await server.client.overview();
+      expect(needs).toContainEqual(expect.objectContaining({ kind: 'service', id: hanging?.id, name: 'scheduling' }));
+      expect(counts).toMatchObject({ service: 1 });
+      const other = await listed((rows) => shardsOf(rows.filter(isReady)).join() === all.join());
+      process.kill(hanging?.pid ?? 0, 'SIGCONT');
+      expect(silent).toMatchObject({ id: hanging?.id, shards: [], reason: expect.stringContaining('No sign of life') });
+      expect(other.filter(isReady)).toHaveLength(1);
+      await listed((rows) => rows.every((each) => isReady(each) && each.shards.length > 0));
     });
   });
 }

@@ -120,7 +120,7 @@ describe('a subscription to a queue', () => {
     const call = callerAt(world);
     const mistakes: [object, string][] = [
       [{ subscriber: 'ftp://x/', ttl: 600 }, 'The subscriber type of subscription must be supported'],
-      [{ subscriber: 'trust+http://x/', ttl: 600 }, 'no subscribers of the type trust+http'],
+      [{ subscriber: 'trust+http://x/', ttl: 600 }, 'A subscriber by trust must be an address of this server'],
       [{ subscriber: 'http://x/', ttl: 1 }, 'The TTL for a subscription must be at least 60 seconds long.'],
       [{ subscriber: 'http://x/', ttl: 'long' }, 'TTL must be an integer.'],
       [{ ttl: 600 }, 'Missing parameter subscriber in body.'],

@@ -255,14 +255,16 @@ outputs: {seen: {value: {get_attr: [n, seen]}}}
   });
 });
 
-describe('an output that reads an unknown parameter', () => {
+describe('an output that reads an unknown parameter, or whose function cannot take a value', () => {
   const wrong = `
 heat_template_version: 2018-08-31
+parameters: {map: {type: json, default: {a: b}}}
 resources:
   t: {type: OS::Heat::TestResource, properties: {value: x}}
 outputs:
   good: {value: {get_attr: [t, output]}}
   bad: {value: {get_param: foo}}
+  map: {value: {str_split: [',', {get_param: map}]}}
 `;
   const given = (more: string, outputs: string) => ({
     template: `
@@ -278,7 +280,7 @@ outputs: ${outputs}
 
   it('has the error in place of a value, and so have the outputs that read it of a nested stack', async () => {
     const outputs =
-      '{good: {value: {get_attr: [n, good]}}, bad: {value: {get_attr: [n, bad]}}, group: {value: {get_attr: [g, bad]}}, own: {value: {get_param: foo}}}';
+      '{good: {value: {get_attr: [n, good]}}, bad: {value: {get_attr: [n, bad]}}, group: {value: {get_attr: [g, bad]}}, own: {value: {get_param: foo}}, map: {value: {get_attr: [n, map]}}}';
     const { id } = await world.createAndWait('s', given('', outputs));
     const shown = (await world.updated(id, given('', outputs))).outputs ?? [];
     expect(shown).toMatchObject([
@@ -286,6 +288,7 @@ outputs: ${outputs}
       { key: 'bad', value: null, error: 'Error in n output bad: The Parameter (foo) was not provided.' },
       { key: 'group', value: null, error: 'Error in 0 output bad: The Parameter (foo) was not provided.' },
       { key: 'own', value: null, error: 'The Parameter (foo) was not provided.' },
+      { key: 'map', value: null, error: expect.stringMatching(/^Error in n output map: .*must split a string/) },
     ]);
     expect(shown[0]).not.toHaveProperty('error');
   });

@@ -6,8 +6,10 @@ import {
   nodeProvision,
   nodeRemove,
   nodeUpdate,
+  type NodeStep,
   type NodeView,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { noOverride } from '@anneal/lab/machine-state.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
@@ -212,6 +214,84 @@ describe('provisioning with faulty management controllers', () => {
     for (const name of ['machine-1', 'machine-2', 'machine-3']) await faultIs(w, name, null);
   });
 
+  it.each([
+    ['refuses every tag that a change names', 'refused'],
+    ['shows tags only in its documents, and requires them', 'required'],
+  ])('deploys a machine whose controller %s', async (_what, etags) => {
+    const w = await open({ machines: 2 });
+    await w.enrolAll();
+    for (const name of ['machine-1', 'machine-2']) await w.fault(name, { etags });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    await w.request('delete', { id, fence: 2 });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+  });
+
+  it('ends a step whose task never ends at its time limit, and names the task before and after', async () => {
+    const settings = { ANNEAL_PROVISIONING_CLEAN_SECONDS: '1', ANNEAL_PROVISIONING_STEPS_SECONDS: '4' };
+    const w = await open({ machines: 1, settings });
+    await w.enrolAll();
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+    await w.fault('machine-1', { endless_tasks: true });
+    const volume = { size_gb: 10, raid_level: '1' };
+    const steps: NodeStep[] = [{ interface: 'raid', step: 'create_configuration', args: { logical_disks: [volume] } }];
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'clean', steps });
+    const named = /step 1 of 1 \(raid\.create_configuration, which waits for the task \S+ of its BMC\)/;
+    await eventually(async () => named.test((await w.node('machine-1')).reservation ?? '') || undefined, {
+      what: 'the task in the reservation',
+    });
+    expect((await w.nodeIs('machine-1', 'clean failed')).last_error?.message).toMatch(named);
+  });
+
+  it('asks a BMC that refuses the credentials rarely, and at once with corrected ones', async () => {
+    // The next reading of a refused node would be far beyond the time of this test.
+    const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '4' } });
+    await w.enrolAll();
+    const set = (value: string) =>
+      w.ask(nodeUpdate, { node: 'machine-1', patch: [{ op: 'add', path: '/driver_info/redfish_password', value }] });
+    await set('rotated at the BMC');
+    const faulty = await faultIs(w, 'machine-1', 'power failure');
+    expect(faulty.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Reachable', status: 'False', reason: 'BmcMisconfigured' }),
+    );
+    expect(Date.parse(faulty.bmc?.next_try ?? '')).toBeGreaterThan(Date.now() + 25_000);
+    const before = Date.now();
+    await set(w.lab.password);
+    await faultIs(w, 'machine-1', null);
+    expect(Date.now() - before).toBeLessThan(25_000);
+  });
+
+  it('turns a machine off whose cleaning failed because it booted the system of its disk', async () => {
+    const settings = { ANNEAL_PROVISIONING_CLEAN_SECONDS: '3', ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3600' };
+    const w = await open({ machines: 1, settings });
+    await w.enrolAll();
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await w.answered(id, 1);
+    const [machine] = w.lab.machines;
+    if (!machine) throw new Error('The lab has no machine.');
+    // The firmware forgets what it should boot from.
+    const reset = machine.reset.bind(machine);
+    machine.reset = (type) => {
+      if (type === 'On') machine.setBoot(noOverride);
+      return reset(type);
+    };
+    await w.request('delete', { id, fence: 2 });
+    await w.answered(id, 2);
+    const node = await w.nodeIs('machine-1', 'clean failed');
+    expect(node.last_error?.message).toMatch(/did not report in time that it is clean/);
+    await eventually(async () => ((await w.node('machine-1')).reservation === null ? true : undefined), {
+      what: 'the end of the work',
+    });
+    expect(machine.power).toBe('Off');
+    expect(await w.node('machine-1')).toMatchObject({
+      power_state: 'power off',
+      fault: 'clean failure',
+      last_error: node.last_error,
+    });
+  });
+
   it('survives a restart of the controller, and names a failed task', async () => {
     const w = await open({ machines: 3 });
     await w.enrolAll();
@@ -344,15 +424,16 @@ describe('provisioning with faulty management controllers', () => {
     await w.ask(nodeRemove, { node: 'machine-1' });
   });
 
-  it('lets an operator correct the credentials of a node, which continues', async () => {
+  it('lets an operator correct the credentials of a node in enroll and make it available with `provide`', async () => {
     const w = await open({ machines: 1 });
     await w.enrol('machine-1', { password: 'wrong' });
     await failed(w, 'machine-1');
     const patch = [{ op: 'add' as const, path: '/driver_info/redfish_password', value: w.lab.password }];
     const set = await w.ask(nodeUpdate, { node: 'machine-1', patch });
     expect(JSON.stringify(set)).not.toContain(w.lab.password);
-    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
-    await w.nodeIs('machine-1', 'manageable');
+    // One verb verifies, inspects and makes available.
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'provide' });
+    await w.nodeIs('machine-1', 'available');
   });
 
   it('releases a node at its deadline when its BMC accepts connections and never answers', async () => {

@@ -29,10 +29,11 @@ import {
   nodeShow,
   nodeUpdate,
   type NodeView,
-  type ProvisionVerb,
 } from '@anneal/contracts/calls/provisioning.ts';
+import type { ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { v7 } from 'uuid';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld } from './provisioning-world.ts';
 
@@ -55,6 +56,7 @@ const enrol = (w: ProvisioningWorld, name: string, more: Partial<NodeView> & { a
     traits: more.traits ?? [],
     properties: {},
     extra: {},
+    instance_info: {},
     owner: null,
     lessee: null,
     description: null,
@@ -95,11 +97,13 @@ describe('a node without a machine', () => {
       await send(w, 'fake-1', verb);
       await reach(w, 'fake-1', state);
     }
+    await w.ask(nodeUpdate, { node: 'fake-1', patch: [{ op: 'add', path: '/instance_info/kept', value: 1 }] });
     await w.stop();
     await w.start();
-    expect(await reach(w, 'fake-1', 'active')).toMatchObject({ power_state: 'power on', bmc: null });
+    const active = await reach(w, 'fake-1', 'active');
+    expect(active).toMatchObject({ power_state: 'power on', bmc: null, instance_info: { kept: 1 } });
     await send(w, 'fake-1', 'deleted');
-    await reach(w, 'fake-1', 'available');
+    expect((await reach(w, 'fake-1', 'available')).instance_info).toEqual({});
     await w.ask(nodeRemove, { node: 'fake-1' });
   });
 
@@ -135,8 +139,9 @@ describe('a node without a machine', () => {
 });
 
 describe('assets', () => {
+  /** The ids are in the order of the calls, because a list orders what was made in one millisecond by its ids. */
   const create = (w: ProvisioningWorld, kind: AssetKind, fields: JsonObject): Promise<AssetView> =>
-    w.ask(assetCreate, { id: crypto.randomUUID(), kind, fields });
+    w.ask(assetCreate, { id: v7(), kind, fields });
 
   it('are declared, listed page by page, changed and removed, each with an event', async () => {
     const w = await open();
@@ -221,15 +226,20 @@ describe('allocations', () => {
     const w = await open();
     await ready(w, 'fake-1');
     const second = await ready(w, 'fake-2', { traits: ['CUSTOM_A'] });
+    await w.ask(nodeUpdate, { node: 'fake-2', patch: [{ op: 'add', path: '/instance_info/kept', value: 1 }] });
     const made = await create(w, { name: 'one', traits: ['CUSTOM_A'] });
     expect(made.state).toBe('allocating');
     expect(await ended(w, made)).toMatchObject({ state: 'active', node_id: second.id });
-    expect(await w.node('fake-2')).toMatchObject({ allocation_id: made.id, instance_id: made.id });
+    const held = await w.node('fake-2');
+    expect(held).toMatchObject({ allocation_id: made.id, instance_id: made.id });
+    expect(held.instance_info).toEqual({ kept: 1, traits: ['CUSTOM_A'] });
     await expect(create(w, { name: 'one' })).rejects.toThrow('already exists');
     const none = await ended(w, await create(w, { traits: ['CUSTOM_A'] }));
     expect(none).toMatchObject({ state: 'error', last_error: expect.stringContaining('unclaimed') });
     await w.ask(allocationRemove, { allocation: 'one' });
-    expect(await w.node('fake-2')).toMatchObject({ allocation_id: null, instance_id: null });
+    const free = await w.node('fake-2');
+    expect(free).toMatchObject({ allocation_id: null, instance_id: null });
+    expect(free.instance_info).toEqual({ kept: 1 });
   });
 
   it('never share a node, also when many ask at once', async () => {

@@ -2,17 +2,11 @@
 import { join } from 'node:path';
 import { nodeSensors, nodeUpdate } from '@anneal/contracts/calls/provisioning.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IpmiSim, missingForIpmi } from '../../machines/ipmi-sim.ts';
+import { guidOf, IpmiSim, missingForIpmi } from '../../machines/ipmi-sim.ts';
 import { ProvisioningWorld } from './provisioning-world.ts';
 
 const missing = await missingForIpmi();
 const within = 60_000;
-
-/** The GUID of a system in the order of its bytes on the wire. */
-const guidOf = (uuid: string): string => {
-  const bytes = uuid.replaceAll('-', '').match(/../g) ?? [];
-  return [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map((at) => bytes[at]).join('');
-};
 
 describe.skipIf(missing !== undefined)(
   `a node with the IPMI driver${missing === undefined ? '' : ` (${missing})`}`,

@@ -13,9 +13,9 @@ import {
   type NodePatch,
   type NodeStep,
   type NodeView,
-  type ProvisionVerb,
   nodeSettings,
 } from '@anneal/contracts/calls/provisioning.ts';
+import type { ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { LabMachine } from '@anneal/lab/machine.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

@@ -1,6 +1,6 @@
 /**
- * Provisioning with a real lab, a real bus and a real store. Substitutes: an HTTP server for booting machines instead of the
- * gateway, a handler that creates hosts and reports their agents instead of configuration, and a queue of responses instead
+ * Provisioning with a real lab, a real bus and a real store, and the gateway's route for BMCs. Substitutes: an HTTP server
+ * for booting machines instead of the gateway, a handler that creates hosts and reports their agents instead of configuration, and a queue of responses instead
  * of the engine.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -34,10 +34,12 @@ import {
   resourceUpdate,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
+import { bmcEventsApp } from '@anneal/gateway/testing/bmc-events-app.ts';
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
 import type { StartAgent } from '@anneal/lab/machine.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
+import { bmcEventsPrefix } from '@anneal/runtime/secrets/bmc-events.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
@@ -55,6 +57,8 @@ export interface WorldOptions {
   readonly mostHosts?: number;
   /** The lab serves HTTPS. */
   readonly tls?: boolean;
+  /** False: the BMCs send their events to subscriptions, and not as a stream. */
+  readonly eventStream?: boolean;
 }
 
 export class ProvisioningWorld {
@@ -120,6 +124,7 @@ export class ProvisioningWorld {
       startAgent,
       log: pino({ level: 'silent' }),
       tls: options.tls ?? false,
+      eventStream: options.eventStream ?? true,
       pxe: `${gatewayUrl}/boot/v1/ipxe`,
     });
     const world = new ProvisioningWorld({
@@ -218,6 +223,7 @@ export class ProvisioningWorld {
       resource_class: 'baremetal',
       traits: [],
       extra: {},
+      instance_info: {},
       owner: null,
       lessee: null,
       description: null,
@@ -363,15 +369,17 @@ export class ProvisioningWorld {
       this.events.push({ type: message.type, data: message.data as JsonObject });
       return Promise.resolve();
     });
+    const reports = await bmcEventsApp(context);
     this.#bootServer.on('request', (request, response) => {
       const address = new URL(request.url ?? '', this.context.gatewayUrl);
+      if (address.pathname.startsWith(bmcEventsPrefix)) return reports.routing(request, response);
       const [, , , secret = '', exchange] = address.pathname.split('/');
       if (secret === 'ipxe') {
         this.ask(bootFind, { uuid: address.searchParams.get('uuid') ?? '' }).then(
           (found) => response.end(`#!ipxe\nkernel anneal.boot=${this.context.gatewayUrl}/boot/v1/${found.secret}\n`),
           (error: unknown) => response.writeHead(error instanceof AnnealError ? error.status : 503).end(),
         );
-        return;
+        return undefined;
       }
       const token = String(request.headers['x-auth-token']);
       let text = '';
@@ -388,6 +396,7 @@ export class ProvisioningWorld {
           (error: unknown) => response.writeHead(error instanceof AnnealError ? error.status : 503).end(),
         );
       });
+      return undefined;
     });
   }
 }

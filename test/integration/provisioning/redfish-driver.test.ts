@@ -65,7 +65,32 @@ describe('the Redfish driver with the lab', () => {
       machine: (options) =>
         new RedfishMachine(http, { access: access(), systemId: `/redfish/v1/Systems/${name}`, signal, ...options }),
       powerMs: 10_000,
+      interrupted: async () => {
+        const lines = lab.machines.find(({ state }) => state.name === name)?.consoleLines() ?? [];
+        return lines.some(({ text }) => text.includes('NMI received'));
+      },
     }));
+
+    it('names the resets of a BMC that offers no interrupt', async () => {
+      const target = `/redfish/v1/Systems/${name}/Actions/ComputerSystem.Reset`;
+      const reset = { target, 'ResetType@Redfish.AllowableValues': ['On', 'ForceOff'] };
+      await fault(name, { system: { Actions: { '#ComputerSystem.Reset': reset } } });
+      await expect(machine(name).interrupt()).rejects.toMatchObject({
+        code: 'NotSupported',
+        message: expect.stringContaining('It offers On, ForceOff.') as string,
+      });
+    });
+
+    it('reads the BIOS settings with what their registry says', async () => {
+      const { bios, biosDetails } = await machine(name).settings();
+      expect(bios).toMatchObject({ BootMode: 'Uefi' });
+      expect(biosDetails?.['BootMode']).toMatchObject({
+        attribute_type: 'Enumeration',
+        allowable_values: ['Uefi', 'Legacy'],
+        read_only: false,
+        reset_required: true,
+      });
+    });
 
     it('reads temperatures, fans and power', async () => {
       expect(await machine(name).sensors()).toEqual(

@@ -14,6 +14,9 @@ const packages = [
   'python-zaqarclient==4.7.0',
   'python-ironicclient==6.3.0',
   'python-mistralclient==6.3.0',
+  'python-glanceclient==4.13.0',
+  // For the commands of OAuth1.
+  'oauthlib==3.3.1',
 ];
 
 /** The longest that a command may take, in seconds. */

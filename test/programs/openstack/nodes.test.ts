@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { useOpenstackClients, type ClientRow } from './clients.ts';
 
 const clients = useOpenstackClients({ lab: 2 });
-const { openstack, ok, rows, row } = clients;
+const { openstack, ok, rows, row, program } = clients;
 
 it('list nodes, inspect them and make them available again', async () => {
   const nodes = await rows('baremetal', 'node', 'list');
@@ -50,6 +50,17 @@ it('upload, save and delete images', async () => {
   expect(other.stderr).toContain('must be raw or qcow2');
   await ok('image', 'delete', 'uploaded');
   expect((await rows('image', 'list')).map(({ Name: name }) => name)).toEqual(['small']);
+});
+
+it('describe images to the library of Glance, and sort them', async () => {
+  expect(await program('image-client.py', `${clients.server.url}/identity/v3`, clients.password)).toEqual({
+    up: ['glance-a', 'glance-b'],
+    down: ['glance-b', 'glance-a'],
+    shown: { name: 'glance-a', status: 'active', size: 8, os_type: 'linux' },
+    content: 'glance-b',
+    refused: expect.stringContaining('Invalid sort key: bogus') as string,
+    left: [],
+  });
 });
 
 it('describe, retire, adopt, protect and service nodes', async () => {
@@ -137,4 +148,47 @@ it('declare chassis, ports, port groups and volumes, and reserve a node', async 
   ];
   expect(await row('baremetal', 'allocation', 'create', ...candidate)).toMatchObject({ node_uuid: node });
   await bare('allocation', 'delete', 'mine');
+});
+
+it('make inspection rules, which run after each inspection', async () => {
+  const bare = (...words: string[]): Promise<string> => ok('baremetal', ...words);
+  const rule = (name: string, parts: { conditions?: object[]; actions: object[] }, ...more: string[]) => {
+    const { conditions = [], actions } = parts;
+    const words = ['--conditions', JSON.stringify(conditions), '--actions', JSON.stringify(actions), ...more];
+    return row('baremetal', 'inspection', 'rule', 'create', '--description', name, ...words);
+  };
+  const many = { op: 'gt', args: { values: ['{inventory[cpu][count]}', 0] } };
+  const trait = { op: 'add-trait', args: { name: 'CUSTOM_INSPECTED' } };
+  const set = {
+    op: 'set-attribute',
+    args: { path: '/extra/vendor', value: '{inventory[system_vendor][manufacturer]}' },
+  };
+  const { uuid } = await rule('mark', { conditions: [many], actions: [trait, set] }, '--priority', '100');
+  const fails = { op: 'fail', args: { msg: 'no such machine' } };
+  const never = { op: '!one-of', args: { value: '{node.name}', values: ['machine-1', 'machine-2'] } };
+  const { uuid: other } = await rule('never', { conditions: [never], actions: [fails] });
+  const listed = await rows('baremetal', 'inspection', 'rule', 'list');
+  expect(listed.map((each) => each['Description'] ?? each['description'])).toEqual(['mark', 'never']);
+  expect(await row('baremetal', 'inspection', 'rule', 'show', String(uuid))).toMatchObject({
+    priority: 100,
+    actions: [trait, set],
+  });
+  const port = { op: 'set-port-attribute', args: { port_id: 'x', path: '/extra/a', value: 1 } };
+  const refused = ['inspection', 'rule', 'create', '--actions', JSON.stringify([port])];
+  expect((await openstack('baremetal', ...refused)).stderr).toContain('Change the port by PATCH');
+
+  await bare('node', 'manage', 'machine-1', '--wait', '30');
+  await bare('node', 'inspect', 'machine-1', '--wait', '30');
+  expect(await row('baremetal', 'node', 'show', 'machine-1')).toMatchObject({
+    traits: ['CUSTOM_INSPECTED'],
+    extra: { vendor: expect.stringMatching(/\w/) },
+  });
+  await bare('inspection', 'rule', 'set', String(other), '--conditions', '[]', '--priority', '50');
+  const failed = await openstack('baremetal', 'node', 'inspect', 'machine-1', '--wait', '30');
+  expect(failed.stderr).toContain('An inspection rule refuses the machine: no such machine');
+  await bare('inspection', 'rule', 'unset', String(other), '--priority');
+  await bare('inspection', 'rule', 'delete', String(other), String(uuid));
+  expect(await rows('baremetal', 'inspection', 'rule', 'list')).toEqual([]);
+  await bare('node', 'inspect', 'machine-1', '--wait', '30');
+  await bare('node', 'provide', 'machine-1', '--wait', '60');
 });

@@ -28,23 +28,29 @@ const cloud = useOpenstackClients({
 afterAll(() => provider?.stop());
 
 const federation = ['--os-identity-provider', 'company', '--os-protocol', 'openid'];
+/** One word, because a token may begin with a hyphen. */
+const withToken = (token: string): string[] => [
+  '--os-auth-type',
+  'v3oidcaccesstoken',
+  ...federation,
+  `--os-access-token=${token}`,
+];
 const owner = ['token', 'issue', '-c', 'user_id', '-f', 'value'];
 let ann = '';
 beforeAll(async () => {
   // The other logins have to find the user of this one.
   const token = await provider?.accessToken('anneal', 'ann');
   if (token === undefined) return;
-  const words = ['--os-auth-type', 'v3oidcaccesstoken', ...federation, '--os-access-token', token];
-  ann = await cloud.ok(...words, ...owner);
+  ann = await cloud.ok(...withToken(token), ...owner);
 });
 
 it('openstack logs in with an access token of the provider (v3oidcaccesstoken)', async () => {
   const token = await provider.accessToken('anneal', 'ann');
-  const words = ['--os-auth-type', 'v3oidcaccesstoken', ...federation, '--os-access-token', token];
+  const words = withToken(token);
   expect(await cloud.ok(...words, ...owner)).toBe(ann);
   expect(await cloud.ok(...words, 'stack', 'list', '-f', 'value')).toBe('');
   const other = await provider.accessToken('other', 'ann');
-  const refused = await cloud.openstack(...words.slice(0, -1), other, ...owner);
+  const refused = await cloud.openstack(...withToken(other), ...owner);
   expect([refused.status, refused.stderr]).toMatchObject([1, expect.stringContaining('401')]);
 });
 

@@ -25,7 +25,7 @@ class Operations:
         return self.connection.json("GET", "/info")
 
     def list_services(self) -> types.ListServicesAnswer:
-        """List the services: whether each consumes its requests, how many requests wait, and for how long."""
+        """List the services: whether each consumes its requests, how many requests wait and for how long, and the health, version, start and shards of each replica."""
         return self.connection.json("GET", "/services")
 
     def get_overview(self) -> types.Overview:
@@ -91,9 +91,40 @@ class Operations:
         """Show one page of the nodes, by name, in the form of Ironic."""
         return self.connection.json("GET", "/nodes", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
 
-    def get_node_console_log(self, node: str, *, limit: int | None = None) -> types.NodeConsoleLog:
-        """Read the last lines of the serial console of a machine, from its BMC, oldest first. To follow it, ask again and continue behind the last known id."""
-        return self.connection.json("GET", f"/nodes/{self.connection.segment(node)}/console-log", query={"limit": limit})
+    def list_users(
+        self,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListUsersAnswer:
+        """Show one page of the users, by name, in the form of Keystone. Columns: name, status, description."""
+        return self.connection.json("GET", "/users", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
+
+    def list_projects(
+        self,
+        *,
+        find: str | None = None,
+        sort: str | None = None,
+        descending: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> types.ListProjectsAnswer:
+        """Show one page of the projects, by name, in the form of Keystone. Columns: name, status, description."""
+        return self.connection.json("GET", "/projects", query={"find": find, "sort": sort, "descending": descending, "offset": offset, "limit": limit})
+
+    def get_node_console_log(
+        self,
+        node: str,
+        *,
+        limit: int | None = None,
+        known: str | None = None,
+        wait: int | None = None,
+    ) -> types.NodeConsoleLog:
+        """Read the last lines of the serial console of a machine, from its BMC, oldest first. To follow it, ask again with the last known id: the answer waits until there is another line."""
+        return self.connection.json("GET", f"/nodes/{self.connection.segment(node)}/console-log", query={"limit": limit, "known": known, "wait": wait})
 
     def list_stack_revisions(self, stack: str) -> types.ListStackRevisionsAnswer:
         """List the stored revisions of a stack, the newest first: the states that updates sent it towards."""
@@ -162,6 +193,10 @@ class Operations:
         """Issue a new token for a host; the old token stops working."""
         return self.connection.json("POST", f"/hosts/{self.connection.segment(host)}/token")
 
+    def get_host_metadata_url(self, host: str) -> types.HostMetadataUrl:
+        """Show the address at which a host reads its own metadata. It needs the role admin, because it is a secret."""
+        return self.connection.json("GET", f"/hosts/{self.connection.segment(host)}/metadata-url")
+
     def create_host_credential(self, host: str) -> types.HostCredential:
         """Issue credentials with which a host uses the broker directly; the earlier ones stop working."""
         return self.connection.json("POST", f"/hosts/{self.connection.segment(host)}/credentials")
@@ -190,7 +225,7 @@ class Operations:
         config: str | None = None,
         ended_after: str | None = None,
     ) -> types.ListDeploymentsAnswer:
-        """List the deployments of the project, of a host, of a stack, or of a config without a stack."""
+        """List the deployments of the project, of a host, of a stack, or of a config without a stack, whose text is not repeated."""
         return self.connection.json("GET", "/deployments", query={"host": host, "stack": stack, "config": config, "ended_after": ended_after})
 
     def create_deployment(self, body: types.CreateDeploymentBody) -> types.ListDeploymentsAnswer:
@@ -364,9 +399,10 @@ class Operations:
         queue: str | None = None,
         limit: int | None = None,
         after: str | None = None,
+        messages: bool | None = None,
     ) -> types.ListDeadLettersAnswer:
-        """List dead letters, newest first: messages that could not be processed."""
-        return self.connection.json("GET", "/dead-letters", query={"queue": queue, "limit": limit, "after": after})
+        """List dead letters, oldest first: messages that could not be processed."""
+        return self.connection.json("GET", "/dead-letters", query={"queue": queue, "limit": limit, "after": after, "messages": messages})
 
     def purge_dead_letters(
         self,

@@ -114,6 +114,7 @@ class Deployment(TypedDict):
     action: str
     status: Literal["IN_PROGRESS", "COMPLETE", "FAILED", "SKIPPED"]
     reason: str
+    # Null in a list of the deployments of one config.
     config: Any
     input_values: Any
     output_values: Any
@@ -245,6 +246,27 @@ class Occasion(TypedDict):
     operator: NotRequired[str]
 
 
+class ProjectOptions(TypedDict):
+    pass
+
+
+class ProjectLinks(TypedDict):
+    self: str
+
+
+class Project(TypedDict):
+    id: str
+    name: str
+    description: str
+    domain_id: str | None
+    parent_id: str | None
+    enabled: bool
+    tags: list[str]
+    is_domain: bool
+    options: ProjectOptions
+    links: ProjectLinks
+
+
 class SubscriptionOutage(TypedDict):
     # The first failed attempt.
     since: str
@@ -309,6 +331,18 @@ class Subscription(TypedDict):
     version: int
 
 
+class User(TypedDict):
+    id: str
+    name: str
+    domain_id: str
+    enabled: bool
+    default_project_id: NotRequired[str]
+    description: NotRequired[str]
+    password_expires_at: None
+    options: ProjectOptions
+    links: ProjectLinks
+
+
 class ErrorError(TypedDict):
     code: str
     message: str
@@ -340,6 +374,23 @@ class Info(TypedDict):
     limits: InfoLimits
 
 
+class ServiceReplica(TypedDict):
+    # Another one for each start of a process.
+    id: str
+    # The host name of the machine or container.
+    machine: str
+    pid: int
+    version: str
+    status: Literal["ready", "degraded", "silent"]
+    # Why the replica is not ready. Empty when it is.
+    reason: str
+    started_at: str
+    # The latest sign of life, by the clock of the gateway.
+    heard_at: str
+    # The shards of stacks that it runs; only of scheduling.
+    shards: list[int]
+
+
 class Service(TypedDict):
     name: str
     status: Literal["up", "down", "unknown"]
@@ -348,6 +399,10 @@ class Service(TypedDict):
     in_flight: float | None
     consumers: float | None
     oldest_age_ms: float | None
+    # Its processes, the earliest start first.
+    replicas: list[ServiceReplica]
+    # Consumers that show no sign of life: replicas of a version that does not report.
+    unreported: int
 
 
 class ListServicesAnswer(TypedDict):
@@ -389,6 +444,8 @@ class OverviewWorkingWhy(TypedDict):
     exits: list[str]
     # The request at the end of the chain that a provider works on, and the queue of the provider.
     request: NotRequired[OverviewWorkingWhyRequest]
+    # The ids of the idle stack and of the stacks nested in it, whose hosts may have died since.
+    idle_stacks: NotRequired[list[str]]
 
 
 class OverviewWorking(TypedDict):
@@ -450,6 +507,22 @@ class ListStackResourcesAnswer(TypedDict):
 
 class ListNodesAnswer(TypedDict):
     nodes: list[Any]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
+
+
+class ListUsersAnswer(TypedDict):
+    users: list[User]
+    # With a page: how many rows the list has.
+    total: NotRequired[int]
+    # With a page: how many of them have the words.
+    found: NotRequired[int]
+
+
+class ListProjectsAnswer(TypedDict):
+    projects: list[Project]
     # With a page: how many rows the list has.
     total: NotRequired[int]
     # With a page: how many of them have the words.
@@ -654,6 +727,11 @@ class ListHostsAnswer(TypedDict):
     total: NotRequired[int]
     # With a page: how many of them have the words.
     found: NotRequired[int]
+
+
+class HostMetadataUrl(TypedDict):
+    # Where programs on the host read its metadata. A new token changes it, so the file anneal/metadata-url of the config drive is out of date.
+    metadata_url: str
 
 
 class ListContextsAnswer(TypedDict):
@@ -869,7 +947,7 @@ class DeadLetter(TypedDict):
     attempts: float
     failure: Failure
     history: list[DeadLetterHistory]
-    message: Any
+    message: NotRequired[Any]
 
 
 class ListDeadLettersAnswer(TypedDict):
@@ -1321,6 +1399,8 @@ class DeleteHostAnswer(TypedDict):
 class HostToken(TypedDict):
     host: Host
     token: str
+    # Where programs on the host read its metadata. A new token changes it, so the file anneal/metadata-url of the config drive is out of date.
+    metadata_url: str
 
 
 class HostCredentialAccess(TypedDict):

@@ -62,6 +62,7 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
     ...parts,
     address,
     ensure,
+    isAlone: async () => false,
     intake: { concurrency: 1, offer },
   });
   await consumption.activate({ alone: false });

@@ -5,7 +5,8 @@
  * C2 In a queue, each message is a lane. In a group, a subject is a lane: its next event begins when the one before is
  *    settled for good. A retry in a queue gives up its place (the broker waits); in a group it keeps it (we wait).
  *    The messages of a group go back when the consumer closes. The server delivers messages again in the order in which
- *    they went back, so a group first gathers all of them, and begins with the oldest.
+ *    they went back, and does not count a delivery that no client received. So a group first gathers all that were
+ *    delivered before, and begins with the oldest; also after a loss of the connection, which may have lost some.
  * C3 Heartbeats keep the messages in hand. Each is settled at most once; after a loss none of them is settled.
  */
 import type { Msg } from '@nats-io/transport-node';
@@ -13,7 +14,7 @@ import type { BrokerConsumer, BrokerIntake, ConsumerVerdict } from '../../broker
 import { deliveryFacts, givenUpOf, ttlHeader, type DeliveryFacts } from './delivery.ts';
 import type { Address } from '../names.ts';
 import { Puller } from './puller.ts';
-import { rescue } from './redeliver.ts';
+import { rescue, type Rescued } from './redeliver.ts';
 import { deliveryAttempt, type StoredRetry } from './retries.ts';
 import { Settlement, type ConsumptionParts, type InHand } from './settle.ts';
 
@@ -39,6 +40,7 @@ export class Consumption implements BrokerConsumer {
   readonly #byKey: ((message: Msg) => string | undefined) | undefined;
   readonly #wanted: ((message: Msg) => boolean) | undefined;
   readonly #ensure: () => Promise<void>;
+  readonly #isAlone: () => Promise<boolean>;
   readonly #held = new Set<Held>();
   readonly #lanes = new Map<string, Held[]>();
   #ready: Held[] = [];
@@ -54,14 +56,18 @@ export class Consumption implements BrokerConsumer {
   #uncounted: Held[] = [];
   #puller: Puller | undefined;
   #draining = false;
-  /** The messages that the server delivers again, until there are so many of them. Undefined: none is missing. */
-  #gathered: { readonly most: number; readonly held: Held[] } | undefined;
+  /** Returns of the connection whose losses are not known yet. It asks for nothing meanwhile. */
+  #returns = 0;
+  /** The messages that the server delivers again, until it has delivered all of them. Undefined: none is missing. */
+  #gathered: { readonly missing: Rescued; readonly held: Held[] } | undefined;
 
   constructor(
     parameters: ConsumptionParts & {
       address: Address;
       intake: BrokerIntake;
       ensure: () => Promise<void>;
+      /** Asked when the connection is back: whether no other consumer has taken over. */
+      isAlone: () => Promise<boolean>;
       /** Messages of one key are handled one after the other. */
       byKey?: (message: Msg) => string | undefined;
       /** Messages for which this is false are acknowledged unseen. */
@@ -73,6 +79,7 @@ export class Consumption implements BrokerConsumer {
     this.#settlement = new Settlement(parameters, parameters.address);
     this.#intake = parameters.intake;
     this.#ensure = parameters.ensure;
+    this.#isAlone = parameters.isAlone;
     this.#byKey = parameters.byKey;
     this.#wanted = parameters.wanted;
   }
@@ -80,9 +87,7 @@ export class Consumption implements BrokerConsumer {
   /** With `alone`, no other consumer has a message in hand: unsettled messages belonged to consumers that died. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
-    const isGroup = this.#byKey !== undefined;
-    const again = alone ? await rescue(this.#parts, this.#address, { isGroup }) : 0;
-    if (isGroup && again > 0) this.#gathered = { most: again, held: [] };
+    if (alone) await this.#rescue();
     // Stopped meanwhile.
     if (this.#draining) return;
     const { connection } = this.#parts;
@@ -127,11 +132,39 @@ export class Consumption implements BrokerConsumer {
 
   /** Starts again when the connection is back. */
   reset(): void {
+    this.#returns += 1;
     const uncounted = this.#uncounted.splice(0);
-    const noted = Promise.all(uncounted.map((held) => this.#settlement.untried(held)));
-    // Each delivery counts unless a record says otherwise, so the records are written first.
-    if (uncounted.length === 0) this.#puller?.reset();
-    else void noted.finally(() => this.#puller?.reset());
+    const resume = async (): Promise<void> => {
+      // Each delivery counts unless a record says otherwise, so the records are written first.
+      await Promise.all(uncounted.map((held) => this.#settlement.untried(held)));
+      if (this.#puller && !this.#draining && (await this.#isAlone())) {
+        await this.#parts.connection.asked(`Cannot continue with ${this.#address.queue}`, () => this.#rescue());
+      }
+    };
+    void resume()
+      .catch((error: unknown) => {
+        const { queue } = this.#address;
+        this.#parts.connection.log.warn(
+          { err: error, queue },
+          'messages in flight not looked for; they come again later',
+        );
+      })
+      .finally(() => {
+        this.#returns -= 1;
+        if (this.#returns === 0) this.#puller?.reset();
+      });
+  }
+
+  /** C2 */
+  async #rescue(): Promise<void> {
+    const isGroup = this.#byKey !== undefined;
+    const inHand = (): ReadonlySet<number> => new Set([...this.#held].map(({ facts }) => facts.seq));
+    const missing = await rescue(this.#parts, this.#address, { isGroup, inHand });
+    if (!isGroup || (missing.count === 0 && !this.#gathered)) return;
+    const held = this.#gathered?.held ?? [];
+    const count = missing.count + this.#held.size - this.#placed;
+    this.#gathered = { missing: { ...missing, count }, held };
+    if (held.length >= count) this.#placeGathered();
   }
 
   /** To be called about every second. */
@@ -151,7 +184,8 @@ export class Consumption implements BrokerConsumer {
 
   #room(): number {
     const { concurrency } = this.#intake;
-    if (this.#draining) return 0;
+    if (this.#draining || this.#returns > 0) return 0;
+    if (this.#gathered) return this.#gathered.missing.count - (this.#held.size - this.#placed);
     const free = this.#byKey ? concurrency - this.#running - this.#ready.length : concurrency - this.#held.size;
     return Math.min(free, concurrency + parkedMost - this.#held.size);
   }
@@ -174,7 +208,7 @@ export class Consumption implements BrokerConsumer {
       this.#place(held);
       return;
     }
-    const found = deliveries > 1 ? this.#parts.retries.find(this.#address, seq) : undefined;
+    const found = deliveries > 1 ? this.#recordOf(seq) : undefined;
     const before = this.#gate;
     const epoch = this.#epoch;
     const turn = async (): Promise<void> => {
@@ -193,6 +227,13 @@ export class Consumption implements BrokerConsumer {
     };
     const gate = turn();
     this.#gate = gate;
+  }
+
+  /** A message of a group keeps its place while the server does not answer. */
+  #recordOf(seq: number): Promise<StoredRetry | undefined> {
+    const { connection, retries } = this.#parts;
+    const find = (): Promise<StoredRetry | undefined> => retries.find(this.#address, seq);
+    return this.#byKey ? connection.asked(`Cannot read the attempts of message ${seq}`, find) : find();
   }
 
   #isOver(message: Msg, facts: DeliveryFacts): boolean {
@@ -219,10 +260,10 @@ export class Consumption implements BrokerConsumer {
     this.#pump();
   }
 
-  /** The server delivers a message for the first time when it has none to deliver again. */
-  #gather({ most, held }: { readonly most: number; readonly held: Held[] }, next: Held): void {
+  /** The server delivers no new message before it has delivered the missing ones. */
+  #gather({ missing, held }: { readonly missing: Rescued; readonly held: Held[] }, next: Held): void {
     held.push(next);
-    if (held.length >= most || next.facts.deliveries === 1 || this.#room() <= 0) this.#placeGathered();
+    if (held.length >= missing.count || next.facts.seq > missing.upTo) this.#placeGathered();
     else this.#puller?.kick();
   }
 
@@ -236,7 +277,14 @@ export class Consumption implements BrokerConsumer {
   async #lookForMissing(): Promise<void> {
     const gathered = this.#gathered;
     const info = await this.#parts.topology.info(this.#address).catch(() => undefined);
-    if (info && this.#gathered === gathered && info.num_ack_pending <= this.#held.size) this.#placeGathered();
+    if (!info || !gathered || this.#gathered !== gathered) return;
+    // Not all in hand: some may still wait for their record.
+    if (info.num_ack_pending <= gathered.held.length + this.#placed) this.#placeGathered();
+  }
+
+  /** Messages in hand that have their place in a lane. */
+  get #placed(): number {
+    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.length, 0);
   }
 
   #queue(held: Held): void {

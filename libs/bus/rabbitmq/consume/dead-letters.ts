@@ -43,6 +43,7 @@ const page = 500;
 
 /** The dead letters in the store. */
 export class RabbitDeadLetters implements BrokerDeadLetters {
+  readonly isInStore = true;
   readonly #letters: Collection<Dead>;
   readonly #now: () => Date;
   readonly #resend: Resend;

@@ -61,6 +61,8 @@ describe('a config stored by a client', () => {
     });
     const host = await rig.host('web');
     const { id } = await deploy({ host: 'web', config: config.id });
+    const { deployments } = await rig.ask(deploymentList, { project, config: config.id });
+    expect(deployments).toEqual([expect.objectContaining({ id, config: null })]);
     // The config of the deployment is the stored one, so it is listed once.
     expect((await rig.ask(configList, { project })).configs.map((each) => each.id)).toEqual([config.id]);
     const remove = () => rig.ask(configDelete, { project, config: config.id });

@@ -1,5 +1,6 @@
 /** The quotas of a project: what it uses, what it may use, and a form that sets another limit. */
 import type { QuotaName, QuotaView } from '@anneal/contracts/calls/quotas.ts';
+import { formatSize } from '@anneal/client/text/size.ts';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
@@ -21,6 +22,8 @@ const meanings: Readonly<Record<QuotaName, string>> = {
 
 const request = '/api/v1/projects/{project}/quota';
 const numberText = (value: number): string => value.toLocaleString('en');
+const amountText = (name: QuotaName, value: number): string =>
+  name === 'stack_bytes' ? formatSize(value) : numberText(value);
 
 export function Quotas({ name, id }: { name: string; id: string }) {
   const quotas = useAsk(['identity', 'quota', id], ({ identity }) => identity.projects.quota(id));
@@ -38,7 +41,7 @@ export function Quotas({ name, id }: { name: string; id: string }) {
                   <li key={row.name} className="row wrap">
                     <span className="grow">{meanings[row.name]}</span>
                     <span>
-                      <b>{numberText(row.used)}</b> of {numberText(row.limit)}
+                      <b>{amountText(row.name, row.used)}</b> of {amountText(row.name, row.limit)}
                       {row.limit === row.default && <span className="dim"> (default)</span>}
                     </span>
                   </li>

@@ -9,11 +9,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { useSession } from '../session/session.tsx';
 import { Same } from '../parts/same.tsx';
 import { useChange } from '../parts/use-change.ts';
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
+import { PickName } from './pick-name.tsx';
 
 const request = '/identity/v3/projects/{project}/users/{user}/roles/{role}';
 
@@ -99,13 +95,10 @@ function GrantForm({ of, name, id }: { of: 'project' | 'user'; name: string; id:
   const { client } = useSession();
   const change = useChange('identity');
   const other = of === 'project' ? 'user' : 'project';
-  const others = useAsk(['identity', `${other}s`], async ({ identity }): Promise<readonly Named[]> =>
-    other === 'user' ? identity.users.list() : identity.projects.list(),
-  );
   const [chosen, choose] = useState('');
   const [role, setRole] = useState('member');
   const own = { id, name };
-  const named = others.data?.find((each) => each.id === chosen) ?? { id: '', name: other.toUpperCase() };
+  const named = { id: chosen.trim(), name: chosen.trim() || other.toUpperCase() };
   const [user, project] = of === 'project' ? [named, own] : [own, named];
   const grant = (event: FormEvent) => {
     event.preventDefault();
@@ -117,19 +110,13 @@ function GrantForm({ of, name, id }: { of: 'project' | 'user'; name: string; id:
   return (
     <form className="stackwise" onSubmit={grant}>
       <div className="row wrap">
-        <select
-          className="field"
-          aria-label={`The ${other}`}
+        <PickName
+          kind={other}
+          named={{ 'aria-label': `The ${other}` }}
+          placeholder={`Name of the ${other}`}
           value={chosen}
-          onChange={(event) => choose(event.target.value)}
-        >
-          <option value="">Choose a {other} …</option>
-          {(others.data ?? []).map((each) => (
-            <option key={each.id} value={each.id}>
-              {each.name}
-            </option>
-          ))}
-        </select>
+          onChange={choose}
+        />
         <select className="field" aria-label="The role" value={role} onChange={(event) => setRole(event.target.value)}>
           {Object.entries(roleMeanings).map(([each, meaning]) => (
             <option key={each} value={each}>
@@ -137,7 +124,7 @@ function GrantForm({ of, name, id }: { of: 'project' | 'user'; name: string; id:
             </option>
           ))}
         </select>
-        <button type="submit" className="button" disabled={chosen === ''}>
+        <button type="submit" className="button" disabled={chosen.trim() === ''}>
           Grant
         </button>
       </div>

@@ -27,6 +27,25 @@ describe('the arrangement of a graph', () => {
   });
 });
 
+describe('the arrangement of many boxes', () => {
+  const many = (count: number): Item[] => Array.from({ length: count }, (_, at) => leaf(`r${at}`));
+
+  it('is about twice as wide as high, although all stand in the same column', () => {
+    const { boxes, width, height } = arrange(many(10_000));
+    expect(new Set(boxes.map(({ x, y }) => `${x} ${y}`)).size).toBe(10_000);
+    expect(width / height).toBeGreaterThan(1.5);
+    expect(width / height).toBeLessThan(2.5);
+  });
+
+  it('keeps a column that fits a screen, and what waits for it on its right', () => {
+    expect(new Set(arrange(many(24)).boxes.map(({ x }) => x)).size).toBe(1);
+    const { boxes } = arrange([...many(60).map(({ id }) => leaf(id, 'after')), leaf('after')]);
+    const after = boxes.find(({ id }) => id === 'after');
+    expect(Math.max(...boxes.flatMap(({ id, x }) => (id === 'after' ? [] : x)))).toBeLessThan(after?.x ?? 0);
+    expect(new Set(boxes.map(({ x }) => x)).size).toBe(4);
+  });
+});
+
 describe('the critical path', () => {
   const work = (id: string, ms: number | undefined, ...followers: string[]) => ({ id, ms, followers, kind: 'x' });
 
@@ -50,5 +69,7 @@ describe('the critical path', () => {
     expect(path).toEqual(['quick', 'waiting']);
     expect(criticalPath([work('a', 1, 'b'), work('b', 1, 'a')]).length).toBeGreaterThan(0);
     expect(criticalPath([])).toEqual([]);
+    const chain = Array.from({ length: 20_000 }, (_, at) => work(`r${at}`, 1, `r${at + 1}`));
+    expect(criticalPath(chain)).toHaveLength(20_000);
   });
 });

@@ -32,6 +32,22 @@ const frameSpace = { top: 26, side: 12 };
 const sum = (sizes: readonly number[], between: number): number =>
   sizes.reduce((all, size) => all + size, 0) + Math.max(0, sizes.length - 1) * between;
 
+/** A column that fits a screen. */
+const fewRows = 24;
+/** The most boxes on top of each other, so that the picture of thousands is about twice as wide as it is high. */
+const mostRowsOf = (boxes: number): number => {
+  const widthByHeight = (boxSize.width + gap.x) / (boxSize.height + gap.y);
+  return Math.max(fewRows, Math.ceil(Math.sqrt((boxes * widthByHeight) / 2)));
+};
+
+/** The boxes of one column in as few columns of equal length as hold them. */
+function wrapped(names: readonly string[], most: number): string[][] {
+  const length = Math.ceil(names.length / Math.ceil(names.length / most));
+  return Array.from({ length: Math.ceil(names.length / length) }, (_, at) =>
+    names.slice(at * length, (at + 1) * length),
+  );
+}
+
 /** Costs time near linear in the boxes. The same structure has always the same places. */
 export function arrange(items: readonly Item[]): Arrangement {
   const { boxes, edges, columns } = layOut(new Map(items.map(({ id, followers }) => [id, followers])));
@@ -44,12 +60,11 @@ export function arrange(items: readonly Item[]): Arrangement {
       height: inside.height + frameSpace.top + frameSpace.side,
     };
   };
+  const byColumn = Map.groupBy(boxes, ({ column }) => column);
+  const most = mostRowsOf(items.length);
   const inColumns = Array.from({ length: columns }, (_, column) =>
-    boxes
-      .filter((box) => box.column === column)
-      .toSorted((a, b) => a.row - b.row)
-      .map(({ name }) => name),
-  );
+    (byColumn.get(column) ?? []).toSorted((a, b) => a.row - b.row).map(({ name }) => name),
+  ).flatMap((names) => wrapped(names, most));
   const widths = inColumns.map((names) => Math.max(0, ...names.map((name) => sizeOf(name).width)));
   const heights = inColumns.map((names) =>
     sum(

@@ -71,7 +71,17 @@ function useDrawing(props: GraphProps) {
   );
   useEffect(() => {
     // A few boxes stay readable where the frame is narrow. Many are first shown as a whole.
-    fit(latest.current.arrangement.boxes.length <= mostReadable ? readableScale : 0);
+    const show = (): void => fit(latest.current.arrangement.boxes.length <= mostReadable ? readableScale : 0);
+    show();
+    // A phone that is turned, or a window that becomes narrow, would cut the graph.
+    let width = frame.current?.clientWidth;
+    const widths = new ResizeObserver(() => {
+      if (frame.current?.clientWidth === width) return;
+      width = frame.current?.clientWidth;
+      show();
+    });
+    if (frame.current) widths.observe(frame.current);
+    return () => widths.disconnect();
   }, [structure, fit]);
   useEffect(draw, [shown, critical, chosen, draw]);
   useEffect(() => {

@@ -1,4 +1,6 @@
 /** The chain of work that decides when a stack is ready. Pure. */
+import { requiredFirst } from './layout.ts';
+
 export interface Work {
   readonly id: string;
   /** Ids of those that wait for it. */
@@ -9,39 +11,30 @@ export interface Work {
   readonly kind: string;
 }
 
-const mean = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0) / values.length;
+const mean = (works: readonly Work[]): number => works.reduce((all, { ms }) => all + (ms ?? 0), 0) / works.length;
 
 /** The ids of the longest chain, counted in time. Work that has not started counts as long as its kind took so far. */
 export function criticalPath(all: readonly Work[]): readonly string[] {
   const timed = all.filter(({ ms }) => ms !== undefined);
-  const byKind = Map.groupBy(timed, ({ kind }) => kind);
-  const whole = timed.length > 0 ? mean(timed.map(({ ms }) => ms ?? 0)) : 1;
-  const costOf = ({ ms, kind }: Work): number => {
-    const same = byKind.get(kind);
-    return Math.max(1, ms ?? (same ? mean(same.map((each) => each.ms ?? 0)) : whole));
-  };
+  const whole = timed.length > 0 ? mean(timed) : 1;
+  const ofKind = new Map([...Map.groupBy(timed, ({ kind }) => kind)].map(([kind, same]) => [kind, mean(same)]));
   const byId = new Map(all.map((work) => [work.id, work]));
   const rest = new Map<string, { readonly cost: number; readonly next: string | undefined }>();
-  const follow = (work: Work, path: ReadonlySet<string>): number => {
-    const known = rest.get(work.id);
-    if (known) return known.cost;
-    const around = new Set(path).add(work.id);
+  // From the end: the followers of each are known then, apart from those that close a cycle.
+  for (const id of requiredFirst(new Map(all.map((work) => [work.id, work.followers]))).toReversed()) {
+    const { followers = [], ms, kind = '' } = byId.get(id) ?? {};
     let best = { cost: 0, next: undefined as string | undefined };
-    for (const id of work.followers) {
-      const next = byId.get(id);
-      if (!next || around.has(id)) continue;
-      const cost = follow(next, around);
-      if (cost > best.cost) best = { cost, next: id };
+    for (const next of followers) {
+      const { cost = 0 } = rest.get(next) ?? {};
+      if (cost > best.cost) best = { cost, next };
     }
-    const found = { cost: best.cost + costOf(work), next: best.next };
-    rest.set(work.id, found);
-    return found.cost;
-  };
+    rest.set(id, { cost: best.cost + Math.max(1, ms ?? ofKind.get(kind) ?? whole), next: best.next });
+  }
   let first: string | undefined;
   let most = 0;
-  for (const work of all) {
-    const cost = follow(work, new Set());
-    if (cost > most) [most, first] = [cost, work.id];
+  for (const { id } of all) {
+    const { cost = 0 } = rest.get(id) ?? {};
+    if (cost > most) [most, first] = [cost, id];
   }
   const chain: string[] = [];
   for (let id = first; id !== undefined; id = rest.get(id)?.next) chain.push(id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layOut } from './layout.ts';
+import { requiredFirst, layOut } from './layout.ts';
 
 const columnsOf = (required: Record<string, string[]>): Record<string, number> =>
   Object.fromEntries(layOut(new Map(Object.entries(required))).boxes.map(({ name, column }) => [name, column]));
@@ -45,5 +45,11 @@ describe('the layout of a graph', () => {
     const { boxes, columns, rows } = layOut(required);
     expect([columns, rows]).toEqual([10, 300]);
     expect(new Set(boxes.map(({ column, row }) => `${column} ${row}`)).size).toBe(3000);
+  });
+
+  it('places a chain of 20,000, each in a column of its own', () => {
+    const chain = new Map(Array.from({ length: 20_000 }, (_, at) => [`r${at}`, [`r${at + 1}`]]));
+    expect(layOut(chain)).toMatchObject({ columns: 20_000, rows: 1 });
+    expect(requiredFirst(new Map([...chain].toReversed()))).toEqual([...chain.keys()]);
   });
 });

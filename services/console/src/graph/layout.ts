@@ -18,27 +18,46 @@ export interface Layout {
 
 const sweeps = 8;
 
+/**
+ * The names, each after all that it follows. Names of a cycle, and those behind one, come last. Needs no recursion,
+ * because a chain may have thousands of links.
+ */
+export function requiredFirst(followersOf: ReadonlyMap<string, readonly string[]>): string[] {
+  const waits = new Map([...followersOf.keys()].map((name) => [name, 0]));
+  for (const followers of followersOf.values())
+    for (const each of followers) if (waits.has(each)) waits.set(each, (waits.get(each) ?? 0) + 1);
+  const order = new Set<string>();
+  const release = (first: string): void => {
+    const ready = [first];
+    // It grows while it is read.
+    for (const name of ready) {
+      order.add(name);
+      for (const each of followersOf.get(name) ?? []) {
+        const left = waits.get(each);
+        if (left === undefined || order.has(each)) continue;
+        waits.set(each, left - 1);
+        if (left === 1) ready.push(each);
+      }
+    }
+  };
+  const free = [...followersOf.keys()].filter((name) => waits.get(name) === 0);
+  for (const name of free) release(name);
+  for (const name of followersOf.keys()) if (!order.has(name)) release(name);
+  return [...order];
+}
+
 /** @param required each resource with those that require it; unknown names and cycles are ignored */
 export function layOut(required: ReadonlyMap<string, readonly string[]>): Layout {
   const before = new Map<string, string[]>([...required.keys()].map((name) => [name, []]));
   for (const [name, followers] of required) for (const each of followers) before.get(each)?.push(name);
 
   const columnOf = new Map<string, number>();
-  const place = (name: string, path: ReadonlySet<string>): number => {
-    const known = columnOf.get(name);
-    if (known !== undefined) return known;
-    if (path.has(name)) return 0;
-    const deeper = new Set(path).add(name);
-    const column = Math.max(-1, ...(before.get(name) ?? []).map((each) => place(each, deeper))) + 1;
-    columnOf.set(name, column);
-    return column;
-  };
-  const placed = [...required.keys()].map((name) => ({ name, column: place(name, new Set()) }));
-  // A cycle may leave a column empty.
-  const columns = Array.from(
-    { length: Math.max(0, ...[...columnOf.values()].map((column) => column + 1)) },
-    (_, column) => placed.filter((each) => each.column === column).map(({ name }) => name),
-  );
+  for (const name of requiredFirst(required)) {
+    const behind = (before.get(name) ?? []).flatMap((each) => columnOf.get(each) ?? []);
+    columnOf.set(name, behind.reduce((most, column) => Math.max(most, column), -1) + 1);
+  }
+  const columns: string[][] = [];
+  for (const name of required.keys()) (columns[columnOf.get(name) ?? 0] ??= []).push(name);
 
   const rowOf = new Map<string, number>();
   const number = (column: readonly string[]): void => column.forEach((name, row) => rowOf.set(name, row));
@@ -57,7 +76,9 @@ export function layOut(required: ReadonlyMap<string, readonly string[]>): Layout
     }
   }
   const boxes = new Map(
-    [...columnOf].map(([name, column]) => [name, { name, column, row: rowOf.get(name) ?? 0 }] as const),
+    [...required.keys()].map(
+      (name) => [name, { name, column: columnOf.get(name) ?? 0, row: rowOf.get(name) ?? 0 }] as const,
+    ),
   );
   const edges = [...required].flatMap(([name, followers]) =>
     followers.flatMap((each) => {

@@ -25,7 +25,7 @@ export function WaitOf({ host: { name, status, pending, last_seen_at: seen } }: 
           </>
         ) : (
           <>
-            <b>{name} has not connected yet.</b> {waiting} Run the line on the machine that joins it:
+            <b>{name} has not connected yet.</b> {waiting} This command prints the line to run on the machine:
           </>
         )}
       </p>

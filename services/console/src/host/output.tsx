@@ -1,5 +1,6 @@
 /** The output of a config as it appears. */
 import { useEffect, useState } from 'react';
+import { CloseDetail } from '../parts/close-detail.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
 import { Followed } from '../parts/followed.tsx';
 import { StatePill } from '../parts/state.tsx';
@@ -45,7 +46,7 @@ export function Output({ deployment }: { deployment: string }) {
   }, [client, deployment]);
 
   return (
-    <Followed label="Output" text={text} empty="No output yet." failure={failure}>
+    <Followed label="Output" text={text} empty="No output yet." failure={failure} end={<CloseDetail />}>
       <StatePill state={state} />
     </Followed>
   );

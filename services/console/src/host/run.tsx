@@ -1,8 +1,8 @@
 /** A command on one host, on many, or by facts, with the answers grouped as they come. */
 import type { Client } from '@anneal/client/connect.ts';
-import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
+import { endedAfter, outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
 import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { useRef, useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { ErrorCard } from '../parts/error-card.tsx';
@@ -43,7 +43,7 @@ async function hostNamed(client: Client, name: string): Promise<HostView> {
   try {
     return await client.hosts.show({ host: name });
   } catch (error) {
-    const isUnknown = error instanceof AnnealError && error.code === 'NotFound';
+    const isUnknown = hasCode(error, 'NotFound');
     throw isUnknown ? new Error(`Nothing was run: there is no host ${name}.`) : error;
   }
 }
@@ -150,8 +150,6 @@ function HostsField({ value, onChange }: { value: string; onChange: (value: stri
   );
 }
 
-/** Answers that end in the same moment are stored one after the other. */
-const overlapMs = 5000;
 /** Hosts whose unexpected reports are looked at. */
 const mostReports = 100;
 
@@ -163,12 +161,8 @@ function Results({ run }: { run: Run }) {
   const answers = useAsk(
     ['answers', config],
     async (client) => {
-      const latest = [...known.current.values()].reduce(
-        (last, { finished_at: at }) => (at && at > last ? at : last),
-        since,
-      );
-      const endedAfter = new Date(Date.parse(latest) - overlapMs).toISOString();
-      for (const row of await client.deployments.list({ config, endedAfter })) known.current.set(row.id, row);
+      const news = { config, endedAfter: endedAfter(known.current.values()) };
+      for (const row of await client.deployments.list(news)) known.current.set(row.id, row);
       const ended = [...known.current.values()].filter(({ status }) => status !== 'IN_PROGRESS');
       if (ended.length < hosts.length) return { ended, all: [] };
       setDone(true);

@@ -1,6 +1,6 @@
 /** Questions to the server, each kept until an event says that its answer has changed. */
 import type { Client } from '@anneal/client/connect.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useSession } from '../session/session.tsx';
@@ -28,7 +28,7 @@ export function useAsk<T>(
 /** Shows the login when an answer says that the session has ended. */
 function useLogin(errors: readonly unknown[]): void {
   const { expired } = useSession();
-  const isOut = errors.some((error) => error instanceof AnnealError && error.code === 'Unauthorized');
+  const isOut = errors.some((error) => hasCode(error, 'Unauthorized'));
   useEffect(() => {
     if (isOut) expired();
   }, [isOut, expired]);

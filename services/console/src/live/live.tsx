@@ -18,8 +18,16 @@ const touched: Readonly<Record<string, readonly string[]>> = {
 const batchMs = 700;
 const mostKept = 500;
 
+/**
+ * The events that a page begins with. Pieces of output are left out, because a config that prints for an hour would be all
+ * that a reader sees. They are shown as they arrive.
+ */
+const beforehand = [{ not: { exact: { type: 'deployment.output' } } }];
+
 interface LiveState {
   readonly isOpen: boolean;
+  /** When the stream broke; undefined before it opened for the first time. */
+  readonly brokenAt?: string;
   /** The latest events, the newest first. */
   readonly events: readonly AnnealEvent[];
 }
@@ -57,14 +65,18 @@ export function LiveProvider({ children }: { children: ReactNode }) {
           later();
         },
         onState: ({ isOpen, gap }) => {
-          setState((last) => ({ ...last, isOpen }));
+          setState((last) => ({
+            ...last,
+            isOpen,
+            ...(last.isOpen && !isOpen && { brokenAt: new Date().toISOString() }),
+          }));
           if (gap) void queries.invalidateQueries();
         },
       },
       ending.signal,
     );
     void client.events
-      .list({ limit: 100 })
+      .list({ limit: 100, filters: beforehand })
       .then((list) =>
         setState((last) => {
           const known = new Set(last.events.map(({ id }) => id));

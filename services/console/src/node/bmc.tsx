@@ -1,4 +1,4 @@
-/** What is known about the management controller of a node. */
+/** What is known about the management controller of a node. What is normal takes few lines. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Tone } from '@anneal/client/text/tone.ts';
@@ -17,7 +17,7 @@ interface BmcFields {
 const titles: Readonly<Record<string, string>> = {
   Reachable: 'Answers',
   Identity: 'Is the enrolled machine',
-  Stalled: 'Work retries',
+  Stalled: 'Work is stuck',
 };
 const toneOfCondition = ({ type, status }: Condition): Tone => {
   if (status === 'Unknown') return 'idle';
@@ -37,7 +37,7 @@ export function BmcHealth({ node }: { node: NodeRepresentation }) {
       <dl className="facts body">
         {conditions.flatMap((condition) => {
           const title = titles[condition.type];
-          if (title === undefined) return [];
+          if (title === undefined || (condition.type === 'Stalled' && condition.status === 'False')) return [];
           const { type, status, message, since } = condition;
           return [
             <div key={type} style={{ display: 'contents' }}>
@@ -58,8 +58,12 @@ export function BmcHealth({ node }: { node: NodeRepresentation }) {
           ];
         })}
         {node.bmc !== null && <Contact bmc={node.bmc} />}
-        <dt>Fault</dt>
-        <dd className={node.fault === null ? 'dim' : 'tone-failed'}>{node.fault ?? 'none'}</dd>
+        {node.fault !== null && (
+          <>
+            <dt>Fault</dt>
+            <dd className="tone-failed">{node.fault}</dd>
+          </>
+        )}
       </dl>
     </section>
   );
@@ -71,18 +75,33 @@ function Contact({ bmc }: { bmc: BmcContact }) {
   return (
     <>
       <dt>Last contact</dt>
-      <dd>{contact === null ? 'never' : <Age since={contact} />}</dd>
-      <dt>Failures in a row</dt>
-      <dd className={failures === 0 ? 'dim' : 'tone-failed'}>
-        {failures === 0 ? 'none' : failures}
-        {error !== null && breaker === 'closed' && `: ${error.message}`}
+      <dd>
+        {contact === null ? (
+          'never'
+        ) : (
+          <>
+            <Age since={contact} /> ago
+          </>
+        )}
       </dd>
-      <dt>Breaker</dt>
-      <dd className="row wrap">
-        <Mark tone={breaker === 'open' ? 'failed' : 'done'} />
-        {breaker === 'open' ? 'open: no server gets the node until its BMC answers' : 'closed'}
-      </dd>
-      <dt>Next try</dt>
+      {failures > 0 && (
+        <>
+          <dt>Failures in a row</dt>
+          <dd className="tone-failed">
+            {failures}
+            {error !== null && breaker === 'closed' && `: ${error.message}`}
+          </dd>
+        </>
+      )}
+      {breaker === 'open' && (
+        <>
+          <dt>New servers</dt>
+          <dd className="row wrap">
+            <Mark tone="failed" /> no server gets the node until its BMC answers
+          </dd>
+        </>
+      )}
+      <dt>Next check</dt>
       <dd>{next === null ? <span className="dim">none planned</span> : <Until time={next} />}</dd>
     </>
   );

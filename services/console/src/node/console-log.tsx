@@ -1,7 +1,7 @@
 /** What the serial console of a machine showed and shows, as its BMC keeps it. */
-import type { NodeRepresentation } from '@anneal/client/representation.ts';
-import { useState } from 'react';
-import { useAsk } from '../live/ask.ts';
+import type { ConsoleLogRows, NodeRepresentation } from '@anneal/client/representation.ts';
+import { useEffect, useState } from 'react';
+import { download } from '../parts/download.ts';
 import { reasonOf } from '../parts/error-card.tsx';
 import { Followed } from '../parts/followed.tsx';
 import { quoted } from '../parts/quoted.ts';
@@ -10,7 +10,40 @@ import { useSession } from '../session/session.tsx';
 import { plainText } from './plain-text.ts';
 
 const mostLines = 1000;
-const everyMs = 2000;
+/** The server answers at once when the machine prints, and else after these seconds. */
+const waitSeconds = 20;
+const againMs = 2000;
+
+/** Follows the log of a node until the page is left. A failure is shown, and the log read again. */
+function useConsoleLog(node: string): { readonly log: ConsoleLogRows | undefined; readonly failure: string } {
+  const { client } = useSession();
+  const [log, setLog] = useState<ConsoleLogRows>();
+  const [failure, setFailure] = useState('');
+  useEffect(() => {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const follow = async (): Promise<void> => {
+      let known: string | undefined;
+      while (!signal.aborted) {
+        try {
+          const wait = known === undefined ? 0 : waitSeconds;
+          const next = await client.nodes.consoleLog({ node, limit: mostLines, known, wait, signal });
+          known = next.lines.at(-1)?.id;
+          setLog(next);
+          setFailure('');
+          if (known !== undefined) continue;
+        } catch (error) {
+          if (signal.aborted) return;
+          setFailure(reasonOf(error));
+        }
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+      }
+    };
+    void follow();
+    return () => ending.abort();
+  }, [client, node]);
+  return { log, failure };
+}
 
 /** Asked for by the reader, because it reaches the BMC, and a machine may print secrets. */
 export function ConsoleLog({ node: { name, uuid } }: { node: NodeRepresentation }) {
@@ -35,28 +68,26 @@ export function ConsoleLog({ node: { name, uuid } }: { node: NodeRepresentation 
 }
 
 function Lines({ node, uuid, onClose }: { node: string; uuid: string; onClose: () => void }) {
-  const log = useAsk(['console log', node], (client) => client.nodes.consoleLog({ node, limit: mostLines }), everyMs);
-  const { lines, total } = log.data ?? { lines: [], total: 0 };
+  const { log, failure } = useConsoleLog(node);
+  const { lines, total } = log ?? { lines: [], total: 0 };
   const text = lines.map(({ text: line }) => plainText(line)).join('\n');
-  const download = (): void => {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }));
-    link.download = `${node}-console.log`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
   return (
     <div className="stackwise">
       <Followed
         label="Console log"
         text={text}
-        empty={log.isPending ? 'Reading from the BMC …' : 'The machine has printed nothing.'}
-        failure={log.error ? reasonOf(log.error) : ''}
+        empty={log === undefined ? 'Reading from the BMC …' : 'The machine has printed nothing.'}
+        failure={failure}
       >
         <span className="dim">
           {total > lines.length && `the last ${lines.length.toLocaleString()} of ${total.toLocaleString()} lines`}
         </span>
-        <button type="button" className="button" disabled={lines.length === 0} onClick={download}>
+        <button
+          type="button"
+          className="button"
+          disabled={lines.length === 0}
+          onClick={() => download(`${node}-console.log`, `${text}\n`)}
+        >
           Download
         </button>
         <button type="button" className="button" onClick={onClose}>

@@ -10,37 +10,38 @@ import { Same } from '../parts/same.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { useSession } from '../session/session.tsx';
 import { propertyOf } from './racks.ts';
-import { isRemovable, verbLabels, verbsOf, verbWarnings, type OfferedVerb } from './verbs.ts';
+import { isRemovable, offerOf, verbsOf, type OfferedVerb } from './verbs.ts';
 
 export function NodeActions({ node }: { node: NodeRepresentation }) {
   const name = node.name ?? node.uuid;
-  const state = node.provision_state ?? '';
+  const isFree = isRemovable(node.provision_state ?? '') && node.instance_uuid === null;
   return (
     <div className="actions">
-      {verbsOf(state).map((verb) => (
+      {verbsOf(node).map((verb) => (
         <Provision key={verb} node={node} verb={verb} />
       ))}
       <Maintenance node={node} name={name} />
       <Power node={node} name={name} />
-      {isRemovable(state) && node.instance_uuid === null && <Remove node={node} name={name} />}
+      {node.power_state === 'power on' && <Interrupt node={node} name={name} />}
+      {isFree && <Remove node={node} name={name} />}
     </div>
   );
 }
 
-function Provision({ node: { name, uuid }, verb }: { node: NodeRepresentation; verb: OfferedVerb }) {
+function Provision({ node, verb }: { node: NodeRepresentation; verb: OfferedVerb }) {
   const { client } = useSession();
   const change = useChange('nodes');
-  const node = name ?? uuid;
+  const name = node.name ?? node.uuid;
+  const { label, done, warning } = offerOf(verb, node);
   const same = {
-    label: verbLabels[verb],
-    command: `anneal node provide ${quoted(node)}${verb === 'provide' ? '' : ` --verb ${verb}`}`,
-    request: `PUT /baremetal/v1/nodes/${uuid}/states/provision`,
+    label,
+    command: `anneal node provide ${quoted(name)}${verb === 'provide' ? '' : ` --verb ${verb}`}`,
+    request: `PUT /baremetal/v1/nodes/${node.uuid}/states/provision`,
   };
-  const act = () => change(() => client.nodes.provision({ node, target: verb }), `${node}: ${verb} has started.`);
-  const warning = verbWarnings[verb];
+  const act = () => change(() => client.nodes.provision({ node: name, target: verb }), done(name));
   if (warning === undefined) return <Act {...same} onAct={act} />;
   return (
-    <Confirm {...same} title={`${verbLabels[verb]} the work on ${node}?`} onConfirm={act}>
+    <Confirm {...same} title={`${label}: ${name}?`} onConfirm={act}>
       {warning}
     </Confirm>
   );
@@ -96,6 +97,22 @@ function Power({ node, name }: { node: NodeRepresentation; name: string }) {
   );
 }
 
+function Interrupt({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  return (
+    <Confirm
+      label="Interrupt"
+      title={`Interrupt ${name}?`}
+      command={`anneal node interrupt ${quoted(name)}`}
+      request={`PUT /baremetal/v1/nodes/${node.uuid}/management/inject_nmi`}
+      onConfirm={() => attempt(() => client.nodes.interrupt({ node: name }), `${name} was sent an NMI.`)}
+    >
+      Its kernel gets a non-maskable interrupt (NMI). It may stop, write a crash dump and start again, as it is set up.
+    </Confirm>
+  );
+}
+
 function Remove({ node, name }: { node: NodeRepresentation; name: string }) {
   const { client } = useSession();
   const change = useChange('nodes');
@@ -137,8 +154,12 @@ export function NodePlace({ node }: { node: NodeRepresentation }) {
     void change(() => client.nodes.set({ node: name, fields }), `${name} has its new place.`);
   };
   return (
-    <form className="card body form" aria-label="Place" onSubmit={save}>
-      <div className="row wrap">
+    <form className="card" aria-label="Place" onSubmit={save}>
+      <header>
+        <h2>Place</h2>
+        <span className="more">servers are spread over racks and power domains</span>
+      </header>
+      <div className="body row wrap">
         <label htmlFor="node-rack">Rack</label>
         <input id="node-rack" className="field" value={rack} onChange={(event) => setRack(event.target.value)} />
         <label htmlFor="node-domain">Power domain</label>
@@ -147,10 +168,20 @@ export function NodePlace({ node }: { node: NodeRepresentation }) {
           Save
         </button>
       </div>
-      <Same
-        command={`anneal node set ${quoted(name)} --property rack=${quoted(rack || 'r1')} --property power_domain=${quoted(domain || 'feed-a')}`}
-        request={`PATCH /baremetal/v1/nodes/${node.uuid}`}
-      />
+      {isChanged && (
+        <div className="body">
+          <Same
+            command={[
+              `anneal node set ${quoted(name)}`,
+              ...(rack !== propertyOf(node, 'rack') ? [`--property ${quoted(`rack=${rack}`)}`] : []),
+              ...(domain !== propertyOf(node, 'power_domain')
+                ? [`--property ${quoted(`power_domain=${domain}`)}`]
+                : []),
+            ].join(' ')}
+            request={`PATCH /baremetal/v1/nodes/${node.uuid}`}
+          />
+        </div>
+      )}
     </form>
   );
 }

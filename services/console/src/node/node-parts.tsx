@@ -1,5 +1,4 @@
 /** Parts of the pages about nodes: what happened to one, and the enrolment of many. */
-import { formatClock } from '@anneal/client/text/time.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';
@@ -10,6 +9,7 @@ import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { Mark } from '../parts/state.tsx';
+import { Clock } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
 import { readNodeLines } from './node-lines.ts';
 
@@ -29,9 +29,7 @@ export function NodeHistory({ node }: { node: string }) {
             <ul className="log body">
               {rows.slice(0, 200).map(({ uuid, created_at: at, severity, event }) => (
                 <li key={uuid}>
-                  <time className="mono dim" dateTime={at} title={new Date(at).toLocaleString()}>
-                    {formatClock(at)}
-                  </time>
+                  <Clock time={at} />
                   <Mark tone={severity.toLowerCase() === 'error' ? 'failed' : 'idle'} label={severity.toLowerCase()} />
                   <span className="event">
                     <Sentence text={event} />
@@ -97,7 +95,7 @@ export function EnrolMany() {
       ))}
       <div className="row wrap">
         <button type="submit" className="button first" disabled={isBusy || nodes.length === 0 || mistakes.length > 0}>
-          Enrol {nodes.length === 1 ? '1 node' : `${nodes.length} nodes`}
+          {nodes.length === 0 ? 'Enrol' : nodes.length === 1 ? 'Enrol 1 node' : `Enrol ${nodes.length} nodes`}
         </button>
         <label className="row">
           <input type="checkbox" checked={isProvided} onChange={(event) => setProvided(event.target.checked)} /> inspect

@@ -23,11 +23,13 @@ export function RackView({
   return (
     <div className="stackwise">
       <ul className="row wrap legend" aria-label="Legend">
-        {toneMeanings.map(([tone, meaning]) => (
-          <li key={tone} className="row">
-            <Mark tone={tone} /> {counts.get(tone) ?? 0} <span className="dim">{meaning}</span>
-          </li>
-        ))}
+        {toneMeanings
+          .filter(([tone]) => counts.has(tone))
+          .map(([tone, meaning]) => (
+            <li key={tone} className="row">
+              <Mark tone={tone} /> {counts.get(tone)} <span className="dim">{meaning}</span>
+            </li>
+          ))}
       </ul>
       {!isPlaced && (
         <div className="row wrap dim">

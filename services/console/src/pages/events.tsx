@@ -1,12 +1,11 @@
 /** Events as they happen, the newest first. */
-import { toneOf } from '@anneal/client/text/tone.ts';
 import { eventWords } from '@anneal/client/text/event.ts';
-import { formatClock } from '@anneal/client/text/time.ts';
 import { useLive } from '../live/live.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
+import { EventStart } from '../parts/event-start.tsx';
+import { foldEvents } from '../parts/fold-events.ts';
 import { Sentence } from '../parts/sentence.tsx';
-import { Mark } from '../parts/state.tsx';
 import { Same } from '../parts/same.tsx';
 import { matching } from '../parts/table.tsx';
 
@@ -18,7 +17,7 @@ export function EventsPage() {
   const rows = matching(events, find, (event) => {
     const { about, detail } = eventWords(event);
     return [event.type, about, detail];
-  }).slice(0, mostShown);
+  });
   return (
     <div className="stackwise">
       <div className="heading">
@@ -30,28 +29,24 @@ export function EventsPage() {
           <Empty>{find === '' ? 'No event yet.' : 'No event matches the filter.'}</Empty>
         ) : (
           <ul className="log body">
-            {rows.map((event) => {
-              const { about, detail } = eventWords(event);
-              return (
-                <li key={event.id}>
-                  <time className="mono dim" dateTime={event.time}>
-                    {formatClock(event.time)}
-                  </time>
-                  <Mark tone={toneOf(event.type)} />
-                  <span className="cut">{event.type}</span>
-                  <span className="cut detail">
-                    <b>{about}</b>{' '}
-                    <span className="dim">
-                      <Sentence text={detail} />
-                    </span>
+            {foldEvents(rows, mostShown).map(({ event, about, detail, count }) => (
+              <li key={event.id}>
+                <EventStart event={event} count={count} />
+                <span className="cut detail" title={detail}>
+                  <b>{about}</b>{' '}
+                  <span className="dim">
+                    <Sentence text={detail} />
                   </span>
-                </li>
-              );
-            })}
+                </span>
+              </li>
+            ))}
           </ul>
         )}
       </section>
-      <Same command="anneal event watch" />
+      {events.length > 0 && (
+        <p className="dim">The last {events.length.toLocaleString()} events. The server keeps more of them.</p>
+      )}
+      <Same command="anneal event list" request="GET /api/v1/events" />
     </div>
   );
 }

@@ -86,6 +86,7 @@ const columnsFor = (project: string): readonly Column<GroupRow>[] => [
     cell: (row) => <Decision row={row} />,
     sort: ({ outcome }) => outcome?.at ?? '',
     isExtra: true,
+    fills: true,
   },
 ];
 

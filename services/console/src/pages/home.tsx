@@ -1,7 +1,6 @@
 /** Home: what needs a person, what works, and whether it flows. */
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
-import { eventWords } from '@anneal/client/text/event.ts';
-import { formatClock } from '@anneal/client/text/time.ts';
+import type { HostView } from '@anneal/contracts/calls/configuration.ts';
 import type { Need, Overview } from '@anneal/contracts/calls/overview.ts';
 import { Link } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
@@ -9,7 +8,9 @@ import { useLive } from '../live/live.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Go } from '../parts/go.tsx';
-import { needCount } from '../parts/needs.ts';
+import { EventStart } from '../parts/event-start.tsx';
+import { foldEvents } from '../parts/fold-events.ts';
+import { needCount, toneOfWhy } from '../parts/needs.ts';
 import { Mark, StatePill } from '../parts/state.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { Age, useNow } from '../parts/time.tsx';
@@ -21,10 +22,7 @@ export function HomePage() {
     <Answer of={overview}>
       {(shown) => (
         <div className="stackwise">
-          <div className="row" aria-live="polite">
-            <h1>{titleOf(shown)}</h1>
-            <span className="dim wide-only">{subtitleOf(shown)}</span>
-          </div>
+          <h1 aria-live="polite">{titleOf(shown)}</h1>
           {shown.needs.length > 0 && <Needs overview={shown} />}
           <Tiles overview={shown} />
           <div className="two">
@@ -40,6 +38,19 @@ export function HomePage() {
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((all, one) => all + one, 0);
+/** The counts that are not zero, in words, and the rest of them under one word. */
+function partsOf(
+  counts: Readonly<Record<string, number>>,
+  words: Readonly<Record<string, string>>,
+  rest?: string,
+): string {
+  const named = Object.entries(words).map(([state, word]) => [counts[state] ?? 0, word] as const);
+  const other = sum(counts) - named.reduce((all, [count]) => all + count, 0);
+  return [...named, ...(rest === undefined ? [] : [[other, rest] as const])]
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count.toLocaleString()} ${word}`)
+    .join(', ');
+}
 const plural = (count: number, noun: string): string => `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
 
 function titleOf(overview: Overview): string {
@@ -52,14 +63,8 @@ function titleOf(overview: Overview): string {
 /** Also those that the answer does not list. */
 const workingCount = ({ working, working_count: count = working.length }: Overview): number => count;
 
-function subtitleOf(overview: Overview): string {
-  const { hosts } = overview;
-  const all = sum(hosts);
-  const answering = hosts['up'] ?? 0;
-  return `${plural(workingCount(overview), 'stack')} in progress, ${answering} of ${plural(all, 'host')} answer`;
-}
-
-const toneOfNeed = ({ kind, summary }: Need): Tone => (kind === 'host' || /hook/.test(summary) ? 'wait' : 'failed');
+const toneOfNeed = (need: Need): Tone =>
+  need.kind === 'host' || toneOfWhy(need, 'busy') === 'wait' ? 'wait' : 'failed';
 
 function NeedLink({ need }: { need: Need }) {
   if (need.kind === 'stack')
@@ -164,11 +169,12 @@ function Tiles({ overview }: { overview: Overview }) {
       ])}
       {tile({ to: '/hosts', name: 'Hosts', find: silent > 0 && 'silent' }, [
         sum(hosts),
-        `${(hosts['up'] ?? 0).toLocaleString()} answer, ${silent.toLocaleString()} silent`,
+        partsOf(hosts, { up: 'up', silent: 'silent', expected: 'not connected yet', deleting: 'leaving' }) ||
+          'none yet',
       ])}
       {tile({ to: '/nodes', name: 'Nodes' }, [
         sum(nodes),
-        `${(nodes['active'] ?? 0).toLocaleString()} active, ${(nodes['available'] ?? 0).toLocaleString()} available`,
+        partsOf(nodes, { active: 'active', available: 'available' }, 'other') || 'none yet',
       ])}
       <Flow />
     </div>
@@ -193,7 +199,9 @@ function Flow() {
         {recent.toLocaleString()}
       </b>
       <br />
-      <span className="dim">{waiting === 0 ? 'no request waits' : `${plural(waiting, 'request')} wait`}</span>
+      <span className="dim">
+        {waiting === 0 ? 'no request waits' : `${plural(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'}`}
+      </span>
     </Link>
   );
 }
@@ -205,10 +213,12 @@ function Working({ overview }: { overview: Overview }) {
     <section className="card">
       <header>
         <h2>In progress</h2>
-        <span className="more">{plural(workingCount(overview), 'stack')}</span>
+        {working.length > 0 && <span className="more">{plural(workingCount(overview), 'stack')}</span>}
       </header>
       {working.length === 0 ? (
-        <Empty command="anneal stack create web -t web.yaml">No stack is in progress. Start one:</Empty>
+        <Empty command="anneal stack create web -t web.yaml">
+          No stack is in progress. <Link to="/create">Write one here</Link>, or start one:
+        </Empty>
       ) : (
         <ul className="needs">
           {working.map(({ id, name, action, status, since, why }) => (
@@ -243,13 +253,25 @@ function Working({ overview }: { overview: Overview }) {
 
 const mostCells = 300;
 
+type Cell = Pick<HostView, 'status' | 'pending'>;
+const cellWords = { up: 'free', silent: 'silent', expected: 'not connected yet', deleting: 'leaving' } as const;
+const wordOfCell = ({ status, pending }: Cell): string =>
+  status === 'up' && pending > 0 ? 'at work' : cellWords[status];
+
+/** What the colours of the cells mean, with how many of each there are. */
+function legendOf(cells: readonly Cell[]): string {
+  const counts: Record<string, number> = {};
+  for (const cell of cells) counts[wordOfCell(cell)] = (counts[wordOfCell(cell)] ?? 0) + 1;
+  return partsOf(counts, Object.fromEntries(['at work', ...Object.values(cellWords)].map((word) => [word, word])));
+}
+
 function HostCells() {
   const hosts = useAsk(['hosts', 'cells'], (client) => client.hosts.page({ limit: mostCells }));
   return (
     <section className="card">
       <header>
         <h2>Hosts</h2>
-        <span className="more">{hosts.data && hosts.data.rows.length > 0 ? '1 cell = 1 host' : ''}</span>
+        <span className="more">{hosts.data && legendOf(hosts.data.rows)}</span>
       </header>
       <Answer of={hosts}>
         {({ rows, total }) =>
@@ -260,14 +282,13 @@ function HostCells() {
           ) : (
             <div className="body cells">
               {rows.map(({ id, name, status, pending }) => {
-                const tone = status === 'up' && pending > 0 ? 'busy' : toneOf(status);
-                const label = `${name}: ${status}${pending > 0 ? `, ${pending} configs` : ''}`;
+                const label = `${name}: ${wordOfCell({ status, pending })}`;
                 return (
                   <Link
                     key={id}
                     to="/hosts/$host"
                     params={{ host: name }}
-                    className={`tone-${tone}`}
+                    className={`tone-${status === 'up' && pending > 0 ? 'busy' : toneOf(status)}`}
                     title={label}
                     aria-label={label}
                   />
@@ -296,19 +317,12 @@ function Latest() {
         <Empty>No event yet.</Empty>
       ) : (
         <ul className="log body">
-          {events.slice(0, 10).map((event) => {
-            const { about } = eventWords(event);
-            return (
-              <li key={event.id}>
-                <time className="mono dim" dateTime={event.time}>
-                  {formatClock(event.time)}
-                </time>
-                <Mark tone={toneOf(event.type)} />
-                <span className="cut">{event.type}</span>
-                <span className="cut dim detail">{about}</span>
-              </li>
-            );
-          })}
+          {foldEvents(events, 10).map(({ event, about, count }) => (
+            <li key={event.id}>
+              <EventStart event={event} count={count} />
+              <span className="cut dim detail">{about}</span>
+            </li>
+          ))}
         </ul>
       )}
     </section>

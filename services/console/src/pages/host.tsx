@@ -8,6 +8,7 @@ import { Empty } from '../parts/command.tsx';
 import { StatePill, StateWord } from '../parts/state.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
+import { useSession } from '../session/session.tsx';
 import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { HostActions, WaitOf } from '../host/host-actions.tsx';
 import { Output } from '../host/output.tsx';
@@ -50,7 +51,27 @@ export function HostPage() {
   );
 }
 
+/** The node that the host runs on. The id of the server is the id of its host. */
+function Machine({ host }: { host: string }) {
+  const nodes = useAsk(['nodes', 'of host', host], (client) => client.nodes.list({ instance: host }));
+  const [node] = nodes.data ?? [];
+  if (!node) return null;
+  const name = node.name ?? node.uuid;
+  return (
+    <>
+      <dt>Node</dt>
+      <dd>
+        <Link to="/nodes/$node" params={{ node: name }}>
+          {name}
+        </Link>{' '}
+        <span className="dim">{node.power_state}</span>
+      </dd>
+    </>
+  );
+}
+
 function Facts({ host }: { host: HostView }) {
+  const { session } = useSession();
   const facts = Object.entries(host.facts);
   return (
     <section className="card">
@@ -68,6 +89,7 @@ function Facts({ host }: { host: HostView }) {
             </dd>
           </>
         )}
+        {host.server && session.operator && <Machine host={host.id} />}
         <dt>Queue</dt>
         <dd>
           <Link to="/queues/$queue" params={{ queue: host.requests_queue }} className="mono">
@@ -105,7 +127,7 @@ function Deployments({ host }: { host: HostView }) {
       sort: (row) => row.queued_at ?? row.created_at,
       isNumber: true,
     },
-    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true },
+    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true, fills: true },
   ];
   return (
     <div className="stackwise">

@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';
 import { Empty } from '../parts/command.tsx';
+import { Count } from '../parts/count.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
@@ -24,10 +25,10 @@ const columns: readonly PagedColumn<HostView>[] = [
     by: 'name',
   },
   { name: 'Status', cell: ({ status }) => <StateWord state={status} />, by: 'status' },
-  { name: 'Configs', cell: ({ pending }) => pending, isNumber: true },
+  { name: 'Pending', cell: ({ pending }) => <Count of={pending} />, isNumber: true, isExtra: true },
   {
     name: 'Last seen',
-    cell: ({ last_seen_at: seen }) => <Age since={seen} />,
+    cell: ({ last_seen_at: seen }) => <Age since={seen} none="never" />,
     by: 'last_seen',
     isNumber: true,
   },

@@ -1,6 +1,6 @@
 /** One node: its state, its last error, its inventory and what an operator can do with it. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { BmcHealth } from '../node/bmc.tsx';
@@ -8,6 +8,7 @@ import { ConsoleLog } from '../node/console-log.tsx';
 import { Consoles } from '../node/consoles.tsx';
 import { NodeActions, NodePlace } from '../node/node-actions.tsx';
 import { NodeHistory } from '../node/node-parts.tsx';
+import { Notes } from '../node/notes.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { StatePill } from '../parts/state.tsx';
 import { Same } from '../parts/same.tsx';
@@ -29,6 +30,7 @@ export function NodePage() {
               </p>
             </section>
           )}
+          <Notes node={shown} />
           <BmcHealth node={shown} />
           <Consoles node={shown} />
           <ConsoleLog node={shown} />
@@ -47,6 +49,28 @@ export function NodePage() {
   );
 }
 
+/** The host and the stack that use the node. The id of the server is the id of its host. */
+function UserOf({ instance }: { instance: string }) {
+  const host = useAsk(['hosts', instance], (client) => client.hosts.show({ host: instance })).data;
+  if (!host) return null;
+  return (
+    <>
+      {' · used by '}
+      {host.server && (
+        <>
+          <Link to="/stacks/$stack" params={{ stack: host.server.stack_name }}>
+            {host.server.stack_name}/{host.server.resource_name}
+          </Link>{' '}
+        </>
+      )}
+      as host{' '}
+      <Link to="/hosts/$host" params={{ host: host.name }}>
+        {host.name}
+      </Link>
+    </>
+  );
+}
+
 function Heading({ node }: { node: NodeRepresentation }) {
   return (
     <div className="heading">
@@ -55,7 +79,9 @@ function Heading({ node }: { node: NodeRepresentation }) {
       {node.fault !== null && <StatePill state={node.fault} tone="failed" />}
       {node.maintenance && <StatePill state="maintenance" />}
       <span className="dim about">
-        {node.power_state ?? 'power unknown'} · {node.resource_class}
+        {node.power_state ?? 'power unknown'}
+        {node.target_power_state !== null && `, changing to ${node.target_power_state}`} · {node.resource_class}
+        {node.instance_uuid !== null && <UserOf instance={node.instance_uuid} />}
       </span>
       <NodeActions node={node} />
     </div>

@@ -14,6 +14,7 @@ import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Same } from '../parts/same.tsx';
 import { Age } from '../parts/time.tsx';
+import { Views } from '../parts/views.tsx';
 
 const columns: readonly PagedColumn<NodeRepresentation>[] = [
   {
@@ -27,7 +28,12 @@ const columns: readonly PagedColumn<NodeRepresentation>[] = [
   },
   {
     name: 'State',
-    cell: ({ provision_state: state, fault }) => <StateWord state={fault === null ? (state ?? 'unknown') : fault} />,
+    cell: ({ provision_state: state, fault, maintenance }) => (
+      <span className="row">
+        <StateWord state={fault === null ? (state ?? 'unknown') : fault} />
+        {maintenance && <StateWord state="maintenance" />}
+      </span>
+    ),
     by: 'state',
   },
   {
@@ -55,10 +61,12 @@ const columns: readonly PagedColumn<NodeRepresentation>[] = [
     isExtra: true,
   },
   {
-    name: 'Maintenance',
-    cell: ({ maintenance, maintenance_reason: reason }) => (maintenance ? (reason ?? 'yes') : ''),
-    by: 'maintenance',
+    name: 'Note',
+    cell: ({ maintenance, maintenance_reason: reason, last_error: error }) => (
+      <span className="dim">{(maintenance ? reason : null) ?? (typeof error === 'string' ? error : '')}</span>
+    ),
     isExtra: true,
+    fills: true,
   },
 ];
 
@@ -76,20 +84,19 @@ export function NodesPage() {
       <div className="heading">
         <h1>Nodes</h1>
         <Filter what="nodes by name, state, rack or class" />
-        <Link
-          className="button"
-          to="."
-          aria-current={find === mute}
-          search={(last) => ({ ...last, find: find === mute ? undefined : mute })}
-        >
-          {mute}
-          {silent > 0 && ` (${silent})`}
-        </Link>
         <button type="button" className="button" aria-expanded={isEnrolling} onClick={() => toggle(!isToggled)}>
           Enrol many …
         </button>
       </div>
       {isEnrolling && <EnrolMany />}
+      <Views
+        list="nodes"
+        known={[
+          { name: 'In use', find: 'active' },
+          { name: 'Free', find: 'available' },
+          { name: silent > 0 ? `${mute} (${silent.toLocaleString()})` : mute, find: mute },
+        ]}
+      />
       <nav className="tabs" aria-label="Views of the nodes">
         {tabs.map((one) => (
           <Link

@@ -37,6 +37,7 @@ export function ProjectPage() {
           <div className="heading">
             <h1>{name}</h1>
             <StatePill state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'done' : 'idle'} />
+            <code className="dim wide-only">{id}</code>
             <span className="dim">{description}</span>
             {isOwn && <span className="dim">You are logged in to it: disabling or deleting it ends your session.</span>}
             <div className="actions">

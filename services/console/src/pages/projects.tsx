@@ -4,15 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { Same } from '../parts/same.tsx';
 import { useChange } from '../parts/use-change.ts';
-import { useAsk } from '../live/ask.ts';
-import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
-import { Filter, useFilter } from '../parts/filter.tsx';
+import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { useSession } from '../session/session.tsx';
 
-const columns: readonly Column<ProjectView>[] = [
+const columns: readonly PagedColumn<ProjectView>[] = [
   {
     name: 'Project',
     cell: ({ id, name }) => (
@@ -20,44 +18,49 @@ const columns: readonly Column<ProjectView>[] = [
         <b>{name}</b>
       </Link>
     ),
-    sort: ({ name }) => name,
+    by: 'name',
   },
   {
     name: 'Status',
     cell: ({ enabled }) => <StateWord state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'done' : 'idle'} />,
-    sort: ({ enabled }) => Number(enabled),
+    by: 'status',
   },
-  { name: 'Description', cell: ({ description }) => <span className="dim">{description}</span>, isExtra: true },
+  {
+    name: 'Description',
+    cell: ({ description }) => <span className="dim">{description}</span>,
+    by: 'description',
+    isExtra: true,
+  },
 ];
 
 export function ProjectsPage() {
-  const projects = useAsk(['identity', 'projects', 'rows'], (client) => client.identity.projects.list());
-  const find = useFilter();
   const [isCreating, setCreating] = useState(false);
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Projects</h1>
-        <Filter what="projects by name" />
+        <Filter what="projects by name, description or status" />
         <button type="button" className="button" aria-expanded={isCreating} onClick={() => setCreating(!isCreating)}>
           New project …
         </button>
       </div>
       {isCreating && <CreateProject />}
       <section className="card">
-        <Answer of={projects}>
-          {(rows) => (
-            <Table
-              label="Projects"
-              rows={matching(rows, find, ({ name, description }) => [name, description])}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={<Empty command="anneal project create web">No project matches. Create one:</Empty>}
-            />
+        <PagedTable
+          list="identity"
+          of="projects"
+          label="Projects"
+          ask={({ identity }, page) => identity.projects.page(page)}
+          columns={columns}
+          keyOf={({ id }) => id}
+          empty={(find) => (
+            <Empty command="anneal project create web">
+              {find === '' ? 'No project yet. Create one:' : 'No project matches the filter.'}
+            </Empty>
           )}
-        </Answer>
+        />
       </section>
-      <Same command="anneal project list" />
+      <Same command="anneal project list" request="GET /api/v1/projects" />
     </div>
   );
 }

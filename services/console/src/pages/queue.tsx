@@ -1,7 +1,7 @@
 /** One queue: its numbers and its first messages, which stay in it. */
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
@@ -10,6 +10,17 @@ import { useNotify } from '../parts/notices.tsx';
 import { DepthChart, Follow, Publish, ratesOf, useSamples } from '../parts/queue-live.tsx';
 import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
+
+/** The name of a host; its id until the name is known. */
+function HostLink({ host }: { host: string }) {
+  const shown = useAsk(['hosts', host], (client) => client.hosts.show({ host }));
+  const name = shown.data?.name ?? host;
+  return (
+    <Link to="/hosts/$host" params={{ host: name }}>
+      {name}
+    </Link>
+  );
+}
 
 export function QueuePage() {
   const { queue: name } = useParams({ from: '/queues/$queue' });
@@ -23,7 +34,15 @@ export function QueuePage() {
         <div className="stackwise">
           <div className="heading">
             <h1 className="mono">{name}</h1>
-            <span className="dim">queue of a {row.kind}</span>
+            <span className="dim">
+              {typeof row.host_id === 'string' ? (
+                <>
+                  queue of the host <HostLink host={row.host_id} />
+                </>
+              ) : (
+                `queue of a ${row.kind}`
+              )}
+            </span>
             <div className="actions">
               {row.kind !== 'service' && (
                 <Confirm
@@ -72,7 +91,10 @@ export function QueuePage() {
   );
 }
 
-const perSecond = (rate: number): string => `${rate > 0 ? '+' : ''}${rate.toFixed(1)} per second`;
+const perSecond = (rate: number): string => `${Math.abs(rate).toFixed(1)} per second`;
+/** How the queue changes, in words. A change that rounds to zero is none. */
+const trendOf = (grown: number): string =>
+  Math.abs(grown) < 0.05 ? 'steady' : `${grown > 0 ? 'growing' : 'shrinking'} by ${perSecond(grown)}`;
 
 function Numbers({ row, at }: { row: QueueRow; at: number }) {
   const samples = useSamples(row, at);
@@ -82,16 +104,20 @@ function Numbers({ row, at }: { row: QueueRow; at: number }) {
       <dl className="facts">
         <dt>Waiting</dt>
         <dd>
-          {row.depth.toLocaleString()} {rates && <span className="dim">{perSecond(rates.grown)}</span>}
+          {row.depth.toLocaleString()} {rates && <span className="dim">{trendOf(rates.grown)}</span>}
         </dd>
         <dt>Arriving</dt>
-        <dd>{rates?.arrived == null ? 'not counted' : `${rates.arrived.toFixed(1)} per second`}</dd>
+        <dd>{rates?.arrived == null ? 'not counted' : perSecond(rates.arrived)}</dd>
         <dt>In flight</dt>
         <dd>{row.in_flight}</dd>
         <dt>Consumers</dt>
         <dd>{row.consumers ?? 'not counted'}</dd>
-        <dt>Oldest</dt>
-        <dd>{row.oldest_age_ms === null ? '–' : formatDuration(row.oldest_age_ms)}</dd>
+        {row.oldest_age_ms !== null && (
+          <>
+            <dt>Oldest</dt>
+            <dd>waits for {formatDuration(row.oldest_age_ms)}</dd>
+          </>
+        )}
       </dl>
       <DepthChart samples={samples} />
     </section>

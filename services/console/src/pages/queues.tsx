@@ -4,6 +4,7 @@ import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { Link } from '@tanstack/react-router';
 import { Empty } from '../parts/command.tsx';
+import { Count } from '../parts/count.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { Mark, QuietMark } from '../parts/state.tsx';
 import { Same } from '../parts/same.tsx';
@@ -20,17 +21,23 @@ const columns: readonly PagedColumn<QueueRow>[] = [
     cell: (row) => (
       <span className="row">
         {toneOfQueue(row) === 'idle' ? <QuietMark /> : <Mark tone={toneOfQueue(row)} />}
-        <Link to="/queues/$queue" params={{ queue: row.name }} className="mono cut">
-          {row.name}
+        <Link to="/queues/$queue" params={{ queue: row.name }} className="mono cut begin">
+          <bdi>{row.name}</bdi>
         </Link>
       </span>
     ),
   },
-  { name: 'Waiting', cell: ({ depth }) => depth.toLocaleString(), by: 'depth', isNumber: true },
-  { name: 'In flight', cell: ({ in_flight: busy }) => busy, by: 'in_flight', isNumber: true },
+  { name: 'Waiting', cell: ({ depth }) => <Count of={depth} />, by: 'depth', isNumber: true },
+  {
+    name: 'In flight',
+    cell: ({ in_flight: busy }) => <Count of={busy} />,
+    by: 'in_flight',
+    isNumber: true,
+    isExtra: true,
+  },
   {
     name: 'Oldest',
-    cell: ({ oldest_age_ms: age }) => (age === null ? '–' : formatDuration(age)),
+    cell: ({ oldest_age_ms: age }) => (age === null ? '' : formatDuration(age)),
     by: 'oldest',
     isNumber: true,
   },

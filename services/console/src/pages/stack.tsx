@@ -8,12 +8,15 @@ import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Empty } from '../parts/command.tsx';
+import { toneOfWhy } from '../parts/needs.ts';
 import { useNotify } from '../parts/notices.tsx';
 import { quoted } from '../parts/quoted.ts';
+import { Sentence } from '../parts/sentence.tsx';
 import { StatePill } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../parts/why.tsx';
 import { useSession } from '../session/session.tsx';
+import { Abandon } from '../stack/abandon.tsx';
 import { StackEvents } from '../stack/events.tsx';
 import { StackHistory } from '../stack/history-tab.tsx';
 import { Snapshots } from '../stack/snapshots.tsx';
@@ -41,7 +44,8 @@ function showTab(tabsOf: HTMLElement | null): void {
 
 export function StackPage() {
   const { stack: name } = useParams({ from: '/stacks/$stack' });
-  const { tab = 'now' } = useSearch({ from: '/stacks/$stack' });
+  const { tab: wanted } = useSearch({ from: '/stacks/$stack' });
+  const tab = tabs.find((one) => one === wanted) ?? 'now';
   const stack = useAsk(['stack', name], (client) => client.stacks.show({ stack: name, outputs: false }));
   return (
     <Answer of={stack}>
@@ -138,6 +142,7 @@ function Heading({ stack }: { stack: Stack }) {
         <Link className="button" to="/stacks/$stack/change" params={{ stack: name }}>
           Change …
         </Link>
+        {!isBusy && <Abandon stack={name} id={stack.id} />}
         <Confirm
           label="Delete"
           title={`Delete the stack ${name}?`}
@@ -158,7 +163,7 @@ function Now({ stack }: { stack: Stack }) {
   const why = useAsk(['stack', name, 'why'], (client) => client.actions.why({ stack: name }), 5000);
   return (
     <div className="stackwise">
-      <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOf(status)} />}</Answer>
+      <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOfWhy(shown, toneOf(status))} />}</Answer>
       <Failures stack={stack} />
       <WorkOf stack={name} />
     </div>
@@ -186,7 +191,10 @@ function Failures({ stack: { failures } }: { stack: Stack }) {
               <p>
                 <b>{resource}</b> <code className="dim">{type}</code>
               </p>
-              <p className="tone-failed">{failure.message}</p>
+              <p className="tone-failed">
+                <Sentence text={failure.message} />
+              </p>
+              {failure.remedy && <p>{failure.remedy}</p>}
               {typeof written === 'string' && (
                 <pre className="output" tabIndex={0}>
                   {written}

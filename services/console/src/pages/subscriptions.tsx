@@ -9,13 +9,14 @@ import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
+import { CloseDetail } from '../parts/close-detail.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { useNotify, type Undo } from '../parts/notices.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
-import { Age } from '../parts/time.tsx';
+import { Age, Until } from '../parts/time.tsx';
 import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -42,7 +43,12 @@ export function SubscriptionsPage() {
       sort: ({ backlog }) => backlog,
       isNumber: true,
     },
-    { name: 'Last success', cell: ({ last_success_at: at }) => <Age since={at} />, isNumber: true, isExtra: true },
+    {
+      name: 'Last success',
+      cell: ({ last_success_at: at }) => <Age since={at} none="never" />,
+      isNumber: true,
+      isExtra: true,
+    },
     { name: 'Events', cell: ({ types }) => <code>{types.join(', ')}</code>, isExtra: true },
     { name: 'Listener', cell: ({ url }) => <span className="mono dim">{url}</span>, isExtra: true },
   ];
@@ -112,6 +118,7 @@ function Detail({
         <StatePill state={stateOf(subscription)} />
         <span className="more row wrap">
           <Actions subscription={subscription} onSecret={onSecret} />
+          <CloseDetail />
         </span>
       </header>
       <div className="body stackwise">
@@ -124,9 +131,16 @@ function Detail({
           <dt>Waiting</dt>
           <dd>{subscription.backlog.toLocaleString()}</dd>
           <dt>Next attempt</dt>
-          <dd>{subscription.next_attempt_at ? formatClock(subscription.next_attempt_at) : 'at the next event'}</dd>
-          <dt>Lost</dt>
-          <dd>{subscription.dropped ? JSON.stringify(subscription.dropped) : 'no event'}</dd>
+          <dd>{subscription.next_attempt_at ? <Until time={subscription.next_attempt_at} /> : 'at the next event'}</dd>
+          {subscription.dropped && (
+            <>
+              <dt>Lost</dt>
+              <dd className="tone-failed">
+                {subscription.dropped.count.toLocaleString()} events from {formatClock(subscription.dropped.since)} to{' '}
+                {formatClock(subscription.dropped.last)}
+              </dd>
+            </>
+          )}
         </dl>
         <Replay subscription={subscription} />
         <Attempts id={id} />

@@ -53,6 +53,7 @@ function Heading({ user: { id, name, enabled }, show }: { user: UserView; show: 
     <div className="heading">
       <h1>{name}</h1>
       <StatePill state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'done' : 'idle'} />
+      <code className="dim wide-only">{id}</code>
       {isOwn && <span className="dim">This is you: each of these ends your session.</span>}
       <div className="actions">
         <Confirm

@@ -2,18 +2,18 @@
 import type { UserView } from '@anneal/client/identity.ts';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { newPassword, SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { useChange } from '../parts/use-change.ts';
-import { useAsk } from '../live/ask.ts';
-import { Answer } from '../parts/answer.tsx';
+import { PickName } from '../access/pick-name.tsx';
 import { Empty } from '../parts/command.tsx';
-import { Filter, useFilter } from '../parts/filter.tsx';
+import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { matching, Table, type Column } from '../parts/table.tsx';
+import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { useSession } from '../session/session.tsx';
 
-const columns: readonly Column<UserView>[] = [
+const columns: readonly PagedColumn<UserView>[] = [
   {
     name: 'User',
     cell: ({ id, name }) => (
@@ -21,26 +21,24 @@ const columns: readonly Column<UserView>[] = [
         <b>{name}</b>
       </Link>
     ),
-    sort: ({ name }) => name,
+    by: 'name',
   },
   {
     name: 'Status',
     cell: ({ enabled }) => <StateWord state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'done' : 'idle'} />,
-    sort: ({ enabled }) => Number(enabled),
+    by: 'status',
   },
   { name: 'Id', cell: ({ id }) => <span className="mono dim">{id}</span>, isExtra: true },
 ];
 
 export function UsersPage() {
-  const users = useAsk(['identity', 'users', 'rows'], (client) => client.identity.users.list());
-  const find = useFilter();
   const [isCreating, setCreating] = useState(false);
   const [secret, show] = useState<ShownSecret>();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Users</h1>
-        <Filter what="users by name" />
+        <Filter what="users by name or status" />
         <button type="button" className="button" aria-expanded={isCreating} onClick={() => setCreating(!isCreating)}>
           New user …
         </button>
@@ -48,19 +46,21 @@ export function UsersPage() {
       {isCreating && <CreateUser onCreated={show} />}
       {secret && <SecretOnce secret={secret} close={() => show(undefined)} />}
       <section className="card">
-        <Answer of={users}>
-          {(rows) => (
-            <Table
-              label="Users"
-              rows={matching(rows, find, ({ name, id }) => [name, id])}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={<Empty command="anneal user create ann --project web">No user matches. Create one:</Empty>}
-            />
+        <PagedTable
+          list="identity"
+          of="users"
+          label="Users"
+          ask={({ identity }, page) => identity.users.page(page)}
+          columns={columns}
+          keyOf={({ id }) => id}
+          empty={(find) => (
+            <Empty command="anneal user create ann --project web">
+              {find === '' ? 'No user yet. Create one:' : 'No user matches the filter.'}
+            </Empty>
           )}
-        </Answer>
+        />
       </section>
-      <Same command="anneal user list" />
+      <Same command="anneal user list" request="GET /api/v1/users" />
     </div>
   );
 }
@@ -68,21 +68,19 @@ export function UsersPage() {
 function CreateUser({ onCreated }: { onCreated: (secret: ShownSecret) => void }) {
   const { client } = useSession();
   const change = useChange('identity');
-  const projects = useAsk(['identity', 'projects', 'rows'], ({ identity }) => identity.projects.list());
   const [name, setName] = useState('');
   const [project, setProject] = useState('');
-  const chosen = projects.data?.find(({ id }) => id === project);
+  const home = project.trim() === '' ? undefined : project.trim();
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const password = newPassword();
-    const home = chosen?.id;
     const create = async (): Promise<void> => {
       const user = await client.identity.users.create({ name, password, project: home });
       onCreated({ title: `The password of ${name}.`, values: { password } });
       setName('');
       if (home !== undefined) await client.identity.roles.grant({ user: user.id, role: 'member', project: home });
     };
-    await change(create, chosen ? `${name} is a member of ${chosen.name}.` : `The user ${name} is created.`);
+    await change(create, home !== undefined ? `${name} is a member of ${home}.` : `The user ${name} is created.`);
   };
   return (
     <form className="card body form" onSubmit={(event) => void submit(event)}>
@@ -94,19 +92,13 @@ function CreateUser({ onCreated }: { onCreated: (secret: ShownSecret) => void })
       </div>
       <div>
         <label htmlFor="user-project">Member of the project</label>
-        <select
-          id="user-project"
-          className="field"
+        <PickName
+          kind="project"
+          named={{ id: 'user-project' }}
+          placeholder="no project yet"
           value={project}
-          onChange={(event) => setProject(event.target.value)}
-        >
-          <option value="">no project yet</option>
-          {(projects.data ?? []).map((each) => (
-            <option key={each.id} value={each.id}>
-              {each.name}
-            </option>
-          ))}
-        </select>
+          onChange={setProject}
+        />
       </div>
       <div className="row">
         <button type="submit" className="button first" disabled={name.trim() === ''}>
@@ -114,7 +106,7 @@ function CreateUser({ onCreated }: { onCreated: (secret: ShownSecret) => void })
         </button>
       </div>
       <Same
-        command={`anneal user create ${name === '' ? 'NAME' : name}${chosen ? ` --project ${chosen.name}` : ''}`}
+        command={`anneal user create ${name === '' ? 'NAME' : name}${home === undefined ? '' : ` --project ${quoted(home)}`}`}
         request="POST /identity/v3/users"
       />
     </form>

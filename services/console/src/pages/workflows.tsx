@@ -1,4 +1,4 @@
-/** Workflows: their executions, the tasks of one, and what an operator can do with them. */
+/** Workflows: their executions, the tasks of one and what an operator can do with them, their definitions and schedules. */
 import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
@@ -8,6 +8,7 @@ import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
+import { CloseDetail } from '../parts/close-detail.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
@@ -18,6 +19,8 @@ import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age, useNow } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
+import { Definitions } from '../workflow/definitions.tsx';
+import { Schedules } from '../workflow/schedules.tsx';
 
 type Action = Parameters<ReturnType<typeof useSession>['client']['executions']['act']>[0]['action'];
 
@@ -38,7 +41,7 @@ export function WorkflowsPage() {
     { name: 'State', cell: ({ state }) => <StateWord state={state} />, sort: ({ state }) => state },
     { name: 'Started', cell: (row) => <Age since={row.created_at} />, sort: (row) => row.created_at, isNumber: true },
     { name: 'Stack', cell: ({ stack }) => stack?.name ?? '', isExtra: true },
-    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true },
+    { name: 'Reason', cell: ({ reason }) => <span className="dim">{reason}</span>, isExtra: true, fills: true },
   ];
   return (
     <div className="stackwise">
@@ -69,6 +72,8 @@ export function WorkflowsPage() {
         </Answer>
       </section>
       <Same command="anneal workflow executions" />
+      <Definitions />
+      <Schedules />
     </div>
   );
 }
@@ -91,13 +96,7 @@ function Start({ onStart }: { onStart: (id: string) => void }) {
     }, `${name} has started.`);
   };
   if (!workflows.data) return <Answer of={workflows}>{() => null}</Answer>;
-  if (rows.length === 0) {
-    return (
-      <section className="card">
-        <Empty command="anneal workflow create workflow.yaml">No workflow is stored. Store one:</Empty>
-      </section>
-    );
-  }
+  if (rows.length === 0) return null;
   return (
     <form className="card body form" onSubmit={start}>
       <div className="row wrap">
@@ -184,6 +183,7 @@ function ExecutionActions(props: {
           start.
         </Confirm>
       )}
+      <CloseDetail />
     </span>
   );
 }

@@ -24,7 +24,14 @@ export function Confirm(props: {
     await props.onConfirm();
   };
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(next) => {
+        // A name that was typed before a Cancel confirms nothing later.
+        setTyped('');
+        setOpen(next);
+      }}
+    >
       <Dialog.Trigger asChild>
         <button className="button danger" type="button">
           {props.label}

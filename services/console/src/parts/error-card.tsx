@@ -7,12 +7,21 @@ export const reasonOf = (error: unknown): string => (error instanceof Error ? er
 
 const remedyOf = (error: unknown): string | undefined => {
   if (!(error instanceof AnnealError)) return undefined;
+  // The remedy of a client that was given an address. A browser has the one that the page came from.
+  if (error.code === 'Unavailable' && error.details?.['url'] !== undefined) return 'Check that the server is running.';
   const own = error.details?.['remedy'];
   return typeof own === 'string' ? own : errorTable[error.code].remedy;
 };
 
-export function ErrorCard({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
-  const remedy = remedyOf(error);
+export function ErrorCard(props: {
+  error: unknown;
+  again?: () => void;
+  /** What to do. Null when the children are the remedy; otherwise that of the error. */
+  remedy?: null;
+  children?: ReactNode;
+}) {
+  const { error, again, children } = props;
+  const remedy = props.remedy === null ? undefined : remedyOf(error);
   return (
     <section className="card" role="alert">
       <div className="body stackwise">

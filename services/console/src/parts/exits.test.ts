@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exitActionOf, exitPageOf } from './exits.ts';
+import { exitActionOf, exitPageOf, isShown } from './exits.ts';
 
 it('runs the commands that need nothing but a press', () => {
   const labels = [
@@ -47,4 +47,12 @@ it('names the page that shows what a command prints, with names as parts of an a
   expect(exitPageOf('anneal stack delete web')?.href).toBe('/stacks/web');
   expect(exitPageOf('anneal deployment logs 1 --follow')).toBeUndefined();
   expect(exitPageOf('anneal host token web1')).toBeUndefined();
+});
+
+it('knows the page that a reader looks at, also when its address says more', () => {
+  const here = { pathname: '/stacks/web', searchStr: '?tab=resources&sel=tier%2Fdb' };
+  expect(isShown('/stacks/web?tab=resources&sel=tier%2Fdb', here)).toBe(true);
+  expect(isShown('/stacks/web', here)).toBe(true);
+  expect(isShown('/stacks/web?tab=resources&sel=other', here)).toBe(false);
+  expect(isShown('/stacks/other', here)).toBe(false);
 });

@@ -116,6 +116,15 @@ const pages: Readonly<Record<string, (words: readonly string[]) => ExitPage>> = 
   'project quota': ([id = '']) => ({ label: 'Quota', href: `/projects/${encoded(id)}` }),
 };
 
+/** Whether an address of the console is the one that is shown; the shown one may say more. */
+export function isShown(href: string, shown: { readonly pathname: string; readonly searchStr: string }): boolean {
+  const wanted = new URL(href, 'http://console');
+  const search = new URLSearchParams(shown.searchStr);
+  return (
+    wanted.pathname === shown.pathname && [...wanted.searchParams].every(([key, value]) => search.get(key) === value)
+  );
+}
+
 /** The page for a command; undefined when only a terminal has it. */
 export function exitPageOf(command: string): ExitPage | undefined {
   const [noun = '', verb = '', ...rest] = wordsOf(command) ?? [];

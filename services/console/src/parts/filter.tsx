@@ -26,6 +26,10 @@ export function Filter({ what }: { what: string }) {
       placeholder={`Filter ${what}  ( / )`}
       aria-label={`Filter ${what}`}
       value={find}
+      onKeyDown={(event) => {
+        // The browser empties the field at the first press. The second one leaves it.
+        if (event.key === 'Escape' && find === '') event.currentTarget.blur();
+      }}
       onChange={(event) =>
         void navigate({
           to: '.',

@@ -8,8 +8,10 @@ export function Followed(props: {
   failure: string;
   /** Beside the title: a state, buttons. */
   children?: ReactNode;
+  /** At the end of the title. */
+  end?: ReactNode;
 }) {
-  const { label, text, empty, failure, children } = props;
+  const { label, text, empty, failure, children, end } = props;
   const [isFollowing, follow] = useState(true);
   const view = useRef<HTMLPreElement>(null);
   useEffect(() => {
@@ -28,6 +30,7 @@ export function Followed(props: {
               Follow again ↓
             </button>
           )}
+          {end}
         </span>
       </header>
       <div className="body">

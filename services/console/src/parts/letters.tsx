@@ -5,15 +5,18 @@ import { mergePatchBetween } from '@anneal/contracts/merge-patch.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { useAsk } from '../live/ask.ts';
 import { Act } from '../parts/act.tsx';
+import { Answer } from '../parts/answer.tsx';
 import { CopyCommand } from '../parts/command.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
 import { useNotify } from '../parts/notices.tsx';
+import { Clock } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
 
 const rates = [1, 5, 20, 100] as const;
 
-/** Sends letters again, the oldest first, at most so many per second, until all are sent or the reader stops it. */
+/** Sends letters again in their order, the oldest first, at most so many per second, until all are sent or the reader stops it. */
 export function ReplayAll({ letters }: { letters: readonly DeadLetterRow[] }) {
   const { client } = useSession();
   const { attempt } = useNotify();
@@ -25,8 +28,7 @@ export function ReplayAll({ letters }: { letters: readonly DeadLetterRow[] }) {
     stop.current = new AbortController();
     const { signal } = stop.current;
     const start = performance.now();
-    const oldestFirst = letters.toReversed();
-    for (const [index, { id }] of oldestFirst.entries()) {
+    for (const [index, { id }] of letters.entries()) {
       const due = start + (index * 1000) / perSecond;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
       if (signal.aborted) return;
@@ -160,13 +162,12 @@ function readData(text: string): { readonly data?: JsonObject; readonly mistake?
   }
 }
 
-/** One letter: its attempts and its message. */
+/** One letter: its attempts and its message, which is read when the reader opens it. */
 export function Letter({ letter }: { letter: DeadLetterRow }) {
-  const { died_at: diedAt, attempts, message } = letter;
-  const data = isObject(message) && isObject(message['data']) ? message['data'] : undefined;
-  const [edited, setEdited] = useState<string>();
+  const { died_at: diedAt, attempts } = letter;
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <span className="mono">{letter.id}</span>{' '}
         <span className="dim">
@@ -174,34 +175,47 @@ export function Letter({ letter }: { letter: DeadLetterRow }) {
           {attempts === 1 ? 'attempt' : 'attempts'}
         </span>
       </summary>
-      <div className="stackwise tight">
-        {historyOf(letter).length > 0 && (
-          <ol className="attempts" aria-label="Attempts">
-            {historyOf(letter).map(({ at, error }) => (
-              <li key={`${at} ${error}`}>
-                <time className="mono dim">{formatClock(at)}</time> {error}
-              </li>
-            ))}
-          </ol>
-        )}
-        {edited === undefined ? (
-          <>
-            <div className="row">
-              <ReplayAll letters={[letter]} />
-              {data && (
-                <button type="button" className="button" onClick={() => setEdited(JSON.stringify(data, null, 2))}>
-                  Edit the message
-                </button>
-              )}
-            </div>
-            <pre className="output" tabIndex={0}>
-              {JSON.stringify(message, null, 2)}
-            </pre>
-          </>
-        ) : (
-          <Editing id={letter.id} data={data ?? {}} text={edited} onText={setEdited} />
-        )}
-      </div>
+      {isOpen && <Inside letter={letter} />}
     </details>
+  );
+}
+
+function Inside({ letter }: { letter: DeadLetterRow }) {
+  const shown = useAsk(['dead-letter', letter.id], (client) => client.deadLetters.show({ id: letter.id }));
+  const [edited, setEdited] = useState<string>();
+  return (
+    <div className="stackwise tight">
+      {historyOf(letter).length > 0 && (
+        <ol className="attempts" aria-label="Attempts">
+          {historyOf(letter).map(({ at, error }) => (
+            <li key={`${at} ${error}`}>
+              <Clock time={at} /> {error}
+            </li>
+          ))}
+        </ol>
+      )}
+      <Answer of={shown}>
+        {({ message }) => {
+          const data = isObject(message) && isObject(message['data']) ? message['data'] : undefined;
+          return edited === undefined ? (
+            <>
+              <div className="row">
+                <ReplayAll letters={[letter]} />
+                {data && (
+                  <button type="button" className="button" onClick={() => setEdited(JSON.stringify(data, null, 2))}>
+                    Edit the message
+                  </button>
+                )}
+              </div>
+              <pre className="output" tabIndex={0}>
+                {JSON.stringify(message, null, 2)}
+              </pre>
+            </>
+          ) : (
+            <Editing id={letter.id} data={data ?? {}} text={edited} onText={setEdited} />
+          );
+        }}
+      </Answer>
+    </div>
   );
 }

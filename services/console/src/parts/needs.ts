@@ -1,4 +1,5 @@
-/** How many things need a person: also those that the overview counts and does not list. Pure. */
+/** Things that need a person, and their number: also those that the overview counts and does not list. Pure. */
+import type { Tone } from '@anneal/client/text/tone.ts';
 import type { Overview } from '@anneal/contracts/calls/overview.ts';
 
 export const needCountOf = ({ needs, need_counts: counts }: Overview, kind: string): number =>
@@ -6,3 +7,7 @@ export const needCountOf = ({ needs, need_counts: counts }: Overview, kind: stri
 
 export const needCount = (overview: Overview): number =>
   ['stack', 'node', 'host', 'dead letters', 'service'].reduce((all, kind) => all + needCountOf(overview, kind), 0);
+
+/** A hook waits for a person, although the state of its stack is in progress. */
+export const toneOfWhy = ({ exits }: { readonly exits: readonly string[] }, state: Tone): Tone =>
+  state === 'busy' && exits.some((exit) => exit.startsWith('anneal hook clear')) ? 'wait' : state;

@@ -1,6 +1,7 @@
 /** The palette (Ctrl K): every page and every object by its name. Also the keys that jump to a page. */
 import type { PageOf } from '@anneal/client/page.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
+import { useIsFetching } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useState } from 'react';
@@ -33,7 +34,7 @@ interface PaletteState {
   readonly close: () => void;
 }
 
-/** Opens with Ctrl K. `g` and a letter jumps to a page. */
+/** Opens with Ctrl K, or with `?` for the keys. `g` and a letter jumps to a page. */
 export function usePalette(): PaletteState {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
@@ -46,6 +47,7 @@ export function usePalette(): PaletteState {
         return;
       }
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === '?') setOpen(true);
       const page = isGoing ? pages.find(({ key }) => key === event.key) : undefined;
       isGoing = event.key === 'g';
       if (page) void navigate({ to: page.to });
@@ -63,10 +65,13 @@ const typingMs = 120;
 
 export function Palette({ isOpen, close }: PaletteState) {
   const [typed, setTyped] = useState('');
+  const searches = useIsFetching({ predicate: ({ queryKey }) => queryKey[1] === 'palette' });
+  const isSearching = useQuiet(typed.trim(), typingMs) !== typed.trim() || searches > 0;
   return (
     <Command.Dialog
       open={isOpen}
       onOpenChange={(next) => {
+        setTyped('');
         if (!next) close();
       }}
       label="Find or run anything"
@@ -75,9 +80,23 @@ export function Palette({ isOpen, close }: PaletteState) {
     >
       <Command.Input placeholder="A page, a stack, a host, a node …" value={typed} onValueChange={setTyped} />
       <Command.List>
-        <Command.Empty>Nothing has this name.</Command.Empty>
-        {isOpen && <Items typed={typed} close={close} />}
+        <Command.Empty>
+          {isSearching ? 'Searching …' : 'No page, action, stack, host or node has this name.'}
+        </Command.Empty>
+        {isOpen && (
+          <Items
+            typed={typed}
+            close={() => {
+              setTyped('');
+              close();
+            }}
+          />
+        )}
       </Command.List>
+      <p className="keys dim wide-only">
+        <kbd>/</kbd> filters a list <kbd>j</kbd> <kbd>k</kbd> next and previous row <kbd>g</kbd> and a letter goes to a
+        page <kbd>Esc</kbd> back
+      </p>
     </Command.Dialog>
   );
 }
@@ -101,6 +120,9 @@ function Items({ typed, close }: { typed: string; close: () => void }) {
       <Command.Group heading="Actions">
         <Command.Item value="new stack create" onSelect={go(() => navigate({ to: '/create' }))}>
           New stack
+        </Command.Item>
+        <Command.Item value="take over a stack adopt import heat" onSelect={go(() => navigate({ to: '/take-over' }))}>
+          Take over a stack
         </Command.Item>
         <Command.Item
           value="run a command on hosts"

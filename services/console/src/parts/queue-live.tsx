@@ -43,20 +43,27 @@ const size = { width: 600, height: 64 };
 export function DepthChart({ samples }: { samples: readonly Sample[] }) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last || samples.length < 2) return null;
-  const most = Math.max(1, ...samples.map(({ depth }) => depth));
+  const top = Math.max(...samples.map(({ depth }) => depth));
+  const most = Math.max(1, top);
+  const since = formatClock(new Date(first.at).toISOString());
   const x = (at: number): number => (size.width * (at - first.at)) / Math.max(1, last.at - first.at);
   const y = (depth: number): number => size.height - 2 - ((size.height - 8) * depth) / most;
   const line = samples.map(({ at, depth }) => `${x(at).toFixed(1)},${y(depth).toFixed(1)}`).join(' ');
   return (
-    <svg
-      className="chart"
-      viewBox={`0 0 ${size.width} ${size.height}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Waiting messages since ${formatClock(new Date(first.at).toISOString())}: at most ${most}, now ${last.depth}`}
-    >
-      <polyline points={line} vectorEffect="non-scaling-stroke" />
-    </svg>
+    <figure>
+      <svg
+        className="chart"
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Waiting messages since ${since}: at most ${top}, now ${last.depth}`}
+      >
+        <polyline points={line} vectorEffect="non-scaling-stroke" />
+      </svg>
+      <figcaption className="dim" aria-hidden="true">
+        waiting since {since}, at most {top.toLocaleString()}
+      </figcaption>
+    </figure>
   );
 }
 

@@ -1,13 +1,15 @@
 /** The frame of every page: where one is, what needs a look, the palette, and whether the page is live. */
+import { formatClock } from '@anneal/client/text/time.ts';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { Dialog } from 'radix-ui';
-import { useEffect, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { LiveProvider, useLive } from '../live/live.tsx';
 import { useAsk } from '../live/ask.ts';
 import { useSession } from '../session/session.tsx';
 import icon from '../icon.svg';
 import { needCount, needCountOf } from './needs.ts';
 import { Palette, usePalette } from './palette.tsx';
+import { Mark } from './state.tsx';
 import { toggleTheme } from './theme.ts';
 
 const places = [
@@ -73,20 +75,54 @@ export function Shell() {
   );
 }
 
+/** A text that is cut shows itself as a whole under the pointer. */
+function useWholeTexts(): void {
+  useEffect(() => {
+    const show = ({ target }: MouseEvent): void => {
+      const cut = target instanceof Element ? target.closest<HTMLElement>('.cut, .about, .what, .table td') : null;
+      if (!cut) return;
+      const isCut = cut.scrollWidth > cut.clientWidth || cut.scrollHeight > cut.clientHeight + 1;
+      if (isCut) cut.title = cut.innerText;
+      else if (cut.title === cut.innerText) cut.removeAttribute('title');
+    };
+    document.addEventListener('mouseover', show);
+    return () => document.removeEventListener('mouseover', show);
+  }, []);
+}
+
+/** How much needs a person, and at which place. */
+function useCounts(): { readonly total: number; readonly counts: Readonly<Record<string, number>> } {
+  const { data } = useAsk(['overview'], (client) => client.overview(), 15_000);
+  if (!data) return { total: 0, counts: {} };
+  const counts = {
+    Stacks: needCountOf(data, 'stack'),
+    Hosts: needCountOf(data, 'host'),
+    Nodes: needCountOf(data, 'node'),
+    'Dead letters': needCountOf(data, 'dead letters'),
+    Services: needCountOf(data, 'service'),
+  };
+  return { total: needCount(data), counts };
+}
+
+/** The part of the frame with the page. It gets the focus with each new page, so that Tab continues there. */
+function usePageFocus(path: string): RefObject<HTMLElement | null> {
+  const page = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    page.current?.focus({ preventScroll: true });
+  }, [path]);
+  return page;
+}
+
 function Frame() {
+  useWholeTexts();
   const { session, logOut } = useSession();
   const palette = usePalette();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  const overview = useAsk(['overview'], (client) => client.overview(), 15_000);
-  const total = overview.data ? needCount(overview.data) : 0;
-  const count = (kind: string): number => (overview.data ? needCountOf(overview.data, kind) : 0);
-  const counts: Readonly<Record<string, number>> = {
-    Stacks: count('stack'),
-    Hosts: count('host'),
-    Nodes: count('node'),
-    'Dead letters': count('dead letters'),
-    Services: count('service'),
-  };
+  const page = usePageFocus(path);
+  const { total, counts } = useCounts();
   document.title = `${total > 0 ? `(${total}) ` : ''}${titleOf(path)}Anneal`;
   const item = (place: Place, isExtra = false) => (
     <Link
@@ -115,6 +151,9 @@ function Frame() {
   );
   return (
     <div className="shell">
+      <a className="skip" href="#page" onClick={(event) => (event.preventDefault(), page.current?.focus())}>
+        Skip to the page
+      </a>
       <nav className="side" aria-label="Main">
         <div className="brand">
           <img src={icon} alt="" /> Anneal
@@ -144,7 +183,7 @@ function Frame() {
       </nav>
       <div>
         <TopBar path={path} onFind={palette.open} />
-        <main className="page">
+        <main className="page" id="page" ref={page} tabIndex={-1}>
           <Outlet />
         </main>
       </div>
@@ -156,7 +195,10 @@ function Frame() {
 function TopBar({ path, onFind }: { path: string; onFind: () => void }) {
   return (
     <header className="top">
-      <span className="trail cut">{titleOf(path).replace(' · ', '') || 'Home'}</span>
+      <span className="trail cut">
+        {titleOf(path).replace(' · ', '') || 'Home'}
+        <NameIn path={path} />
+      </span>
       <button className="find" type="button" onClick={onFind}>
         <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
           <path d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3 3" />
@@ -203,17 +245,38 @@ function More({ count, children }: { count: number; children: ReactNode }) {
 }
 
 function LiveBadge() {
-  const { isOpen } = useLive();
+  const { isOpen, brokenAt } = useLive();
+  if (!isOpen && brokenAt !== undefined) {
+    return (
+      <div className="live pill tone-wait" role="status" title="The page shows what was known then.">
+        <Mark tone="wait" /> Reconnecting, last news {formatClock(brokenAt)}
+      </div>
+    );
+  }
   return (
     <div className="live" role="status" data-state={isOpen ? 'open' : 'away'}>
       <i />
-      <span>{isOpen ? 'Live' : 'Reconnecting …'}</span>
+      <span>{isOpen ? 'Live' : 'Connecting …'}</span>
     </div>
   );
 }
 
 /** Projects and users have ids in their addresses, which say nothing to a reader. */
 const isId = (text: string): boolean => /^[0-9a-f-]{32,}$/.test(text);
+
+/** The name of the project or user whose id is in the address. */
+function NameIn({ path }: { path: string }) {
+  const [, list, id = ''] = path.split('/');
+  if (!isId(id) || (list !== 'projects' && list !== 'users')) return null;
+  return <NameOf list={list} id={id} />;
+}
+
+function NameOf({ list, id }: { list: 'projects' | 'users'; id: string }) {
+  const shown = useAsk<{ name: string }>(['identity', list.slice(0, -1), id], ({ identity }) =>
+    identity[list].show(id),
+  );
+  return shown.data ? <> / {shown.data.name}</> : null;
+}
 
 /** `/stacks/web` as `web · Stacks · `. */
 function titleOf(path: string): string {

@@ -1,7 +1,8 @@
 /** A table of any length: only the visible rows are in the page. Sorted by a column, filtered by words. */
 import { rowMatcherOf } from '@anneal/contracts/page.ts';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { isTyping } from './filter.tsx';
 
 /** How a column shows a row. */
 export interface Shown<T> {
@@ -10,6 +11,8 @@ export interface Shown<T> {
   readonly isNumber?: boolean;
   /** Left out on a small screen. */
   readonly isExtra?: boolean;
+  /** Gets the width that the others leave, so that a long text pushes no column out of the screen. */
+  readonly fills?: boolean;
 }
 export interface Column<T> extends Shown<T> {
   /** What the column sorts by. Without it, it does not sort. */
@@ -80,8 +83,10 @@ export function Grid<T, C extends Shown<T>>(props: {
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => onRange?.(first, last), [onRange, first, last]);
+  useRowKeys(view);
   const sortBy = (name: string) => onOrder({ name, isUp: order?.name === name ? !order.isUp : true });
-  const classOf = ({ isNumber, isExtra }: C): string => `${isNumber ? 'number' : ''} ${isExtra ? 'wide-only' : ''}`;
+  const classOf = ({ isNumber, isExtra, fills }: C): string =>
+    `${isNumber ? 'number' : ''} ${isExtra ? 'wide-only' : ''} ${fills ? 'fills' : ''}`;
   return (
     <div className="table-view" ref={view} tabIndex={0} role="region" aria-label={label}>
       <table className="table" aria-rowcount={count + 1}>
@@ -124,6 +129,22 @@ export function Grid<T, C extends Shown<T>>(props: {
       </table>
     </div>
   );
+}
+
+/** `j` and `k` move the focus to the next and the previous row of the first table of the page. */
+function useRowKeys(view: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (!/^[jk]$/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event.target) || document.querySelector('.table-view') !== view.current) return;
+      const rows = [...(view.current?.querySelectorAll('tbody tr:not(.gap)') ?? [])];
+      const at = rows.findIndex((row) => row.contains(document.activeElement));
+      const next = rows[at === -1 ? 0 : at + (event.key === 'j' ? 1 : -1)];
+      next?.querySelector<HTMLElement>('a, button')?.focus();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [view]);
 }
 
 function Gap({ height }: { height: number }) {

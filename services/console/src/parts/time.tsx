@@ -1,5 +1,5 @@
 /** Times: how long ago, with the exact time on hover. One clock serves the whole page. */
-import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
+import { formatAge, formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { useSyncExternalStore } from 'react';
 
 let now = Date.now();
@@ -17,9 +17,10 @@ const subscribe = (listener: () => void): (() => void) => {
 /** The time in milliseconds, which changes every second. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 
-export function Age({ since }: { since: string | null | undefined }) {
+/** @param none the word for a time that has not come */
+export function Age({ since, none = '–' }: { since: string | null | undefined; none?: string }) {
   const at = useNow();
-  if (!since) return <span className="dim">–</span>;
+  if (!since) return <span className="dim">{none}</span>;
   return (
     <time dateTime={since} title={new Date(since).toLocaleString()}>
       {formatAge(since, Math.max(at, Date.parse(since)))}
@@ -33,6 +34,15 @@ export function Until({ time }: { time: string }) {
   return (
     <time dateTime={time} title={new Date(time).toLocaleString()}>
       {left <= 1000 ? 'now' : `in ${formatDuration(left)}`}
+    </time>
+  );
+}
+
+/** The time of day, with the date when it is not today, in the column of a log. */
+export function Clock({ time }: { time: string }) {
+  return (
+    <time className="mono dim" dateTime={time} title={new Date(time).toLocaleString()}>
+      {formatClock(time)}
     </time>
   );
 }

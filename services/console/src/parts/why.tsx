@@ -5,7 +5,7 @@ import { useLocation } from '@tanstack/react-router';
 import { Act } from './act.tsx';
 import { useNotify } from './notices.tsx';
 import { useSession } from '../session/session.tsx';
-import { exitActionOf, exitPageOf } from './exits.ts';
+import { exitActionOf, exitPageOf, isShown } from './exits.ts';
 import { Go } from './go.tsx';
 import { CopyCommand } from './command.tsx';
 import { Sentence } from './sentence.tsx';
@@ -55,9 +55,12 @@ const ranked = (exits: readonly string[]): readonly string[] => {
 export function Exits({ exits, most = 6 }: { exits: readonly string[]; most?: number }) {
   const { client } = useSession();
   const { attempt } = useNotify();
-  const here = useLocation().pathname;
+  const here = useLocation();
   // The page that a reader looks at needs no link to itself.
-  const others = exits.filter((exit) => exitPageOf(exit)?.href !== here);
+  const others = exits.filter((exit) => {
+    const page = exitPageOf(exit);
+    return page === undefined || !isShown(page.href, here);
+  });
   if (others.length === 0) return null;
   return (
     <div className="exits">

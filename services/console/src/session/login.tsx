@@ -3,7 +3,7 @@ import { oidcProvider } from '@anneal/client/device-login.ts';
 import { startSession } from '@anneal/client/session.ts';
 import type { SessionView } from '@anneal/contracts/calls/session.ts';
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useRef, useState, type FormEvent } from 'react';
 import { reasonOf } from '../parts/error-card.tsx';
 import icon from '../icon.svg';
 
@@ -15,17 +15,44 @@ const reasons: Readonly<Record<string, string>> = {
   unavailable: 'The OpenID provider does not answer. Try again later.',
 };
 
-export function LoginPage({ url, onSession }: { url: string; onSession: (session: SessionView) => Promise<void> }) {
-  const [failure, setFailure] = useState(reasons[new URLSearchParams(location.search).get('login') ?? ''] ?? '');
-  const [isBusy, setBusy] = useState(false);
+/** The browser runs on the machine of the server, whose files its user can read. */
+const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
 
-  const [project, setProject] = useState('');
+const PlaceOfPassword = () => (
+  <p className="dim">
+    The password of a local server is in <code>.anneal/credentials.json</code>.
+  </p>
+);
+
+const passwordField = { name: 'password', type: 'password', autoComplete: 'current-password' };
+
+/** The way to the OpenID provider of the server, if it has one. */
+function WithProvider({ url, project }: { url: string; project: string }) {
   const { data: provider = null } = useQuery({
     queryKey: ['oidc provider'],
     queryFn: async () => (await oidcProvider({ url })) ?? null,
   });
+  if (provider === null) return null;
   const wanted = project === '' ? '' : `?${new URLSearchParams({ project }).toString()}`;
+  return (
+    <a className="button" href={`/identity/oidc/login${wanted}`}>
+      Log in with {provider}
+    </a>
+  );
+}
 
+export function LoginPage(props: {
+  url: string;
+  onSession: (session: SessionView) => Promise<void>;
+  /** The session that has ended. Its page waits for a new one. */
+  ended?: SessionView;
+}) {
+  const { url, onSession, ended } = props;
+  const [failure, setFailure] = useState(reasons[new URLSearchParams(location.search).get('login') ?? ''] ?? '');
+  const [isBusy, setBusy] = useState(false);
+
+  const [project, setProject] = useState(ended?.project.name ?? '');
+  const password = useRef<HTMLInputElement>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
@@ -41,6 +68,7 @@ export function LoginPage({ url, onSession }: { url: string; onSession: (session
     } catch (error) {
       setFailure(reasonOf(error));
       setBusy(false);
+      password.current?.select();
     }
   };
   return (
@@ -49,13 +77,20 @@ export function LoginPage({ url, onSession }: { url: string; onSession: (session
         <h1 className="row">
           <img src={icon} alt="" width="26" height="26" /> Anneal
         </h1>
+        {ended && <p>Your session has ended. Log in to go on where you were.</p>}
         <label>
           User
-          <input className="field" name="username" defaultValue="admin" autoComplete="username" required />
+          <input
+            className="field"
+            name="username"
+            defaultValue={ended?.user.name ?? 'admin'}
+            autoComplete="username"
+            required
+          />
         </label>
         <label>
           Password
-          <input className="field" name="password" type="password" autoComplete="current-password" required autoFocus />
+          <input ref={password} className="field" {...passwordField} required autoFocus />
         </label>
         <label>
           Project
@@ -75,14 +110,8 @@ export function LoginPage({ url, onSession }: { url: string; onSession: (session
         <button className="button first" type="submit" disabled={isBusy}>
           {isBusy ? 'Logging in …' : 'Log in'}
         </button>
-        {provider !== null && (
-          <a className="button" href={`/identity/oidc/login${wanted}`}>
-            Log in with {provider}
-          </a>
-        )}
-        <p className="dim">
-          The password of a local server is in <code>.anneal/credentials.json</code>.
-        </p>
+        <WithProvider url={url} project={project} />
+        {isLocal && <PlaceOfPassword />}
       </form>
     </main>
   );

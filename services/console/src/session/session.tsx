@@ -1,9 +1,10 @@
 /** The session of this browser, and the client that uses it. Without a session the login page is shown. */
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { endSession, findSession } from '@anneal/client/session.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import type { SessionView } from '@anneal/contracts/calls/session.ts';
 import { useQueryClient } from '@tanstack/react-query';
+import { Dialog } from 'radix-ui';
 import { createContext, useCallback, useContext, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { ErrorCard } from '../parts/error-card.tsx';
 import { LoginPage } from './login.tsx';
@@ -27,10 +28,18 @@ export function useSession(): Signed {
   return signed;
 }
 
+const isSame = (a: SessionView, b: SessionView): boolean => a.user.id === b.user.id && a.project.id === b.project.id;
+
 type State =
   | { readonly kind: 'asking' }
   | { readonly kind: 'out' }
-  | { readonly kind: 'in'; readonly client: Client; readonly session: SessionView }
+  | {
+      readonly kind: 'in';
+      readonly client: Client;
+      readonly session: SessionView;
+      /** The server refuses the session: the login is shown over the page, which keeps what was typed into it. */
+      readonly isRefused: boolean;
+    }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Shows its children to a browser with a session. */
@@ -38,35 +47,48 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const [state, setState] = useState<State>({ kind: 'asking' });
   const queries = useQueryClient();
 
-  const enter = useCallback(async (session: SessionView) => {
-    const client = await connect({ authUrl: `${url}/identity/v3`, session });
-    setState({ kind: 'in', client, session });
-  }, []);
+  const enter = useCallback(
+    async (session: SessionView) => {
+      const client = await connect({ authUrl: `${url}/identity/v3`, session });
+      setState((last) => {
+        // The page of another user shows nothing of the first one.
+        if (last.kind === 'in' && !isSame(last.session, session)) queries.clear();
+        return { kind: 'in', client, session, isRefused: false };
+      });
+      await queries.invalidateQueries();
+    },
+    [queries],
+  );
   const begin = useCallback(async () => {
     try {
       await enter(await findSession({ url }));
     } catch (error) {
-      const isOut = error instanceof AnnealError && error.code === 'Unauthorized';
+      const isOut = hasCode(error, 'Unauthorized');
       setState(isOut ? { kind: 'out' } : { kind: 'failed', error });
     }
   }, [enter]);
   useEffect(() => void begin(), [begin]);
 
+  const expired = useCallback(
+    () => setState((last) => (last.kind === 'in' && !last.isRefused ? { ...last, isRefused: true } : last)),
+    [],
+  );
+  const { client, session } = state.kind === 'in' ? state : {};
   const signed = useMemo(
     () =>
-      state.kind === 'in'
+      client && session
         ? {
-            client: state.client,
-            session: state.session,
+            client,
+            session,
             logOut: async () => {
-              await endSession({ url, proof: state.session.proof });
+              await endSession({ url, proof: session.proof });
               queries.clear();
               setState({ kind: 'out' });
             },
-            expired: () => setState({ kind: 'out' }),
+            expired,
           }
         : undefined,
-    [state, queries],
+    [client, session, queries, expired],
   );
   if (state.kind === 'out') return <LoginPage url={url} onSession={enter} />;
   if (state.kind === 'failed') {
@@ -76,5 +98,19 @@ export function SessionGate({ children }: { children: ReactNode }) {
       </main>
     );
   }
-  return signed ? <SignedContext value={signed}>{children}</SignedContext> : null;
+  if (state.kind !== 'in' || !signed) return null;
+  const { user, project } = state.session;
+  return (
+    <SignedContext key={`${user.id} ${project.id}`} value={signed}>
+      {children}
+      <Dialog.Root open={state.isRefused}>
+        <Dialog.Portal>
+          <Dialog.Content className="login-over" aria-describedby={undefined}>
+            <Dialog.Title className="hidden-label">Log in again</Dialog.Title>
+            <LoginPage url={url} onSession={enter} ended={state.session} />
+          </Dialog.Content>
+        </Dialog.Portal>
+      </Dialog.Root>
+    </SignedContext>
+  );
 }

@@ -1,10 +1,11 @@
 /** The events of a stack, the newest first. */
 import { toneOf } from '@anneal/client/text/tone.ts';
-import { formatClock } from '@anneal/client/text/time.ts';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
+import { Sentence } from '../parts/sentence.tsx';
 import { Mark, wordsOf } from '../parts/state.tsx';
+import { Clock } from '../parts/time.tsx';
 
 export function StackEvents({ stack }: { stack: string }) {
   const events = useAsk(['stack', stack, 'events'], (client) =>
@@ -20,14 +21,14 @@ export function StackEvents({ stack }: { stack: string }) {
             <ul className="log body">
               {rows.map((row) => (
                 <li key={row.id}>
-                  <time className="mono dim" dateTime={row.event_time}>
-                    {formatClock(row.event_time)}
-                  </time>
+                  <Clock time={row.event_time} />
                   <Mark tone={toneOf(row.resource_status)} />
                   <span className="cut">
                     <b>{row.resource_name}</b> {wordsOf(row.resource_status)}
                   </span>
-                  <span className="dim detail">{row.resource_status_reason}</span>
+                  <span className="dim detail">
+                    <Sentence text={row.resource_status_reason ?? ''} />
+                  </span>
                 </li>
               ))}
             </ul>

@@ -8,7 +8,7 @@ import { criticalPath } from '../graph/critical-path.ts';
 import type { Shown } from '../graph/draw.ts';
 import { wordsOf } from '../parts/state.tsx';
 import { useNow } from '../parts/time.tsx';
-import type { PlacedResource } from './resources.tsx';
+import { stateOf, type PlacedResource } from './resources.tsx';
 
 /** The path of the stack that contains a resource; empty for the outermost. */
 const aroundOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
@@ -90,8 +90,8 @@ export function Graph({ resources }: { resources: readonly PlacedResource[] }) {
       <header>
         <h2>Graph</h2>
         <span className="dim wide-only">
-          {resources.length} {resources.length === 1 ? 'resource' : 'resources'} · drag to move, scroll to zoom,{' '}
-          <kbd>0</kbd> to fit
+          {resources.length.toLocaleString()} {resources.length === 1 ? 'resource' : 'resources'} · drag to move, scroll
+          to zoom, <kbd>0</kbd> to fit
         </span>
         <span className="more row">
           <button type="button" className="button" aria-pressed={isMarked} onClick={() => mark(!isMarked)}>
@@ -143,10 +143,15 @@ function shownOf(
   const inside = byParent.get(resource.path);
   return {
     title: resource.resource_name,
-    second: inside ? insideWords(inside) : wordsOf(resource.resource_status),
-    tone: toneOf(resource.resource_status),
+    second: inside ? insideWords(inside) : wordsOf(stateOf(resource).state),
+    tone: stateOf(resource).tone,
     isFolded: inside !== undefined && !open.has(resource.path),
   };
+}
+
+function State({ of }: { of: PlacedResource }) {
+  const { state, tone } = stateOf(of);
+  return <span className={`tone-${tone}`}>{wordsOf(state)}</span>;
 }
 
 /** What the chosen resource waits for, and what waits for it. */
@@ -165,16 +170,16 @@ function Chosen(props: {
   const list = (rows: readonly PlacedResource[]) =>
     rows.length === 0
       ? 'nothing'
-      : rows.slice(0, 20).map(({ path, resource_name: name, resource_status: status }) => (
-          <button key={path} type="button" className="link" onClick={() => onChoose(path)}>
-            {name} <span className={`tone-${toneOf(status)}`}>{wordsOf(status)}</span>
+      : rows.slice(0, 20).map((row) => (
+          <button key={row.path} type="button" className="link" onClick={() => onChoose(row.path)}>
+            {row.resource_name} <State of={row} />
           </button>
         ));
   return (
     <div className="body stackwise" aria-label="Chosen resource" role="group">
       <p className="row">
         <b>{resource.path}</b>
-        <span className={`tone-${toneOf(resource.resource_status)}`}>{wordsOf(resource.resource_status)}</span>
+        <State of={resource} />
         {inside.length > 0 && (
           <button type="button" className="button" onClick={() => props.onToggle(resource.path)}>
             {props.isOpen ? 'Fold' : `Unfold ${nestedIdOf(resource) === undefined ? '' : inside.length}`}

@@ -1,25 +1,33 @@
 /** The resources of a stack and of its nested stacks. */
-import { toneOf } from '@anneal/client/text/tone.ts';
+import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import type { Resource } from '@anneal/client/representation.ts';
 import { useEffect, useRef } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';
 import { Answer } from '../parts/answer.tsx';
+import { CloseDetail } from '../parts/close-detail.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { StatePill, StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Act } from '../parts/act.tsx';
+import { toneOfWhy } from '../parts/needs.ts';
 import { useNotify } from '../parts/notices.tsx';
 import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
+import { Sentence } from '../parts/sentence.tsx';
 import { useSession } from '../session/session.tsx';
 import type { ResourceAct } from '@anneal/contracts/calls/scheduling.ts';
 import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../parts/why.tsx';
 
 export type PlacedResource = Resource & { readonly path: string };
+
+/** The state of a resource; a hook that holds it comes first. */
+export function stateOf({ resource_status: status, hook }: Resource): { readonly state: string; readonly tone: Tone } {
+  return hook === undefined ? { state: status, tone: toneOf(status) } : { state: `held at ${hook.name}`, tone: 'wait' };
+}
 
 export function Resources({ stack }: { stack: string }) {
   const [chosen, choose] = useChosen();
@@ -33,7 +41,7 @@ export function Resources({ stack }: { stack: string }) {
       ),
       by: 'path',
     },
-    { name: 'State', cell: (row) => <StateWord state={row.resource_status} />, by: 'state' },
+    { name: 'State', cell: (row) => <StateWord {...stateOf(row)} />, by: 'state' },
     {
       name: 'Changed',
       cell: (row) => <Age since={row.updated_time ?? row.creation_time} />,
@@ -41,7 +49,16 @@ export function Resources({ stack }: { stack: string }) {
       isNumber: true,
     },
     { name: 'Type', cell: (row) => <code>{row.resource_type}</code>, by: 'type', isExtra: true },
-    { name: 'Reason', cell: (row) => <span className="dim">{row.resource_status_reason}</span>, isExtra: true },
+    {
+      name: 'Reason',
+      cell: (row) => (
+        <span className="dim">
+          <Sentence text={row.resource_status_reason ?? ''} />
+        </span>
+      ),
+      isExtra: true,
+      fills: true,
+    },
   ];
   return (
     <div className="stackwise">
@@ -86,31 +103,48 @@ function Shown({ stack, path, resource }: { stack: string; path: string; resourc
     <section className="card" ref={card} aria-label={`Resource ${path}`}>
       <header>
         <h2>{path}</h2>
-        <StatePill state={resource.resource_status} />
+        <StatePill {...stateOf(resource)} />
         <span className="more row wrap">
           <ResourceActions stack={stack} path={path} resource={resource} />
+          <CloseDetail />
         </span>
       </header>
       <div className="body stackwise">
-        {why.data && <WhyCard why={why.data} tone={toneOf(resource.resource_status)} />}
+        {why.data && <WhyCard why={why.data} tone={toneOfWhy(why.data, toneOf(resource.resource_status))} />}
         <dl className="facts">
           <dt>Type</dt>
           <dd className="mono">{resource.resource_type}</dd>
           <dt>Id</dt>
           <dd className="mono">{resource.physical_resource_id}</dd>
           <dt>Started</dt>
-          <dd>{resource.started_at === null ? 'not yet' : <Age since={resource.started_at} />}</dd>
+          <dd>
+            {resource.started_at === null ? (
+              'not yet'
+            ) : (
+              <>
+                <Age since={resource.started_at} /> ago
+              </>
+            )}
+          </dd>
         </dl>
-        {failure && <pre className="output tone-failed">{failure.message}</pre>}
+        {failure && (
+          <p className="tone-failed">
+            <Sentence text={failure.message} />
+          </p>
+        )}
+        {failure?.remedy && <p>{failure.remedy}</p>}
         {typeof stderr === 'string' && stderr !== '' && (
-          <pre className="output" tabIndex={0}>
+          <pre className="output" tabIndex={0} aria-label="Error output">
             {stderr}
           </pre>
         )}
         {attributes && Object.keys(attributes).length > 0 && (
-          <pre className="output" tabIndex={0}>
-            {JSON.stringify(attributes, null, 2)}
-          </pre>
+          <details open={!failure}>
+            <summary>Attributes</summary>
+            <pre className="output" tabIndex={0}>
+              {JSON.stringify(attributes, null, 2)}
+            </pre>
+          </details>
         )}
         <Same
           command={`anneal resource show ${quoted(stack)} ${quoted(path)}`}

@@ -1,19 +1,19 @@
 /** The groups of a stack that scale: size over time and why, members, pause and resize; and the alarms of the stack. */
-import type { AlarmSeries } from '@anneal/client/alarms.ts';
 import type { GroupAct, GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Act } from '../parts/act.tsx';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
-import { Mark, QuietMark, StatePill, StateWord, wordsOf } from '../parts/state.tsx';
-import { Age } from '../parts/time.tsx';
+import { Mark, QuietMark, StatePill, wordsOf } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 import { Same } from '../parts/same.tsx';
+import { Clock } from '../parts/time.tsx';
+import { Alarms } from './alarms.tsx';
 import type { PlacedResource } from './resources.tsx';
 
 const isGroup = ({ resource_type: type }: PlacedResource): boolean =>
@@ -93,13 +93,21 @@ function Group({ stack, path }: { stack: string; path: string }) {
 function Resize({ stack, path, group }: { stack: string; path: string; group: GroupView }) {
   const { client } = useSession();
   const { attempt } = useNotify();
-  const [size, setSize] = useState(String(group.size));
+  // The size of the group, until a person types another one. That one stays until it is sent and the group changes.
+  const [typed, setTyped] = useState<string>();
+  const size = typed ?? String(group.size);
+  const isSent = useRef(false);
+  useEffect(() => {
+    if (isSent.current) setTyped(undefined);
+    isSent.current = false;
+  }, [group.size]);
   const request = `POST /api/v1/stacks/${encodeURIComponent(stack)}/groups/${encodeURIComponent(path)}/actions`;
   const resizing = (to: number) => ({
     action: () => client.groups.act({ stack, group: path, action: { kind: 'resize', size: to } }),
     done: `${path} goes to ${to}.`,
   });
   const resize = (): void => {
+    isSent.current = true;
     const { action, done } = resizing(Number(size));
     // A group that has become smaller gets new members: its old ones are gone.
     void attempt(action, done, Number(size) > group.size ? resizing(group.size) : undefined);
@@ -125,7 +133,7 @@ function Resize({ stack, path, group }: { stack: string; path: string; group: Gr
         max={group.max_size ?? undefined}
         style={{ width: 90 }}
         value={size}
-        onChange={(event) => setSize(event.target.value)}
+        onChange={(event) => setTyped(event.target.value)}
       />
       {fewer > 0 && size !== '' ? (
         <Confirm
@@ -312,9 +320,7 @@ function Outcomes({ group: { outcomes, size } }: { group: GroupView }) {
       <ul className="log flat" aria-label="Changes of size">
         {outcomes.map(({ id, at, result, before, after, message }) => (
           <li key={id}>
-            <time className="mono dim" dateTime={at}>
-              {formatClock(at)}
-            </time>
+            <Clock time={at} />
             <Mark tone={result === 'applied' ? 'done' : result === 'refused' ? 'failed' : 'wait'} label={result} />
             <span>
               {before} → {after}
@@ -324,77 +330,5 @@ function Outcomes({ group: { outcomes, size } }: { group: GroupView }) {
         ))}
       </ul>
     </>
-  );
-}
-
-function Alarms({ stack }: { stack: string }) {
-  const alarms = useAsk(['stack', stack, 'alarms'], (client) => client.alarms.list({ stack }), 5000);
-  return (
-    <section className="card" aria-label="Alarms">
-      <header>
-        <h2>Alarms</h2>
-      </header>
-      <Answer of={alarms}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty>{stack} has no alarms.</Empty>
-          ) : (
-            <ul className="needs">
-              {rows.map(({ id, name, state, state_reason: reason, state_at: at, type }) => (
-                <li key={id}>
-                  <Mark tone={toneOf(state)} />
-                  <b className="cut">{name}</b>
-                  <span className="what">{reason}</span>
-                  <span className="dim">
-                    <Age since={at} />
-                  </span>
-                  <span className="act">
-                    <StateWord state={state} /> <code className="dim wide-only">{type}</code>
-                  </span>
-                  <Values alarm={id} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Answer>
-    </section>
-  );
-}
-
-/** The values that an alarm compares, with its threshold as a line. */
-function Values({ alarm }: { alarm: string }) {
-  const series = useAsk(['alarm', alarm, 'series'], (client) => client.alarms.series({ alarm }), 10_000);
-  return (series.data ?? []).map((each) => <Curve key={each.rule} series={each} />);
-}
-
-function Curve({ series: { rule, threshold, points } }: { series: AlarmSeries }) {
-  const values = points.flatMap(({ value }) => value ?? []);
-  if (values.length === 0) return <p className="values dim">{rule}: no measurement yet</p>;
-  const [low, high] = [Math.min(threshold, ...values), Math.max(threshold, ...values)];
-  const yOf = (value: number): number => 60 - (56 * (value - low)) / (high - low || 1);
-  const step = 600 / Math.max(1, points.length - 1);
-  const line = points.flatMap(({ value }, at) => (value === null ? [] : [`${at * step},${yOf(value)}`]));
-  return (
-    <figure className="values">
-      <svg
-        className="chart"
-        viewBox="0 0 600 64"
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${rule}, latest ${values.at(-1)}`}
-      >
-        <polyline
-          className="limit"
-          points={`0,${yOf(threshold)} 600,${yOf(threshold)}`}
-          vectorEffect="non-scaling-stroke"
-        />
-        <polyline points={line.join(' ')} vectorEffect="non-scaling-stroke" />
-      </svg>
-      <figcaption className="dim">
-        <code>{rule}</code> latest {values.at(-1)}, from {Math.min(...values)} to {Math.max(...values)} since{' '}
-        {formatClock(points[0]?.at ?? '')}
-      </figcaption>
-    </figure>
   );
 }

@@ -2,7 +2,7 @@
 import type { ResourcePage } from '@anneal/client/page.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
@@ -14,7 +14,14 @@ import { Timeline } from './timeline.tsx';
 const mostDrawn = 1000;
 
 export function WorkOf({ stack }: { stack: string }) {
-  const first = useAsk(['stack', stack, 'work'], (client) => client.stacks.resourcePage({ stack, limit: mostDrawn }));
+  // Of a stack that is too large to draw, each change needs only the counts.
+  const isLarge = useRef(false);
+  const first = useAsk(['stack', stack, 'work'], async ({ stacks }) => {
+    const page = await stacks.resourcePage({ stack, limit: isLarge.current ? 1 : mostDrawn });
+    const wasLarge = isLarge.current;
+    isLarge.current = page.total > mostDrawn;
+    return wasLarge && !isLarge.current ? stacks.resourcePage({ stack, limit: mostDrawn }) : page;
+  });
   const [isWhole, setWhole] = useState(false);
   return (
     <Answer of={first}>

@@ -1,5 +1,5 @@
 /** Finds the resources that a path names. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
@@ -50,10 +50,7 @@ export async function resourceAt(
 ): Promise<[StackView, ResourceView]> {
   const stack = await stackAt(ask, request);
   const name = request.params.resource;
-  const [resource] = await resourcesOf(ask, stack, { name, sealed }).catch((error: unknown) => {
-    if (error instanceof AnnealError && error.code === 'NotFound') return [];
-    throw error;
-  });
+  const [resource] = (await resourcesOf(ask, stack, { name, sealed }).catch(ignoreNotFound)) ?? [];
   if (!resource) throw resourceMissing(name, stack.name);
   return [stack, resource];
 }

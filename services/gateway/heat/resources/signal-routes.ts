@@ -1,5 +1,5 @@
 /** Signals to a resource, and its metadata: by its owner, or by a signaller that holds a grant. Clears hooks, as Heat does. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, json, type Json } from '@anneal/contracts/json.ts';
 import { resourceAct, stackSignal, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
@@ -94,7 +94,7 @@ async function clearHook(
   const action = { kind: 'clear hook', hook } as const;
   await ask('scheduling', resourceAct, { project, data: { project, stack: id, resource, action, occasion } }).catch(
     (error: unknown) => {
-      throw error instanceof AnnealError && error.code === 'InvalidRequest' ? invalid(error.message) : error;
+      throw hasCode(error, 'InvalidRequest') ? invalid(error.message) : error;
     },
   );
 }

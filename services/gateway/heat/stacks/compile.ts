@@ -18,9 +18,11 @@ export interface CompilerOptions {
 }
 
 interface Accepted {
-  readonly target: Omit<CompileAnswer, 'resource_count' | 'warnings'>;
+  readonly target: Omit<CompileAnswer, 'resource_count' | 'warnings' | 'operator_resources'>;
   /** Fields for the answer to the client. Empty without warnings. */
   readonly said: Pick<CompileAnswer, 'warnings'>;
+  /** The types of its resources that only operators may change, by name. */
+  readonly operatorResources: Readonly<Record<string, string>>;
 }
 
 export interface Compiler {
@@ -47,8 +49,9 @@ export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
   });
   const compile = async (question: CompileQuestion, gone: AbortSignal): Promise<Accepted> => {
     const asked = about(question, gone);
-    const { resource_count: _, warnings, ...target } = await ask('templating', templateCompile, asked);
-    return { target, said: warnings ? { warnings } : {} };
+    const answer = await ask('templating', templateCompile, asked);
+    const { resource_count: _, warnings, operator_resources: operatorResources = {}, ...target } = answer;
+    return { target, said: warnings ? { warnings } : {}, operatorResources };
   };
   /** The contents from which a change begins: those of the stack, or those of one of its revisions. */
   const baseOf = async (

@@ -1,5 +1,5 @@
 /** Finds the stack that a path names, and redirects a lookup to its canonical path. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
@@ -33,7 +33,7 @@ export async function lookUpStack(
   try {
     return await ask('scheduling', stackShow, { data: { project, stack, outputs }, project });
   } catch (error) {
-    if (error instanceof AnnealError && error.code === 'NotFound') throw stackMissing(stack);
+    if (hasCode(error, 'NotFound')) throw stackMissing(stack);
     throw error;
   }
 }
@@ -47,7 +47,7 @@ export async function stackAt(
   const { name, id } = request.params as StackPath;
   const project = projectOf(request);
   const stack = await lookUpStack(ask, { project, stack: id, outputs }).catch((error: unknown) => {
-    throw error instanceof AnnealError && error.code === 'NotFound' ? stackMissing(name) : error;
+    throw hasCode(error, 'NotFound') ? stackMissing(name) : error;
   });
   if (stack.name !== name || stack.id !== id) throw stackMissing(name);
   return stack;

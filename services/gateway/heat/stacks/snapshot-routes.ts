@@ -1,6 +1,6 @@
 /** Snapshots of a stack: take, list, show, delete and restore. */
 import { randomUUID } from 'node:crypto';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import {
   snapshotDelete,
@@ -31,7 +31,7 @@ const which = ({ project, id }: StackView, snapshot: string) => ({
 });
 const found = <T>(question: Promise<T>, id: string): Promise<T> =>
   question.catch((error: unknown) => {
-    throw error instanceof AnnealError && error.code === 'NotFound' ? snapshotMissing(id) : error;
+    throw hasCode(error, 'NotFound') ? snapshotMissing(id) : error;
   });
 
 const snapshotSchema = z

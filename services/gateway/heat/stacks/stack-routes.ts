@@ -1,6 +1,6 @@
 /** Creating, changing and deleting stacks. */
 import { randomUUID } from 'node:crypto';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
@@ -10,6 +10,7 @@ import { objectBody, queryBoolean } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
+import { requireOperatorFor } from '../../identity/resources/operator.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
@@ -45,12 +46,14 @@ function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts)
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
-    const { target, said } = await compiler.fresh(wanted, {
+    const { target, said, operatorResources } = await compiler.fresh(wanted, {
       project,
       stackName: name,
       stackId: id,
       gone: clientGone(reply),
     });
+    const occasion = occasionOfChange(request);
+    requireOperatorFor(operatorResources, occasion);
     const stack = await ask('scheduling', stackCreate, {
       project,
       data: {
@@ -62,11 +65,11 @@ function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts)
         on_failure: wanted.onFailure ?? 'keep',
         tags: wanted.tags ?? [],
         ...(wanted.adopt && { adopt: wanted.adopt }),
-        occasion: occasionOfChange(request),
+        occasion,
         ...target,
       },
     }).catch((error: unknown) => {
-      if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
+      if (!hasCode(error, 'AlreadyExists')) throw error;
       throw heatError('AlreadyExists', 'StackExists', `The Stack (${name}) already exists.`);
     });
     const href = stackHref(rootStackOf(request), stack);
@@ -93,7 +96,13 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
       const wanted = readStackBody(objectBody(request));
       if (!keeps) requireTemplate(wanted);
       const stack = await stackAt(ask, request);
-      const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
+      const { target, said, operatorResources } = await compiler.again(wanted, {
+        stack,
+        keeps,
+        gone: clientGone(reply),
+      });
+      const occasion = occasionOfChange(request);
+      requireOperatorFor(operatorResources, occasion);
       await ask('scheduling', stackUpdate, {
         project: stack.project,
         data: {
@@ -104,7 +113,7 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
           ...(wanted.converge && { converge: true }),
           ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
           ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
-          occasion: occasionOfChange(request),
+          occasion,
           ...target,
         },
       });

@@ -1,12 +1,9 @@
-/** Resource types, template versions, and the services behind the gateway. */
-import type { Bus } from '@anneal/bus/port.ts';
+/** Resource types and template versions. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { json } from '@anneal/contracts/json.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import type { KnownTypes } from './known-types.ts';
@@ -14,18 +11,18 @@ import { functionsOf, templateVersions } from './template-versions.ts';
 import { cfnTemplateOf, hotTemplateOf } from './type-template.ts';
 import { heatError } from '../wording.ts';
 
-export interface TypeRouteOptions {
-  ask: Ask;
-  bus: Bus;
-  now: () => Date;
-}
-
+const supportStatuses = ['UNKNOWN', 'SUPPORTED', 'PROTOTYPE', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN'] as const;
 const flag = z.boolean().optional();
 const listsTypes = described({
   summary: 'List the resource types.',
   query: z.object({
     with_description: flag,
     name: z.string().optional().meta({ description: 'A regular expression, from the beginning of the name.' }),
+    support_status: z.enum(supportStatuses).optional().meta({ description: 'Every type is SUPPORTED.' }),
+    version: z
+      .string()
+      .optional()
+      .meta({ description: 'The release since when Heat has a type. No type has one here.' }),
   }),
   answer: z.object({
     resource_types: z.array(
@@ -73,21 +70,13 @@ const showsBuild = described({
   summary: 'Show the builds of API and engine.',
   answer: z.object({ api: revision, engine: revision }),
 });
-const listsServices = described({
-  summary: 'List the services of this server.',
-  answer: z.object({
-    services: z.array(z.looseObject({ id: z.string(), binary: z.string(), status: z.enum(['up', 'down']) })),
-  }),
-});
 
-export function typeRoutes(
-  scope: FastifyInstance,
-  { bus, now, types }: Omit<TypeRouteOptions, 'ask'> & { types: KnownTypes },
-): void {
+export function typeRoutes(scope: FastifyInstance, { types }: { types: KnownTypes }): void {
   scope.get('/:project/resource_types', listsTypes, async (request) => {
     const isDetailed = queryBoolean(request, 'with_description') ?? false;
     const fits = nameFilter(queryValue(request, 'name'));
-    const found = (await types()).filter(({ type }) => fits(type));
+    const isSupported = wantsSupported(request);
+    const found = isSupported ? (await types()).filter(({ type }) => fits(type)) : [];
     return {
       resource_types: found.map(({ type, description }) =>
         isDetailed ? { resource_type: type, description: description ?? null } : type,
@@ -143,29 +132,16 @@ export function typeRoutes(
     api: { revision: 'unknown' },
     engine: { revision: 'unknown' },
   }));
+}
 
-  scope.get('/:project/services', listsServices, async () => ({
-    services: await Promise.all(
-      serviceNames.map(async (name, index) => {
-        const { consumers } = await bus.queues.measure(requestsQueue(name)).catch(() => ({ consumers: 0 }));
-        const id = `00000000-0000-4000-8000-${String(index + 1).padStart(12, '0')}`;
-        return {
-          id,
-          binary: `anneal-${name}`,
-          engine_id: id,
-          host: name,
-          hostname: name,
-          topic: requestsQueue(name),
-          report_interval: 60,
-          created_at: null,
-          updated_at: now().toISOString().slice(0, -1),
-          deleted_at: null,
-          // The gateway takes no requests from the bus. It answers this request, so it is up.
-          status: consumers > 0 || name === 'gateway' ? 'up' : 'down',
-        };
-      }),
-    ),
-  }));
+/** Whether the filters of a list leave in the types here, which are supported and have no version. */
+function wantsSupported(request: FastifyRequest): boolean {
+  const status = queryValue(request, 'support_status') ?? 'SUPPORTED';
+  if (!supportStatuses.some((each) => each === status)) {
+    const message = `Invalid support status and should be one of ${supportStatuses.join(', ')}`;
+    throw heatError('InvalidRequest', 'Invalid', message);
+  }
+  return status === 'SUPPORTED' && queryValue(request, 'version') === undefined;
 }
 
 /** Matches a regular expression from the start of the name, as in Heat. */

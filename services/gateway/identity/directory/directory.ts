@@ -25,8 +25,10 @@ import type {
   StoredCredentialDocument,
   DomainDocument,
   EndpointDocument,
+  EndpointGroupDocument,
   OidcLinkDocument,
   PolicyDocument,
+  ProjectEndpointsDocument,
   RegionDocument,
   ServiceDocument,
   TrustDocument,
@@ -52,6 +54,8 @@ export interface Directory {
   readonly credentials: Records<StoredCredentialDocument>;
   readonly services: Records<ServiceDocument>;
   readonly endpoints: Records<EndpointDocument>;
+  readonly endpointGroups: Records<EndpointGroupDocument>;
+  readonly projectEndpoints: Records<ProjectEndpointsDocument>;
   readonly regions: Records<RegionDocument>;
   readonly oidcLinks: Records<OidcLinkDocument>;
   readonly passwords: Passwords;
@@ -73,8 +77,15 @@ export async function openDirectory({
   password: string | undefined;
   now: () => Date;
 }): Promise<Directory> {
-  const collection = <T extends Document>(kind: string, indexes: IndexDefinition[]): Promise<Collection<T>> =>
-    store.collection<T>({ name: `gateway_directory_${kind}`, indexes });
+  const collection = <T extends Document>(
+    kind: string,
+    indexes: IndexDefinition[],
+    listed: readonly string[] = [],
+  ): Promise<Collection<T>> => store.collection<T>({ name: `gateway_directory_${kind}`, indexes, listed });
+  const [endpointGroups, projectEndpoints] = await Promise.all([
+    collection<EndpointGroupDocument>('endpoint_groups', [{ fields: ['name'], unique: true }]),
+    collection<ProjectEndpointsDocument>('project_endpoints', []),
+  ]);
   const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules, policies] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
     collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
@@ -87,8 +98,8 @@ export async function openDirectory({
   ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
-    collection<ProjectDocument>('projects', [named, { fields: ['parent_id'] }]),
-    collection<UserDocument>('users', [named]),
+    collection<ProjectDocument>('projects', [named, { fields: ['parent_id'] }], ['enabled', 'description']),
+    collection<UserDocument>('users', [named], ['enabled', 'description']),
     collection<UserGroupDocument>('groups', [named]),
     collection<RoleDocument>('roles', [named]),
     collection<ApplicationCredentialDocument>('application_credentials', [
@@ -123,6 +134,8 @@ export async function openDirectory({
     credentials: new Records('credential', credentials, revision),
     services: new Records('service', services, revision),
     endpoints: new Records('endpoint', endpoints, revision),
+    endpointGroups: new Records('endpoint group', endpointGroups, revision),
+    projectEndpoints: new Records('endpoints of project', projectEndpoints, revision),
     regions: new Records('region', regions, revision),
     oidcLinks: new Records('link of an OpenID user', oidcLinks, revision),
     passwords,

@@ -1,5 +1,7 @@
 /** One kind of object of the directory in the store. Every write raises the revision of the directory. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { PageRequest } from '@anneal/contracts/page.ts';
+import { findPage, type PagedList, type StoredPage } from '@anneal/store/page.ts';
 import { DuplicateError, type Collection, type Document, type Draft } from '@anneal/store/port.ts';
 import type { DirectoryRevision } from './revision.ts';
 
@@ -37,6 +39,11 @@ export class Records<T extends Document> {
   /** Every object whose indexed fields have these values; every object without a condition. In the order of their ids. */
   list(where: Readonly<Record<string, string>> = {}): Promise<T[]> {
     return this.#collection.find({ where, ...(Object.keys(where).length === 0 && { orderBy: ['id'] }) });
+  }
+
+  /** One page of the objects. @throws AnnealError InvalidRequest for a column that the list does not have */
+  page(list: PagedList<T>, request: PageRequest): Promise<StoredPage<T>> {
+    return findPage(this.#collection, list, request);
   }
 
   /** @throws AnnealError AlreadyExists with this text when the name is taken */

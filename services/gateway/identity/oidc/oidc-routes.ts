@@ -8,7 +8,7 @@
  * A login in a browser ends at a page of this server and nowhere else. Its reason for a failure is in the log, because
  * everyone can make a link to that page.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -251,7 +251,7 @@ async function unlessRepeated<T>(attempts: Attempts, place: string, work: () => 
     attempts.succeeded(place);
     return done;
   } catch (error) {
-    if (error instanceof AnnealError && error.code === 'Unauthorized') attempts.failed(place);
+    if (hasCode(error, 'Unauthorized')) attempts.failed(place);
     throw error;
   }
 }

@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Directory } from '../directory/directory.ts';
 import { newUser, type DomainDocument, type Grant, type UserDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
@@ -66,7 +66,7 @@ async function linkedUser(
       await directory.oidcLinks.insert({ id, user_id: user.id }, 'another login linked it');
       return user;
     } catch (error) {
-      if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists' || tries === mostTries) throw error;
+      if (!hasCode(error, 'AlreadyExists') || tries === mostTries) throw error;
     }
   }
 }

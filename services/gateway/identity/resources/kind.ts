@@ -1,5 +1,5 @@
 /** The parts that the kinds of identity resources share. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
@@ -52,7 +52,7 @@ export async function insertOwn<T extends Document>(
   try {
     await records.insert(draft, taken);
   } catch (error) {
-    if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
+    if (!hasCode(error, 'AlreadyExists')) throw error;
     if (await records.find(draft.id)) return;
     throw new AnnealError(
       'AlreadyExists',

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
 import { defaultDomain } from '../principals.ts';
-import { checkPlace, projectTaken, refuseDisabling, refuseParent, removeProject } from '../routes/project-routes.ts';
+import { refuseParent, removeProject } from '../routes/removal.ts';
+import { checkPlace, projectTaken, refuseDisabling } from '../routes/project-routes.ts';
 import { nameField, tagsField, takenInDomain, textField } from '../routes/shape.ts';
 import { rolesField } from './assignments.ts';
 import { insertOwn, needsNew, type IdentityKind, type WantedObject } from './kind.ts';

@@ -7,12 +7,33 @@
  *    updates, retries or rolls back a stack with the template of another user lends no rights to that template.
  * O3 The provider reads the present roles of that user in the project of the stack. A user who is disabled, or has lost
  *    the role admin since, gives no rights.
+ * O4 A request that no operator sends is refused before anything is changed, when the template itself has such a
+ *    resource, as in Heat. The provider refuses those of nested stacks and of groups, one by one.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Request } from '@anneal/provider/document.ts';
 import { accessOfUser } from '../access.ts';
 import type { Directory } from '../directory/directory.ts';
 import { isOperator } from '../rights.ts';
+
+/**
+ * O4.
+ * @param resources the types of the resources that only operators may change, by name
+ * @throws AnnealError Forbidden that names all of them
+ */
+export function requireOperatorFor(
+  resources: Readonly<Record<string, string>>,
+  { operator }: Pick<Occasion, 'operator'>,
+): void {
+  const names = Object.keys(resources).join(', ');
+  if (operator !== undefined || names === '') return;
+  const types = [...new Set(Object.values(resources))].join(', ');
+  throw new AnnealError(
+    'Forbidden',
+    `You are not authorized to use ${types}. Only users with the role admin create or update a stack with ${names}.`,
+  );
+}
 
 /** @throws AnnealError Forbidden when the stack of the request does not act for an operator (O3) */
 export async function requireOperator(directory: Directory, doing: string, request: Request): Promise<void> {

@@ -1,11 +1,11 @@
 /** `OS::Keystone::User`: users as resources. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
 import { newUser, type UserDocument } from '../directory/documents.ts';
 import type { Passwords, StoredPassword } from '../directory/passwords.ts';
 import { defaultDomain } from '../principals.ts';
-import { removeUser } from '../routes/user-routes.ts';
+import { removeUser } from '../routes/removal.ts';
 import { nameField, takenInDomain, textField, type IdentityOptions } from '../routes/shape.ts';
 import { rolesField } from './assignments.ts';
 import { insertOwn, needsNew, type IdentityKind, type WantedObject } from './kind.ts';
@@ -111,7 +111,7 @@ async function presentGroups(directory: IdentityOptions['directory'], given: unk
     try {
       found.push(await idIn(directory, directory.groups, group));
     } catch (error) {
-      if (!(error instanceof AnnealError) || error.code !== 'InvalidRequest') throw error;
+      if (!hasCode(error, 'InvalidRequest')) throw error;
     }
   }
   return found;

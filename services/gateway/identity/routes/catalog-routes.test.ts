@@ -54,7 +54,9 @@ it('Anneal’s own services, endpoints and region stay as they are', async () =>
   expect(await statusOf('DELETE', '/regions/RegionOne')).toBe(403);
   expect(await statusOf('POST', '/regions', { region: { id: 'RegionOne' } })).toBe(409);
   // An address of it in another region may be added.
-  await make('region', { id: 'West', parent_region_id: 'RegionOne' });
+  // The client sends null for what it was not given.
+  const west = await make('region', { id: 'West', parent_region_id: 'RegionOne', description: null });
+  expect(west).toMatchObject({ description: '' });
   const url = 'https://west.example/v1';
   await make('endpoint', { service_id: own?.id, interface: 'public', url, region_id: 'West' });
   const urls = (await catalogOf('orchestration'))?.endpoints.map((each) => each['url']);

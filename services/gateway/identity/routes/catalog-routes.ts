@@ -27,10 +27,10 @@ import {
 } from './shape.ts';
 
 type Row = JsonObject & { readonly id: string };
-type CatalogOptions = IdentityOptions & { readonly region: string };
+export type CatalogOptions = IdentityOptions & { readonly region: string };
 
 const serviceFields = {
-  name: z.string().max(255).optional(),
+  name: z.string().max(255).nullish(),
   type: nameField(255),
   description: textField.optional(),
   enabled: z.boolean().optional(),
@@ -38,7 +38,7 @@ const serviceFields = {
 export const regionId = z.string().max(255).refine(isPlainName, plainName);
 const regionFields = {
   id: regionId.optional(),
-  description: z.string().max(65_535).optional(),
+  description: textField.optional(),
   parent_region_id: z.string().max(255).nullable().optional(),
 };
 export const endpointFields = {
@@ -57,7 +57,7 @@ const serviceSchema = rowSchema({
   description: z.string(),
   enabled: z.boolean(),
 }).meta({ id: 'Service' });
-const endpointSchema = rowSchema({
+export const endpointSchema = rowSchema({
   service_id: z.string(),
   interface: z.enum(['public', 'internal', 'admin']),
   url: z.string(),
@@ -185,15 +185,23 @@ function servicesOf({ directory, newId }: CatalogOptions): Kind {
     added: async () => (await services.list()).map(serviceRow),
     async create(request) {
       const { known, extra } = readObject(request, 'service', serviceFields);
-      const { name = '', type, description = null, enabled = true } = known;
+      const { name, type, description = null, enabled = true } = known;
       return serviceRow(
-        await services.insert({ id: keystoneId(newId), name, type, description, enabled, extra }, 'the id is in use.'),
+        await services.insert(
+          { id: keystoneId(newId), name: name ?? '', type, description, enabled, extra },
+          'the id is in use.',
+        ),
       );
     },
     async update(request, id) {
       const { known, extra } = readObject(request, 'service', partial(serviceFields));
       return serviceRow(
-        await services.update(id, (present) => ({ ...present, ...known, extra: { ...present.extra, ...extra } })),
+        await services.update(id, (present) => ({
+          ...present,
+          ...known,
+          name: known.name ?? present.name,
+          extra: { ...present.extra, ...extra },
+        })),
       );
     },
     async remove(id) {
@@ -209,7 +217,7 @@ export async function removeService({ services, endpoints }: Directory, id: stri
   await services.remove(id);
 }
 
-const endpointRow = ({ id, service_id, interface: side, url, region_id, enabled, extra }: EndpointDocument): Row => ({
+const endpointRow = ({ id, service_id, interface: side, url, region_id, enabled, extra }: EndpointDocument) => ({
   ...extra,
   id,
   service_id,
@@ -220,6 +228,23 @@ const endpointRow = ({ id, service_id, interface: side, url, region_id, enabled,
   enabled,
 });
 
+const ownEndpoints = (request: FastifyRequest, home: string) =>
+  catalogEndpoints({ base: baseUrl(request), region: home }).map((endpoint) => ({
+    ...endpoint,
+    region: home,
+    region_id: home,
+    enabled: true,
+  }));
+
+/** Every endpoint, Anneal's own and the added ones, as the API shows it. */
+export async function allEndpoints(request: FastifyRequest, { directory, region }: CatalogOptions) {
+  const added = await directory.endpoints.list();
+  return [...ownEndpoints(request, region), ...added.map(endpointRow)].map((row) => ({
+    ...row,
+    links: linkTo(request, `endpoints/${row.id}`),
+  }));
+}
+
 function endpointsOf({ directory, newId, region: home }: CatalogOptions): Kind {
   const { endpoints } = directory;
   return {
@@ -227,13 +252,7 @@ function endpointsOf({ directory, newId, region: home }: CatalogOptions): Kind {
     filters: ['service_id', 'interface', 'region_id', 'region'],
     fields: endpointFields,
     row: endpointSchema,
-    own: (request) =>
-      catalogEndpoints({ base: baseUrl(request), region: home }).map((endpoint) => ({
-        ...endpoint,
-        region: home,
-        region_id: home,
-        enabled: true,
-      })),
+    own: (request) => ownEndpoints(request, home),
     added: async () => (await endpoints.list()).map(endpointRow),
     async create(request) {
       const { known, extra } = readObject(request, 'endpoint', endpointFields);
@@ -304,7 +323,7 @@ function regionsOf({ directory, newId, region: home }: CatalogOptions): Kind {
     added: async () => (await regions.list()).map(regionRow),
     async create(request, named) {
       const { known, extra } = readObject(request, 'region', regionFields);
-      const { description = '', parent_region_id = null } = known;
+      const { description, parent_region_id = null } = known;
       if (named !== undefined && known.id !== undefined && known.id !== named) {
         throw new AnnealError('InvalidRequest', 'Conflicting region IDs specified: the address and the body differ.');
       }
@@ -312,14 +331,21 @@ function regionsOf({ directory, newId, region: home }: CatalogOptions): Kind {
       if (id === home)
         throw new AnnealError('AlreadyExists', `Conflict occurred attempting to store region - ${takenRegion(id)}`);
       await checkRegion(directory, parent_region_id, home);
-      return regionRow(await regions.insert({ id, description, parent_region_id, extra }, takenRegion(id)));
+      return regionRow(
+        await regions.insert({ id, description: description ?? '', parent_region_id, extra }, takenRegion(id)),
+      );
     },
     async update(request, id) {
       const { known, extra } = readObject(request, 'region', partial(regionFields));
-      const { id: _, ...rest } = known;
+      const { id: _, description, ...rest } = known;
       await checkRegion(directory, rest.parent_region_id, home);
       return regionRow(
-        await regions.update(id, (present) => ({ ...present, ...rest, extra: { ...present.extra, ...extra } })),
+        await regions.update(id, (present) => ({
+          ...present,
+          ...rest,
+          ...(description !== undefined && { description: description ?? '' }),
+          extra: { ...present.extra, ...extra },
+        })),
       );
     },
     async remove(id) {

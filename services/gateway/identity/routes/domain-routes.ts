@@ -1,11 +1,11 @@
 /** Domains: separate sets of users and projects. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { DomainDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
-import { removeProject } from './project-routes.ts';
-import { removeUser } from './user-routes.ts';
+import { removeDomain } from './removal.ts';
 import {
   accessOf,
   allow,
@@ -78,19 +78,8 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
   });
 
   scope.post('/v3/domains', described.creates, async (request, reply) => {
-    allow(request, 'create_domain');
     const { known, extra } = readObject(request, 'domain', fields);
-    const domain = await domains.insert(
-      {
-        id: keystoneId(options.newId),
-        name: known.name,
-        description: known.description ?? '',
-        enabled: known.enabled ?? true,
-        tags: known.tags ?? [],
-        extra,
-      },
-      domainTaken(known.name),
-    );
+    const domain = await createDomain(request, options, { ...known, extra });
     return reply.code(201).send({ domain: rowOf(request, domain) });
   });
 
@@ -106,39 +95,63 @@ export const domainRoutes: IdentityRoutes = (scope, options) => {
   scope.patch('/v3/domains/:id', described.updates, async (request) => {
     const { id = '' } = paramsOf(request);
     await domains.get(id);
-    allow(request, 'update_domain');
     const { known, extra } = readObject(request, 'domain', changes);
     refuseChange(request, 'domain', { id });
-    if (id === defaultDomain.id && known.enabled === false) {
-      throw new AnnealError('Forbidden', 'Cannot disable the default domain.');
-    }
-    const domain = await domains.update(
-      id,
-      (present) => ({ ...present, ...known, extra: { ...present.extra, ...extra } }),
-      domainTaken(known.name ?? ''),
-    );
+    const domain = await changeDomain(request, options, { id, ...known, extra });
     return { domain: rowOf(request, domain) };
   });
 
   scope.delete('/v3/domains/:id', described.removes, async (request, reply) => {
     const { id = '' } = paramsOf(request);
-    const domain = await domains.get(id);
-    allow(request, 'delete_domain');
-    if (domain.enabled) {
-      throw new AnnealError('Forbidden', 'Cannot delete a domain that is enabled, please disable it first.');
-    }
-    await removeDomain(options, id);
+    await deleteDomain(request, options, await domains.get(id));
     return reply.code(204).send();
   });
 };
 
-/** Removes a domain with everything in it. A repetition after a crash removes the rest. */
-export async function removeDomain(options: IdentityOptions, domain_id: string): Promise<void> {
-  const { domains, projects, users, groups, roles } = options.directory;
-  const inside = await projects.list({ domain_id });
-  for (const project of inside) await removeProject(options, project);
-  for (const user of await users.list({ domain_id })) await removeUser(options, user.id);
-  for (const { id } of await groups.list({ domain_id })) await groups.remove(id);
-  for (const { id } of await roles.list({ domain_id })) await roles.remove(id);
-  await domains.remove(domain_id);
+interface DomainFields {
+  readonly description?: string | null;
+  readonly enabled?: boolean;
+  readonly tags?: readonly string[];
+  readonly extra: JsonObject;
+}
+
+/** @throws AnnealError Forbidden for a caller without the right, AlreadyExists when the name is taken */
+export function createDomain(
+  request: FastifyRequest,
+  { directory: { domains }, newId }: IdentityOptions,
+  { name, description, enabled = true, tags = [], extra }: DomainFields & { readonly name: string },
+): Promise<DomainDocument> {
+  allow(request, 'create_domain');
+  const draft = { id: keystoneId(newId), name, description: description ?? '', enabled, tags, extra };
+  return domains.insert(draft, domainTaken(name));
+}
+
+/** @throws AnnealError Forbidden for a caller without the right and for disabling the default domain, AlreadyExists */
+export async function changeDomain(
+  request: FastifyRequest,
+  { directory: { domains } }: IdentityOptions,
+  { id, extra, ...change }: DomainFields & { readonly id: string; readonly name?: string },
+): Promise<DomainDocument> {
+  allow(request, 'update_domain');
+  if (id === defaultDomain.id && change.enabled === false) {
+    throw new AnnealError('Forbidden', 'Cannot disable the default domain.');
+  }
+  return domains.update(
+    id,
+    (present) => ({ ...present, ...change, extra: { ...present.extra, ...extra } }),
+    domainTaken(change.name ?? ''),
+  );
+}
+
+/** @throws AnnealError Forbidden for a caller without the right and for a domain that is enabled */
+export async function deleteDomain(
+  request: FastifyRequest,
+  options: IdentityOptions,
+  { id, enabled }: DomainDocument,
+): Promise<void> {
+  allow(request, 'delete_domain');
+  if (enabled) {
+    throw new AnnealError('Forbidden', 'Cannot delete a domain that is enabled, please disable it first.');
+  }
+  await removeDomain(options, id);
 }

@@ -7,8 +7,10 @@ import { z } from 'zod';
 import { parseField, queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../access.ts';
-import type { ProjectDocument } from '../directory/documents.ts';
+import type { DomainDocument, ProjectDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
+import { changeDomain, createDomain, deleteDomain } from './domain-routes.ts';
+import { refuseParent, removeProject } from './removal.ts';
 import {
   accessOf,
   allow,
@@ -37,7 +39,8 @@ const fields = {
   parent_id: z.string().nullable().optional(),
   description: textField.optional(),
   enabled: z.boolean().optional(),
-  is_domain: z.literal(false, 'create a domain by POST /v3/domains').optional(),
+  /** True for a domain, which `/v3/domains` shows too. */
+  is_domain: z.boolean().optional(),
   tags: tagsField.optional(),
   options: z.looseObject({}).optional(),
 };
@@ -48,8 +51,8 @@ const filters = ['name', 'domain_id', 'parent_id', 'enabled', 'is_domain'];
 export const projectSchema = rowSchema({
   name: z.string(),
   description: z.string(),
-  domain_id: z.string(),
-  parent_id: z.string(),
+  domain_id: z.string().nullable(),
+  parent_id: z.string().nullable(),
   enabled: z.boolean(),
   tags: z.array(z.string()),
   is_domain: z.boolean(),
@@ -88,15 +91,43 @@ export const projectRow = (request: FastifyRequest, project: ProjectDocument): J
   });
 };
 
+/** A domain in the form of a project, as Keystone shows it. */
+const domainAsProject = (request: FastifyRequest, domain: DomainDocument): JsonObject => {
+  const { id, name, description, enabled, tags, extra } = domain;
+  return objectForm(request, 'projects', {
+    id,
+    name,
+    description: description ?? '',
+    domain_id: null,
+    parent_id: null,
+    enabled,
+    tags: [...tags],
+    is_domain: true,
+    options: {},
+    extra,
+  });
+};
+
 export const projectTaken = ({ name, id }: { name: string; id: string }): string =>
   `it is not permitted to have two projects with either the same name or same id in the same domain: name is ${name}, project id ${id}.`;
 
 /** `/v3/projects` and its tags. */
 export const projectRoutes: IdentityRoutes = (scope, options) => {
-  const { projects } = options.directory;
+  listRoutes(scope, options);
+  changeRoutes(scope, options);
+  tagRoutes(scope, options);
+};
+
+function listRoutes(scope: FastifyInstance, options: IdentityOptions): void {
+  const { projects, domains } = options.directory;
 
   scope.get('/v3/projects', kind.lists, async (request) => {
     const domain = ownDomain(request);
+    if (['true', '1', 'yes'].includes(queryValue(request, 'is_domain')?.toLowerCase() ?? '')) {
+      if (domain === undefined) allow(request, 'list_domains');
+      const rows = domain === undefined ? await domains.list() : [await domains.get(domain)];
+      return pageOfList(request, 'projects', { rows: rows.map((row) => domainAsProject(request, row)), filters });
+    }
     allow(request, 'list_projects', { domainId: domain });
     const rows = (await projects.list(domain === undefined ? {} : { domain_id: domain })).filter((row) =>
       hasTags(request, row),
@@ -106,6 +137,10 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
 
   scope.post('/v3/projects', kind.creates, async (request, reply) => {
     const { known, extra } = readObject(request, 'project', fields);
+    if (known.is_domain === true) {
+      const made = await createDomain(request, options, { ...aloneAbove(known), extra });
+      return reply.code(201).send({ project: domainAsProject(request, made) });
+    }
     const parent = known.parent_id == null ? undefined : await parentOf(options, known.parent_id);
     const domain_id = known.domain_id ?? parent?.domain_id ?? callerDomain(request);
     allow(request, 'create_project', { domainId: domain_id });
@@ -126,8 +161,19 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
     );
     return reply.code(201).send({ project: projectRow(request, project) });
   });
+}
+
+function changeRoutes(scope: FastifyInstance, options: IdentityOptions): void {
+  const { projects, domains } = options.directory;
+  /** The domain that the path names. */
+  const domainOf = (request: FastifyRequest) => domains.find(paramsOf(request)['id'] ?? '');
 
   scope.get('/v3/projects/:id', showsProject, async (request) => {
+    const domain = await domainOf(request);
+    if (domain) {
+      allow(request, 'get_domain', { domainId: domain.id });
+      return { project: domainAsProject(request, domain) };
+    }
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     const { user, project: own } = accessOf(request);
     const self = own?.id === project.id || (await hasRole(options, request, project));
@@ -136,11 +182,18 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
   });
 
   scope.patch('/v3/projects/:id', kind.updates, async (request) => {
+    const domain = await domainOf(request);
+    if (domain) {
+      const { known, extra } = readObject(request, 'project', changes);
+      refuseChange(request, 'project', { id: domain.id, is_domain: true });
+      const changed = await changeDomain(request, options, { id: domain.id, ...aloneAbove(known), extra });
+      return { project: domainAsProject(request, changed) };
+    }
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     allow(request, 'update_project', { domainId: project.domain_id });
     const { known, extra } = readObject(request, 'project', changes);
     const { id, domain_id } = project;
-    refuseChange(request, 'project', { id, domain_id });
+    refuseChange(request, 'project', { id, domain_id, is_domain: false });
     if (known.parent_id !== undefined && known.parent_id !== project.parent_id) {
       throw new AnnealError('Forbidden', 'Update of `parent_id` is not allowed.');
     }
@@ -160,42 +213,31 @@ export const projectRoutes: IdentityRoutes = (scope, options) => {
   });
 
   scope.delete('/v3/projects/:id', kind.removes, async (request, reply) => {
+    const domain = await domainOf(request);
+    if (domain) {
+      await deleteDomain(request, options, domain);
+      return reply.code(204).send();
+    }
     const project = await projects.get(paramsOf(request)['id'] ?? '');
     allow(request, 'delete_project', { domainId: project.domain_id });
     await refuseParent(options, project);
     await removeProject(options, project);
     return reply.code(204).send();
   });
-  tagRoutes(scope, options);
-};
+}
+
+/** The fields of a domain. @throws AnnealError InvalidRequest for a domain inside a domain or a project */
+function aloneAbove<
+  T extends { domain_id?: string | null; parent_id?: string | null; is_domain?: boolean; options?: object },
+>({ domain_id = null, parent_id = null, is_domain: _is, options: _options, ...fieldsOfDomain }: T) {
+  if (domain_id === null && parent_id === null) return fieldsOfDomain;
+  throw new AnnealError('InvalidRequest', 'A project that is a domain has no domain and no project above it.');
+}
 
 /** The domain of a new object whose body names none: that of the caller's scope. */
 export function callerDomain(request: FastifyRequest): string {
   const { project, domain } = accessOf(request);
   return project?.domain_id ?? domain?.id ?? defaultDomain.id;
-}
-
-/** @throws AnnealError Forbidden for a project with projects below it */
-export async function refuseParent({ directory }: IdentityOptions, { id }: ProjectDocument): Promise<void> {
-  if ((await directory.projects.list({ parent_id: id })).length === 0) return;
-  throw new AnnealError(
-    'Forbidden',
-    `Cannot delete the project ${id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
-  );
-}
-
-/** @throws AnnealError Conflict for a project with stacks, because no user could reach them any more */
-export async function removeProject({ directory, stacksIn }: IdentityOptions, project: ProjectDocument): Promise<void> {
-  if (project.id === adminProject.id) {
-    throw new AnnealError('Forbidden', `Cannot delete the project ${project.name}: the nodes belong to it.`);
-  }
-  if ((await stacksIn(project.id)) > 0) {
-    throw new AnnealError(
-      'Conflict',
-      `Cannot delete the project ${project.name}: it has stacks. Delete them first: openstack --os-project-id ${project.id} stack list.`,
-    );
-  }
-  await directory.projects.remove(project.id);
 }
 
 async function parentOf({ directory }: IdentityOptions, id: string): Promise<ProjectDocument | undefined> {

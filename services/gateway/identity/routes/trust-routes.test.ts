@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { trustToken } from '@anneal/runtime/secrets/trust-token.ts';
 import { startTestGateway, type HttpAnswer, type TestGateway } from '../../testing/test-gateway.ts';
 
 let gateway: TestGateway;
@@ -129,4 +130,30 @@ it('is shown to its two users, and made only by the trustor with own roles', asy
   ] as const;
   for (const [more, status] of refused) expect([more, (await create(more)).status]).toEqual([more, status]);
   expect((await asTrustor('GET', `?trustor_user_id=${trustor.id}`)).json['trusts']).toHaveLength(1);
+});
+
+it('a service acts for the trustor by a token of minutes, until the trust ends', async () => {
+  const { project, create, trustor, asTrustor } = await world();
+  const { id } = await create({ impersonation: true });
+  const { secrets } = gateway.context;
+  const showAs = (token: string) =>
+    gateway.call('GET', `${v3}/auth/tokens`, undefined, { 'x-auth-token': token, 'x-subject-token': token });
+  const token = trustToken(secrets, id, Date.now());
+  expect((await showAs(token)).json['token']).toMatchObject({
+    user: { id: trustor.id },
+    project: { id: project.id },
+    'OS-TRUST:trust': { id },
+  });
+  const [, body = '', mac = ''] = token.split('.');
+  const other = Buffer.from(body, 'base64url').toString().replace(id, 'another');
+  const refused = [
+    trustToken(secrets, id, Date.now() - 600_000),
+    trustToken(secrets, 'of-no-trust', Date.now()),
+    `trust.${Buffer.from(other).toString('base64url')}.${mac}`,
+    // Another text that is signed with the same key.
+    `trust.${body}.${secrets.sign(body)}`,
+  ];
+  for (const each of refused) expect((await showAs(each)).status).toBe(401);
+  expect((await asTrustor('DELETE', `/${id}`)).status).toBe(204);
+  expect((await showAs(token)).status).toBe(401);
 });

@@ -159,7 +159,7 @@ export const trustRoutes: IdentityRoutes = (scope, options) => {
 };
 
 /** A program that acts for a user must not be able to pass that on. */
-function refuseDelegated(request: FastifyRequest): void {
+export function refuseDelegated(request: FastifyRequest): void {
   const { applicationCredential: used, trust } = accessOf(request);
   if (trust || (used && !used.unrestricted)) throw notAuthorized('Delegated tokens cannot manage trusts.');
 }

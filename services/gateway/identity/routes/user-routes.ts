@@ -9,6 +9,7 @@ import { newUser, type ProjectDocument, type UserDocument } from '../directory/d
 import { parseField } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { adminUser } from '../principals.ts';
+import { removeUser } from './removal.ts';
 import { groupRow, groupSchema } from './group-routes.ts';
 import { callerDomain, projectRow, projectSchema } from './project-routes.ts';
 import {
@@ -63,7 +64,8 @@ export const userSchema = rowSchema({
 }).meta({ id: 'User' });
 const kind = describeKind({ kind: 'user', plural: 'users', row: userSchema, fields, changes, filters });
 
-function userRow(request: FastifyRequest, user: UserDocument): JsonObject {
+/** A user in the form of Keystone. Its password is not part of it. */
+export function userRow(request: FastifyRequest, user: UserDocument): JsonObject {
   const { id, name, domain_id, enabled, default_project_id, description, options, extra } = user;
   return objectForm(request, 'users', {
     id,
@@ -232,29 +234,6 @@ export const userAt = (
   { directory }: Pick<IdentityOptions, 'directory'>,
   request: FastifyRequest,
 ): Promise<UserDocument> => directory.users.get(paramsOf(request)['user'] ?? '');
-
-/** Removes a user with its application credentials; its tokens end. @throws AnnealError Forbidden for admin */
-export async function removeUser({ directory }: IdentityOptions, id: string): Promise<void> {
-  if (id === adminUser.id) {
-    throw new AnnealError('Forbidden', 'Cannot delete the user admin: it is the one that can always log in.');
-  }
-  for (const credential of await directory.applicationCredentials.list({ user_id: id })) {
-    await directory.applicationCredentials.remove(credential.id);
-  }
-  for (const credential of await directory.credentials.list({ user_id: id })) {
-    await directory.credentials.remove(credential.id);
-  }
-  for (const rule of await directory.accessRules.list({ user_id: id })) await directory.accessRules.remove(rule.id);
-  for (const link of await directory.oidcLinks.list({ user_id: id })) await directory.oidcLinks.remove(link.id);
-  const { trusts } = directory;
-  for (const trust of [
-    ...(await trusts.list({ trustor_user_id: id })),
-    ...(await trusts.list({ trustee_user_id: id })),
-  ]) {
-    await trusts.remove(trust.id);
-  }
-  await directory.users.remove(id);
-}
 
 /** Null removes an option. */
 function keptOptions(present: JsonObject, given: z.infer<typeof userOptions> | undefined): JsonObject {

@@ -142,14 +142,14 @@ stop() { running && kill "$holder" && while lives "$holder"; do sleep 1; done; }
 uninstall() {
   if [ "$state" = /var/lib/anneal-agent ]; then
     systemctl disable --now anneal-agent
-    rc-service anneal-agent stop
-    rc-update del anneal-agent
+    rc-service anneal-agent stop; rc-update del anneal-agent
     rm -f /etc/systemd/system/anneal-agent.service /etc/init.d/anneal-agent
     systemctl daemon-reload
   fi >/dev/null 2>&1
   stop
   case $(crontab -l 2>/dev/null) in *"$self start"*) crontab -l | grep -vF "$self start" | crontab - ;; esac
-  rm -rf "$state" "$self" "$self-full"
+  # What it started may still end, and write, for a moment.
+  for try in 1 2 3 4 5; do rm -rf "$state" "$self" "$self-full" 2>/dev/null && return; sleep 1; done; rm -rf "$state"
 }
 case ${1:-} in
   run) run ;;

@@ -1,6 +1,6 @@
 /** Claims of messages: take, show, renew and release. */
 import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { objectBody } from '../../http/body.ts';
@@ -138,7 +138,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
 }
 
 function claimMissing(request: FastifyRequest, { project, queue }: QueueAccess, error: unknown): unknown {
-  if (!(error instanceof AnnealError) || error.code !== 'NotFound') return error;
+  if (!hasCode(error, 'NotFound')) return error;
   const { claim } = request.params as { claim: string };
   return new AnnealError('NotFound', `Claim ${claim} does not exist in queue ${queue} for project ${project}`);
 }

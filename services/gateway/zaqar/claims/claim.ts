@@ -13,7 +13,7 @@
  */
 import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { authenticated, callerOf, ofHost, type Authenticate } from '../../identity/caller.ts';
@@ -121,15 +121,11 @@ export async function claimNow(
     return id === null || messages.length === 0 ? undefined : { id, messages };
   } catch (error) {
     // No message was ever posted there, so there is nothing to claim.
-    if (error instanceof AnnealError && error.code === 'NotFound' && !wanted.answers) return undefined;
+    if (hasCode(error, 'NotFound') && !wanted.answers) return undefined;
     throw error;
   }
 }
 
 /** Gives the messages of a claim back to the queue. A claim that no longer exists is ignored. */
 export const returnClaim = (ask: Ask, { project, queue }: QueueAccess, claim: string): Promise<unknown> =>
-  ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(
-    (error: unknown) => {
-      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-    },
-  );
+  ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(ignoreNotFound);

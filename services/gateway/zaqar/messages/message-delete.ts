@@ -1,6 +1,6 @@
 /** Deletes messages: one, several, those that a pop takes, or all of a queue. */
 import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ import { withMetadata } from '../../collect/host-metadata.ts';
 import { queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
+import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
 import { bodiesOf, purgeSchema } from '../bodies.ts';
@@ -25,7 +26,10 @@ const poppedSchema = z.object({
   claim_count: z.number(),
 });
 
-export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+export function deleteRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, limits, trusts }: MessageRouteOptions & { readonly trusts: SubscriberTrusts },
+): void {
   const one = described(
     {
       summary: 'Delete a message. A claimed one needs its claim.',
@@ -90,7 +94,7 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
       const access = queueFor(request, 'manage');
       const kinds = purged(request.body);
       if (kinds.has('messages')) await remove(ask, access, { purge: true });
-      if (kinds.has('subscriptions')) await removeSubscriptions(ask, access);
+      if (kinds.has('subscriptions')) await removeSubscriptions({ ask, trusts }, access);
       return reply.code(204).send();
     });
   }
@@ -109,6 +113,6 @@ const remove = (
   },
 ) =>
   ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
-    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [], collector: undefined };
+    if (hasCode(error, 'NotFound')) return { messages: [], collector: undefined };
     throw error;
   });

@@ -1,6 +1,6 @@
 /** Reads messages: a page of a queue, or messages by their ids. */
 import { queueMessages, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
@@ -121,10 +121,8 @@ async function read(
     host_id?: string;
   },
 ): Promise<{ messages: QueueMessage[]; marker: string | null }> {
-  try {
-    return await ask('configuration', queueMessages, { project, data: { project, queue, ...data } });
-  } catch (error) {
-    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [], marker: null };
-    throw error;
-  }
+  const found = await ask('configuration', queueMessages, { project, data: { project, queue, ...data } }).catch(
+    ignoreNotFound,
+  );
+  return found ?? { messages: [], marker: null };
 }

@@ -50,7 +50,7 @@ export function poolRoutes(scope: FastifyInstance, { path }: Dialect): void {
       scope.route({
         method,
         url: `/${kind}/:name`,
-        ...described({ summary: `Refused: the only ${one} cannot be changed.` }),
+        ...described({ summary: `Refused: the only ${one} cannot be changed.`, isRefusal: true }),
         handler: (request) => refuse(kind, request.method),
       });
     }

@@ -8,12 +8,13 @@ import {
   type QueueMessage,
   type QueueView,
 } from '@anneal/contracts/calls/configuration.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryValue } from '../../http/body.ts';
+import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
 import { described } from '../../http/described.ts';
 import { projectOf } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
@@ -53,7 +54,12 @@ const statsSchema = z.object({
 
 export function queueRoutes(
   scope: FastifyInstance,
-  { ask, dialect, limits }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits },
+  {
+    ask,
+    dialect,
+    limits,
+    trusts,
+  }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits; trusts: SubscriberTrusts },
 ): void {
   const one = '/queues/:queue';
 
@@ -98,11 +104,8 @@ export function queueRoutes(
   scope.delete(one, described({ summary: 'Delete a queue with its messages.' }), async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     // First, so that a repeat after a failure finds them. A later queue of this name has no subscribers.
-    await removeSubscriptions(ask, { project, queue });
-    await ask('configuration', queueDelete, { project, data: { project, queue } }).catch((error: unknown) => {
-      // An absent queue counts as deleted.
-      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
-    });
+    await removeSubscriptions({ ask, trusts }, { project, queue });
+    await ask('configuration', queueDelete, { project, data: { project, queue } }).catch(ignoreNotFound);
     return reply.code(204).send();
   });
 

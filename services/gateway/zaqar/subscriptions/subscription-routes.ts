@@ -1,4 +1,7 @@
-/** Subscriptions to a queue in v2, by webhook and by mail. Zaqar's subscribers by trust are refused. */
+/**
+ * Subscriptions to a queue in v2: by webhook, by mail, and by trust, which posts to an address of this server with the
+ * rights of the user who subscribed.
+ */
 import { queueCreate, queueShow } from '@anneal/contracts/calls/configuration.ts';
 import {
   queueSubscriptionCreate,
@@ -13,8 +16,10 @@ import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
+import { baseUrl } from '../../http/base-url.ts';
 import { objectBody, queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
+import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import { linksSchema, queueHref, type Dialect } from '../dialect.ts';
 import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
@@ -58,12 +63,15 @@ export function readSubscription(body: JsonObject): WantedFields {
 }
 
 const wantedSchema = z.object({
-  subscriber: z.url().meta({ description: 'A webhook, or `mailto:` and an address.' }),
+  subscriber: z.url().meta({
+    description:
+      'A webhook, `mailto:` and an address, or `trust+` and an address of this server, to which the messages are posted with the rights of the caller.',
+  }),
   ttl: z.int().min(shortestTtl).max(longestTtl).nullish().meta({ description: 'Seconds.' }),
   options: z.looseObject({}).nullish(),
 });
 
-const schemes = ['http', 'https', 'mailto'];
+const schemes = ['http', 'https', 'mailto', 'trust+http', 'trust+https'];
 const schemeList = `['${schemes.join("', '")}']`;
 
 function checkSubscriber(subscriber: unknown): void {
@@ -72,29 +80,55 @@ function checkSubscriber(subscriber: unknown): void {
     if (URL.canParse(String(subscriber))) return;
     throw invalid(`The subscriber ${JSON.stringify(subscriber)} is not a URL.`);
   }
+  throw invalid(`The subscriber type of subscription must be supported in the list ${schemeList}.`);
+}
+
+const trusted = /^trust\+/;
+
+/** @throws AnnealError InvalidRequest for an address of another server, which the token of the user must never reach */
+function checkOwn(request: FastifyRequest, subscriber: string, gatewayUrl: string): void {
+  const origins = [gatewayUrl, baseUrl(request)].map((each) => URL.parse(each)?.origin);
+  if (origins.includes(URL.parse(subscriber.replace(trusted, ''))?.origin)) return;
   throw invalid(
-    scheme === 'trust+http' || scheme === 'trust+https'
-      ? `This service has no subscribers of the type ${scheme}; the type of a subscriber must be in the list ${schemeList}.`
-      : `The subscriber type of subscription must be supported in the list ${schemeList}.`,
+    `A subscriber by trust must be an address of this server, ${gatewayUrl}, not ${JSON.stringify(subscriber)}.`,
   );
 }
 
 /** Deletes the subscriptions to a queue. Needs the notification service only when the queue ever had one. */
-export async function removeSubscriptions(ask: Ask, { project, queue }: QueueAccess): Promise<void> {
+export async function removeSubscriptions(
+  { ask, trusts }: { ask: Ask; trusts: SubscriberTrusts },
+  { project, queue }: QueueAccess,
+): Promise<void> {
   const view = await ask('configuration', queueShow, { project, data: { project, queue, or_empty: true } });
   if (view.notifies !== true) return;
+  const { subscriptions } = await ask('notification', queueSubscriptionList, { project, data: { project, queue } });
+  for (const { id } of subscriptions) await trusts.remove(id);
   await ask('notification', queueSubscriptionDelete, { project, data: { project, queue } });
 }
 
-export function subscriptionRoutes(
-  scope: FastifyInstance,
-  { ask, dialect, limits, newId }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits; newId: () => string },
-): void {
-  const accessOf = (request: FastifyRequest): QueueAccess & { id: string; href: string } => {
+export interface SubscriptionRouteOptions {
+  readonly ask: Ask;
+  readonly dialect: Dialect;
+  readonly limits: QueueRequestLimits;
+  readonly newId: () => string;
+  readonly trusts: SubscriberTrusts;
+  readonly gatewayUrl: string;
+}
+
+/** The queue and the subscription that a request names. */
+const accessIn =
+  (dialect: Dialect) =>
+  (request: FastifyRequest): QueueAccess & { id: string; href: string } => {
     const access = queueFor(request, 'manage');
     const { subscription: id = '' } = request.params as { subscription?: string };
     return { ...access, id, href: `${queueHref(dialect, access.queue)}/subscriptions` };
   };
+
+export function subscriptionRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, limits, newId, trusts, gatewayUrl }: SubscriptionRouteOptions,
+): void {
+  const accessOf = accessIn(dialect);
   const list = async ({ project, queue }: QueueAccess, id?: string): Promise<QueueSubscription[]> => {
     const data = { project, queue, ...(id !== undefined && { id }) };
     return (await ask('notification', queueSubscriptionList, { project, data })).subscriptions;
@@ -110,10 +144,17 @@ export function subscriptionRoutes(
     const { project, queue, href } = accessOf(request);
     const { subscriber, ttl = defaultTtl, options = {} } = readSubscription(objectBody(request));
     if (subscriber === undefined) throw invalid('Missing parameter subscriber in body.');
+    const byTrust = trusted.test(subscriber);
+    if (byTrust) {
+      checkOwn(request, subscriber, gatewayUrl);
+      trusts.check(request);
+    }
     // First, so that no message is posted without an event once the subscription exists.
     await ask('configuration', queueCreate, { project, data: { project, queue, notifies: true } });
     const data = { id: newId(), project, queue, subscriber, ttl, options };
     const made = await ask('notification', queueSubscriptionCreate, { project, data });
+    // Without the trust, after a crash here, the posts are refused; the same request again makes it.
+    if (byTrust) await trusts.make(request, { subscription: made.subscription_id, ttl });
     return reply.code(201).header('location', href).send(made);
   });
 
@@ -145,17 +186,36 @@ export function subscriptionRoutes(
   const changes = described({ summary: 'Change a subscription.', body: wantedSchema.partial().optional() });
   scope.patch(one, changes, async (request, reply) => {
     const { project, queue, id, href } = accessOf(request);
-    const data = { project, queue, id, ...readSubscription(objectBody(request)) };
-    await ask('notification', queueSubscriptionUpdate, { project, data });
+    const wanted = readSubscription(objectBody(request));
+    const { subscriber, ttl } = wanted;
+    const byTrust = subscriber !== undefined && trusted.test(subscriber);
+    if (byTrust) {
+      checkOwn(request, subscriber, gatewayUrl);
+      trusts.check(request);
+    }
+    await ask('notification', queueSubscriptionUpdate, { project, data: { project, queue, id, ...wanted } });
+    const [changed] = subscriber === undefined ? [] : await list({ project, queue }, id);
+    if (byTrust) await trusts.make(request, { subscription: id, ttl: ttl ?? changed?.ttl ?? defaultTtl });
+    else if (subscriber !== undefined) await trusts.remove(id);
+    else if (ttl !== undefined) await trusts.extend(id, ttl);
     return reply.code(204).header('location', `${href}/${id}`).send();
   });
 
   scope.delete(one, described({ summary: 'Delete a subscription.' }), async (request, reply) => {
     const { project, queue, id } = accessOf(request);
+    const [found] = await list({ project, queue }, id);
+    if (found) await trusts.remove(id);
     await ask('notification', queueSubscriptionDelete, { project, data: { project, queue, id } });
     return reply.code(204).send();
   });
+  confirmRoute(scope, { ask, dialect });
+}
 
+function confirmRoute(
+  scope: FastifyInstance,
+  { ask, dialect }: Pick<SubscriptionRouteOptions, 'ask' | 'dialect'>,
+): void {
+  const accessOf = accessIn(dialect);
   const confirms = described({ summary: 'Confirm a subscription.', body: z.object({ confirmed: z.boolean() }) });
   scope.put(confirmation, confirms, async (request, reply) => {
     const { confirmed } = objectBody(request);

@@ -29,6 +29,7 @@ describe('a turn at a BMC', () => {
       secrets: context.secrets,
       trust: 'true',
       placeholders: new Set(),
+      gatewayUrl: 'http://gateway',
       now: () => Date.now(),
     });
   });

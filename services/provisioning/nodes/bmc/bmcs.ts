@@ -6,10 +6,13 @@
  * B3 A push of the power button toggles, so it is not repeated until the machine had time to follow the last one.
  */
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { NodeDocument, Power } from '../document.ts';
 import { createFakeDriver } from '../../fake/driver.ts';
 import { createIpmiDriver } from '../../ipmi/driver.ts';
+import { bmcEventsUrl } from '@anneal/runtime/secrets/bmc-events.ts';
 import { createRedfishDriver, type RedfishDriverOptions } from '../../redfish/driver.ts';
 import { BmcError } from './bmc-error.ts';
 import type { Contact } from './health.ts';
@@ -29,6 +32,8 @@ export interface BmcOptions extends RedfishDriverOptions {
   readonly records: Pick<NodeRecords, 'get' | 'change'>;
   readonly secrets: Secrets;
   readonly now: () => number;
+  /** Under which BMCs reach the gateway. */
+  readonly gatewayUrl: string;
 }
 
 export class Bmcs {
@@ -40,6 +45,8 @@ export class Bmcs {
   readonly #pushed = new Map<string, number>();
   /** By the id of a node: what this process has seen of its controller. */
   readonly #contacts = new Map<string, Contact>();
+  /** By the id of a node: its opened password, because each opening allocates tables of the cipher. */
+  readonly #passwords = new Map<string, { readonly sealed: Json; readonly password: string | null }>();
   #onAnswer: (node: NodeDocument) => void = () => undefined;
 
   constructor(options: BmcOptions) {
@@ -100,6 +107,7 @@ export class Bmcs {
 
   forget(nodeId: string): void {
     this.#contacts.delete(nodeId);
+    this.#passwords.delete(nodeId);
   }
 
   #noteContact(nodeId: string, hasAnswered: boolean): void {
@@ -117,10 +125,12 @@ export class Bmcs {
 
   /**
    * Follows the events of the controller of a node, beside its queue. Resolves to false when the controller sends none, to
-   * true when the stream has ended. @throws Error when the stream cannot be opened or breaks
+   * true when they have ended. @throws Error when the stream or subscription cannot be opened, or breaks
    */
   followEvents(node: NodeDocument, options: { signal: AbortSignal } & EventReader): Promise<boolean> {
-    return this.#drivers[node.driver].followEvents(this.#accessTo(node), options);
+    const { secrets, gatewayUrl } = this.#options;
+    const destination = bmcEventsUrl(secrets, gatewayUrl, node.address);
+    return this.#drivers[node.driver].followEvents(this.#accessTo(node), { ...options, destination });
   }
 
   isBusy(node: NodeDocument): boolean {
@@ -199,8 +209,12 @@ export class Bmcs {
   }
 
   #accessTo(node: NodeDocument): BmcAccess {
-    const password = this.#options.secrets.open(node.password);
-    return { node, password: typeof password === 'string' ? password : null };
+    const known = this.#passwords.get(node.id);
+    if (known && isDeepStrictEqual(known.sealed, node.password)) return { node, password: known.password };
+    const opened = this.#options.secrets.open(node.password);
+    const password = typeof opened === 'string' ? opened : null;
+    this.#passwords.set(node.id, { sealed: node.password, password });
+    return { node, password };
   }
 
   #late(node: NodeDocument, ms: number): BmcError {

@@ -6,6 +6,9 @@
  * D3 An outcome is written only over the work it belongs to. After an abort, or in a second process, it is dropped.
  * D4 Work ends: each state has a deadline, after which it fails with its last error.
  * D5 A step whose work was aborted, here or in another process, is interrupted, so that the controller is free.
+ * D6 A process begins few steps at once: more would not be faster, and their documents and connections fill its memory. A step
+ *    that waits long for its controller gives its place to the next, and a step that has failed is repeated in a lane of its own,
+ *    so dead controllers do not delay other nodes.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -16,7 +19,8 @@ import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from 
 import { identityChange } from './faults.ts';
 import { lateFailure, move, renewedWork, type Budgets, type MoveContext } from '../states/moves.ts';
 import type { NodeRecords } from '../records.ts';
-import { stepAfter, type Verb } from '../states/states.ts';
+import { failedStates, stepAfter, type Verb } from '../states/states.ts';
+import { TaskLane } from '../states/lane.ts';
 import { isHopeless, type createSteps } from '../states/steps.ts';
 import type { StepOutcome, Settled } from '../states/step-outcome.ts';
 import { SingleFlight } from '@anneal/runtime/work/serial.ts';
@@ -33,12 +37,16 @@ export interface NodeDriverOptions {
 export const timerOfNode = (id: string): string => `node:${id}`;
 /** Longer than the longest step, which takes a few turns at the controller. */
 const watchMs = 150_000;
+/** D6. The places in each lane, and after how long a step gives its place away. */
+const stepsAtOnce = 64;
+const longMs = 5_000;
 /** D5. How often a long step checks that its work was not aborted. */
 const lookMs = 2_000;
 
 export class NodeDriver {
   readonly #options: NodeDriverOptions;
   readonly #flights: SingleFlight;
+  readonly #lanes = { well: new TaskLane(stepsAtOnce), suspect: new TaskLane(stepsAtOnce) };
 
   constructor(options: NodeDriverOptions) {
     this.#options = options;
@@ -83,44 +91,53 @@ export class NodeDriver {
   }
 
   async #drive(id: string): Promise<void> {
-    const { records, steps } = this.#options;
-    let watched = false;
-    while (!this.#flights.stopping) {
-      const node = await records.get(id);
-      if (!node?.work) {
-        if (watched) await this.#options.timers().cancel([timerOfNode(id)]);
-        return;
-      }
-      const { work } = node;
-      const now = this.moment.now;
-      // The time of the state begins when the node has a slot.
-      if (now >= work.deadline && work.step !== 'await slot') {
-        await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
-        continue;
-      }
-      if (work.next_at > now) {
-        await this.#setTimer(id, work.step === 'await slot' ? work.next_at : Math.min(work.next_at, work.deadline));
-        return;
-      }
-      if (!watched) await this.#setTimer(id, now + watchMs);
-      watched = true;
-      await faultPoint(`provisioning.step.${work.step}`);
-      let decide: (current: NodeDocument) => NodeChange;
-      try {
-        const outcome = await this.#whileWanted(node, () => steps[work.step](node));
-        decide = (current) => this.#after(current, outcome);
-      } catch (error) {
-        // The stop of this service interrupted the step, which is not a failure. The next process repeats the step.
-        if (this.#flights.stopping) return;
-        if (error instanceof Unwanted) continue;
-        this.#options.context.log.warn(
-          { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
-          'step failed',
-        );
-        decide = (current) => this.#afterError(current, error);
-      }
-      await this.#write(node, decide);
+    const watch = { isSet: false, isSuspect: false };
+    let more = true;
+    while (more && !this.#flights.stopping) {
+      const lane = watch.isSuspect ? this.#lanes.suspect : this.#lanes.well;
+      more = await lane.run(() => this.#advance(id, watch), { longMs });
     }
+  }
+
+  /** Does the next step of a node. False when none is due. */
+  async #advance(id: string, watch: { isSet: boolean; isSuspect: boolean }): Promise<boolean> {
+    const { records, steps } = this.#options;
+    const node = await records.get(id);
+    if (!node?.work) {
+      if (watch.isSet) await this.#options.timers().cancel([timerOfNode(id)]);
+      return false;
+    }
+    const { work } = node;
+    const now = this.moment.now;
+    watch.isSuspect = work.attempts > 0;
+    // The time of the state begins when the node has a slot.
+    if (now >= work.deadline && work.step !== 'await slot') {
+      await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
+      return true;
+    }
+    if (work.next_at > now) {
+      await this.#setTimer(id, work.step === 'await slot' ? work.next_at : Math.min(work.next_at, work.deadline));
+      return false;
+    }
+    if (!watch.isSet) await this.#setTimer(id, now + watchMs);
+    watch.isSet = true;
+    await faultPoint(`provisioning.step.${work.step}`);
+    let decide: (current: NodeDocument) => NodeChange;
+    try {
+      const outcome = await this.#whileWanted(node, () => steps[work.step](node));
+      decide = (current) => this.#after(current, outcome);
+    } catch (error) {
+      // The stop of this service interrupted the step, which is not a failure. The next process repeats the step.
+      if (this.#flights.stopping) return false;
+      if (error instanceof Unwanted) return true;
+      this.#options.context.log.warn(
+        { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
+        'step failed',
+      );
+      decide = (current) => this.#afterError(current, error);
+    }
+    await this.#write(node, decide);
+    return true;
   }
 
   /** D5 */
@@ -166,7 +183,7 @@ export class NodeDriver {
       case 'again':
         return { ...change, work: { ...work, attempts: 0, next_at: 0 } };
       case 'rest':
-        return { ...change, work: null, last_error: null };
+        return { ...change, work: null, ...(failedStates.includes(node.state) ? {} : { last_error: null }) };
       case 'hold':
         return move(node, 'hold', { moment: this.moment, reason: outcome.reason, change: outcome.change });
       case 'end':
@@ -179,7 +196,10 @@ export class NodeDriver {
           return { ...change, ...warned, work: onwards, last_error: null };
         }
         // The server is deleted as soon as no part of it runs.
-        const unbound = node.state === 'deleting' ? { ...unclaimed, instance_info: {}, facts: {}, origin: null } : {};
+        const unbound =
+          node.state === 'deleting'
+            ? { ...unclaimed, instance_info: {}, instance_notes: {}, facts: {}, origin: null }
+            : {};
         return move(node, outcome.verb ?? 'done', {
           moment: this.moment,
           reason: outcome.reason ?? `${work.step} is done`,
@@ -197,11 +217,13 @@ export class NodeDriver {
     if (isHopeless(node, error)) return { ...this.#failed(node, failure), ...other };
     const attempts = work.attempts + 1;
     const pause = Math.min(30_000, 500 * 2 ** Math.min(attempts, 6)) * (0.75 + Math.random() / 2);
-    return { work: { ...work, attempts, next_at: this.moment.now + pause }, last_error: failure };
+    const last_error = work.step === 'change power' ? afterPowerFailure(node, failure) : failure;
+    return { work: { ...work, attempts, next_at: this.moment.now + pause }, last_error };
   }
 
   #failed(node: NodeDocument, failure: Failure): NodeChange {
-    if (node.work?.step === 'change power') return { work: null, power_target: null, last_error: failure };
+    if (node.work?.step === 'change power')
+      return { work: null, power_target: null, last_error: afterPowerFailure(node, failure) };
     return move(node, 'fail', { moment: this.moment, reason: failure.message, failure });
   }
 
@@ -216,6 +238,17 @@ const unclaimed = { instance_id: null, reserved: false, allocation_id: null } as
 /** The work of a step was aborted while it ran. */
 class Unwanted extends Error {
   override readonly name = 'Unwanted';
+}
+
+const powerAlso = ' Also, its power could not be changed: ';
+
+/** The error of a node whose power could not be changed. That of a state after a failure stays. Pure. */
+export function afterPowerFailure({ state, last_error: last }: NodeDocument, failure: Failure): Failure {
+  if (last === null || !failedStates.includes(state)) return failure;
+  return {
+    ...last,
+    message: `${last.message.split(powerAlso)[0]}${powerAlso}${failure.message.split(powerAlso).at(-1)}`,
+  };
 }
 
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {

@@ -1,6 +1,6 @@
 /**
- * Follows the events of controllers that send them as a stream (Redfish's ServerSentEventUri), so that a change of power is
- * noticed at once. Readings continue, because controllers lose events.
+ * Follows the events of controllers that send them as a stream (Redfish's ServerSentEventUri) or to a subscription, so that a
+ * change of power is noticed at once. Readings continue, because controllers lose events.
  *
  * E1 One stream per address, however many nodes are behind it: controllers accept few streams.
  * E2 A stream that cannot be opened is tried again after a pause that doubles up to an hour. One that ended after it was
@@ -11,6 +11,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeDocument } from '../document.ts';
 import type { Bmcs } from './bmcs.ts';
+import { nodeGone } from './port.ts';
 
 const shortestPauseMs = 10_000;
 const longestPauseMs = 3_600_000;
@@ -58,18 +59,18 @@ export class EventStreams {
     this.#running.add(running);
   }
 
-  /** Ends the streams of all other addresses. */
-  retain(addresses: ReadonlySet<string>): void {
+  /** Ends the streams of all other addresses. @param known the addresses of all nodes, also of those of other replicas */
+  retain(addresses: ReadonlySet<string>, known: ReadonlySet<string> = addresses): void {
     for (const [address, { end }] of this.#streams) {
       if (addresses.has(address)) continue;
-      end?.abort();
+      end?.abort(known.has(address) ? undefined : nodeGone);
       this.#streams.delete(address);
     }
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.retain(new Set());
+    this.retain(new Set(), new Set(this.#streams.keys()));
     await Promise.all(this.#running);
   }
 

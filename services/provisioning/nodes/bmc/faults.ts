@@ -1,11 +1,11 @@
 /** The fault of a node when another machine answers at its address. Pure. */
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure, hasCode } from '@anneal/contracts/errors.ts';
 import { wordsFor, type Identity, identityFault } from './identity.ts';
 import type { NodeDocument, NodeChange } from '../document.ts';
 
 /** Undefined for an error that does not concern the identity. */
 export function identityChange(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
-  if (!(error instanceof AnnealError) || error.code !== 'IdentityMismatch') return undefined;
+  if (!hasCode(error, 'IdentityMismatch')) return undefined;
   return {
     fault: identityFault,
     fault_since: node.fault === identityFault ? node.fault_since : at.toISOString(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from '../document.ts';
-import { bmcHealth } from './health.ts';
+import { bmcHealth, readingIntervalMs } from './health.ts';
 
 const time = (ms: number): string => new Date(ms).toISOString();
 const pace = { now: 100_000, pollMs: 60_000 };
@@ -36,6 +36,14 @@ describe('the health of a BMC', () => {
       breaker: 'open',
       next_try: time(150_000),
     });
+  });
+
+  it('plans rare tries for a controller that refuses the credentials, so that it does not lock the account', () => {
+    const refused = { code: 'BmcMisconfigured', message: '401' };
+    const poll = { failures: 3, tried_at: time(90_000), error: refused };
+    expect(bmcHealth(node({ poll }), undefined, pace).next_try).toBe(time(690_000));
+    expect(bmcHealth(node({ poll: { ...poll, failures: 2 } }), undefined, pace).next_try).toBe(time(150_000));
+    expect(readingIntervalMs(node({ poll }), 3_600_000)).toBe(3_600_000);
   });
 
   it('reports the attempts and the next attempt of work in progress', () => {

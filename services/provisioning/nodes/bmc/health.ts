@@ -9,6 +9,18 @@ export const strikes = 3;
 /** The stored time of the last contact is at most this old, because a write for each reading would load the store. */
 export const contactMs = 600_000;
 
+/** Times the interval, and its limit, for a controller that only an operator can make answer. */
+const patience = { times: 10, mostMs: 600_000 };
+
+/**
+ * The interval of readings of a node, in milliseconds. A controller that refuses the credentials is read rarely: many lock the
+ * user or the address after a few wrong logins, and then the right ones too.
+ */
+export function readingIntervalMs({ poll: { failures, error } }: Pick<NodeDocument, 'poll'>, pollMs: number): number {
+  if (failures < strikes || error?.code !== 'BmcMisconfigured') return pollMs;
+  return Math.max(pollMs, Math.min(patience.times * pollMs, patience.mostMs));
+}
+
 /** Milliseconds since the epoch. */
 export interface Contact {
   readonly triedAt: number;
@@ -31,7 +43,9 @@ export function bmcHealth(
     failures: Math.max(failures, repeats),
     last_error: repeats > 0 ? lastError : error,
     breaker: failures >= strikes || node.fault === 'power failure' ? 'open' : 'closed',
-    next_try: pace ? nextTry(node, latest(seen?.triedAt, tried), pace) : null,
+    next_try: pace
+      ? nextTry(node, latest(seen?.triedAt, tried), { ...pace, pollMs: readingIntervalMs(node, pace.pollMs) })
+      : null,
   };
 }
 

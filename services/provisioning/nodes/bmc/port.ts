@@ -1,5 +1,5 @@
 /** The port between nodes and their management controllers. Each driver (`redfish/`, `ipmi/`) implements it. */
-import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BiosDetails, BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { BootMethod, NodeDocument, Power } from '../document.ts';
 import type { StepProgress } from '../plan/progress.ts';
@@ -46,6 +46,8 @@ export interface BmcMachine {
   bootDevice(): Promise<BootDeviceView>;
   /** @throws AnnealError NotSupported for a device that the BMC does not offer. */
   setBootDevice(wanted: WantedDevice): Promise<void>;
+  /** Sends a non-maskable interrupt. @throws AnnealError NotSupported where the BMC does not offer it. */
+  interrupt(): Promise<void>;
   /** Leaves out what the BMC does not show. */
   sensors(): Promise<Sensor[]>;
   /** The last lines of the serial console. @throws AnnealError NotSupported where the BMC keeps no log of it. */
@@ -60,6 +62,8 @@ export interface BmcMachine {
 
 export interface ShownSettings {
   readonly bios: JsonObject;
+  /** Absent where the BMC shows no registry of them. */
+  readonly biosDetails?: Readonly<Record<string, BiosDetails>>;
   readonly firmware: Readonly<Record<string, string>>;
 }
 
@@ -91,6 +95,9 @@ export interface FirmwareWish {
   readonly url: string;
 }
 
+/** The reason of an abort when no node has the address of the BMC any more. */
+export const nodeGone = new Error('no node has the address of this BMC');
+
 /** The calls of a reader of a stream of events. */
 export interface EventReader {
   readonly onOpen: () => void;
@@ -113,7 +120,13 @@ export interface BmcTurn extends BmcAccess {
 
 export interface BmcDriver {
   machine(turn: BmcTurn): BmcMachine;
-  /** Resolves to false when the BMC sends no events, to true when the stream has ended. */
-  followEvents(access: BmcAccess, options: { signal: AbortSignal } & EventReader): Promise<boolean>;
+  /**
+   * Follows the stream of the BMC, or else lets it send its events to `destination`. Resolves to false when the BMC sends no
+   * events, to true when the stream or the subscription has ended.
+   */
+  followEvents(
+    access: BmcAccess,
+    options: { signal: AbortSignal; destination: string } & EventReader,
+  ): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from '../document.ts';
+import { faultReason } from '../event-reason.ts';
 import { afterMiss, afterReading, pauseUntilBeat, watchedPart } from './power-poll.ts';
 import { identityFault } from './identity.ts';
 
@@ -41,6 +42,19 @@ describe('power poll', () => {
     }
     expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
     expect(afterReading(seen, 'power off', at)).toMatchObject({ fault: null, power: 'power off', last_error: null });
+  });
+
+  it('L2: keeps the error of a node that failed before, and shows that of the reading beside it', () => {
+    const failure = { code: 'ResourceFailed', message: 'the checksum is wrong' } as const;
+    let seen = node({ state: 'deploy failed', last_error: failure });
+    for (let miss = 1; miss <= 3; miss += 1) seen = { ...seen, ...afterMiss(seen, dead, { at }) };
+    expect(seen).toMatchObject({
+      fault: 'power failure',
+      last_error: failure,
+      poll: { error: { message: 'no answer' } },
+    });
+    expect(faultReason(node(), seen)).toBe('power failure: no answer');
+    expect({ ...seen, ...afterReading(seen, 'power off', at) }).toMatchObject({ fault: null, last_error: failure });
   });
 
   it('keeps of a node only what a reading needs', () => {

@@ -11,29 +11,37 @@
  *    acts.
  * L5 An event of a controller makes its nodes read at once. A reading that runs meanwhile is repeated, because it may have
  *    been too early.
+ * L6 A controller that refuses the credentials is read rarely. When an operator has corrected them, it is read at once.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { on, route } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { bmcReported } from '@anneal/contracts/events.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { TaskLane } from '../states/lane.ts';
+import { failedStates } from '../states/states.ts';
 import type { NodeDocument, Power, NodeChange } from '../document.ts';
 import { identityChange } from './faults.ts';
 import { identityFault } from './identity.ts';
-import { EventStreams, nodesAbout } from './event-streams.ts';
-import { bmcHealth, contactMs, strikes } from './health.ts';
+import { EventStreams, nodesAbout, originsOf } from './event-streams.ts';
+import { bmcHealth, contactMs, readingIntervalMs, strikes } from './health.ts';
+import { SensorMetrics } from './sensor-metrics.ts';
 import { hasMachine } from '../../fake/machine.ts';
 import type { NodeRecords } from '../records.ts';
 
-/** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
-const lanes = { well: 64, suspect: 64 } as const;
+/** Concurrent readings: of controllers that answer, of controllers that failed a reading, and of sensors. */
+const lanes = { well: 64, suspect: 64, sensors: 16 } as const;
 /** Enough to divide evenly over a few replicas. */
 const slots = 16;
 const shortestTryMs = 2_000;
 const longestTryMs = 10_000;
 const longestConfirmMs = 1_000;
 const longestBeatMs = 1_000;
+/** The most time for the sensors of a node, for which other requests to its BMC wait. */
+const sensorsTurnMs = 20_000;
 /** The least time from one reading to another that an event causes, so that a flood of events costs little. */
 const leastGapMs = 250;
 
@@ -62,9 +70,13 @@ export function afterReading(node: NodeDocument, reading: Power | null, at: Date
   return {
     poll: { failures: 0, reading, answered_at: at.toISOString(), tried_at: at.toISOString() },
     ...(believed && { power: reading }),
-    ...(healed && { fault: null, fault_since: null, foreign: null, last_error: null }),
+    ...(healed && { fault: null, fault_since: null, foreign: null, ...errorAfterReading(node, null) }),
   };
 }
+
+/** The error of a state after a failure stays. That of the reading is in `poll`. */
+const errorAfterReading = ({ state }: NodeDocument, error: Failure | null): NodeChange =>
+  failedStates.includes(state) ? {} : { last_error: error };
 
 /** Pure. Undefined where nothing is to be written. @param answeredAt the last answer that this replica has seen. */
 export function afterMiss(
@@ -84,7 +96,7 @@ export function afterMiss(
   return {
     poll: { failures, reading: null, answered_at: answeredAt ?? node.poll.answered_at ?? null, ...tried },
     // The last power state may be outdated, so show it as unknown.
-    ...(failures >= strikes && { power: null, last_error: toFailure(error) }),
+    ...(failures >= strikes && { power: null, ...errorAfterReading(node, toFailure(error)) }),
     ...(struck && { fault: 'power failure', fault_since: at.toISOString() }),
   };
 }
@@ -114,6 +126,8 @@ export interface PowerPollOptions {
   readonly everyMs: number;
   /** Whether to follow the events of controllers. */
   readonly events: boolean;
+  /** Interval between readings of the sensors. 0: none. */
+  readonly sensorsMs: number;
   readonly onHealed: () => void;
 }
 
@@ -131,18 +145,24 @@ interface Watched {
 export class PowerPoll {
   readonly #options: PowerPollOptions;
   readonly #watched = new Map<string, Watched>();
-  readonly #lanes = { well: new TaskLane(lanes.well), suspect: new TaskLane(lanes.suspect) };
+  readonly #lanes = {
+    well: new TaskLane(lanes.well),
+    suspect: new TaskLane(lanes.suspect),
+    sensors: new TaskLane(lanes.sensors),
+  };
   readonly #inHand = new Set<Promise<void>>();
   /** The slots that this replica holds. */
   readonly #slots = new Set<number>();
   readonly #streams: EventStreams;
-  #holds: readonly Consumer[] = [];
+  readonly #sensors: SensorMetrics;
+  readonly #holds: Consumer[] = [];
   #sweeping: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(options: PowerPollOptions) {
     this.#options = options;
+    this.#sensors = new SensorMetrics({ metrics: options.context.metrics, everyMs: options.sensorsMs });
     this.#streams = new EventStreams({
       bmcs: options.bmcs,
       log: options.context.log,
@@ -159,15 +179,23 @@ export class PowerPoll {
       const watched = this.#watched.get(node.id);
       if (events && watched) this.#streams.keep(watched.node);
     });
+    if (events) {
+      // Without a group: each replica reads the nodes that it polls.
+      const reported = on(bmcReported, async ({ data: { address, event } }) =>
+        this.#readSoon(address, originsOf(event)),
+      );
+      this.#holds.push(await context.bus.subscribe([bmcReported.type], route([reported])));
+    }
     this.#sweepIn();
     const held = Array.from({ length: slots }, (_, slot) =>
-      context.bus.hold(`provisioning.power-poll.${slot}`, (on) => (on ? this.#gain(slot) : this.#lose(slot))),
+      context.bus.hold(`provisioning.power-poll.${slot}`, (has) => (has ? this.#gain(slot) : this.#lose(slot))),
     );
-    this.#holds = await Promise.all(held);
+    this.#holds.push(...(await Promise.all(held)));
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#sensors.stop();
     clearTimeout(this.#sweeping);
     clearTimeout(this.#soon);
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
@@ -189,6 +217,7 @@ export class PowerPoll {
       if (slotOf(id) !== slot) continue;
       clearTimeout(timer);
       this.#watched.delete(id);
+      this.#sensors.forget(id);
     }
   }
 
@@ -207,9 +236,11 @@ export class PowerPoll {
   async #sweep(): Promise<void> {
     if (this.#slots.size === 0) return;
     const present = new Set<string>();
+    const addresses = new Set<string>();
     for await (const page of this.#options.records.pages()) {
       for (const node of page) {
         present.add(node.id);
+        addresses.add(node.address);
         this.#see(node);
       }
     }
@@ -218,8 +249,9 @@ export class PowerPoll {
       clearTimeout(timer);
       this.#watched.delete(id);
       this.#options.bmcs.forget(id);
+      this.#sensors.forget(id);
     }
-    this.#streams.retain(new Set([...this.#watched.values()].map(({ node }) => node.address)));
+    this.#streams.retain(new Set([...this.#watched.values()].map(({ node }) => node.address)), addresses);
   }
 
   /** L5 */
@@ -243,7 +275,14 @@ export class PowerPoll {
     if (!hasMachine(node)) return;
     const known = this.#watched.get(node.id);
     if (known) {
-      if (node.version > known.node.version) known.node = watchedPart(node);
+      if (node.version <= known.node.version) return;
+      const isCorrected = known.node.poll.failures > 0 && !isSameAccess(known.node, node);
+      known.node = watchedPart(node);
+      // L6
+      if (isCorrected && known.timer) {
+        clearTimeout(known.timer);
+        this.#readAgain(known);
+      }
       return;
     }
     if (!this.#slots.has(slotOf(node.id))) return;
@@ -277,19 +316,40 @@ export class PowerPoll {
   async #turn(watched: Watched): Promise<void> {
     const { everyMs } = this.#options;
     // At most the interval, so that a change is noticed within it. The spread keeps nodes from one common round.
-    const pause = everyMs * (0.92 + Math.random() * 0.08);
+    const spread = 0.92 + Math.random() * 0.08;
     watched.begun = performance.now();
     watched.again = false;
     let confirm = false;
     try {
       const { node } = watched;
       const lane = isSuspect(node) ? this.#lanes.suspect : this.#lanes.well;
-      if (isAtRest(node)) confirm = await lane.run(() => this.#read(watched));
+      if (isAtRest(node)) {
+        confirm = await lane.run(() => this.#read(watched));
+        this.#readSensors(watched);
+      }
     } finally {
       if (watched.again) this.#readAgain(watched);
       else if (confirm) this.#readIn(watched, Math.min(longestConfirmMs, everyMs / 4));
-      else this.#readAtBeat(watched, Math.max(pause - (performance.now() - watched.begun), everyMs / 10));
+      else {
+        const pause = readingIntervalMs(watched.node, everyMs) * spread;
+        this.#readAtBeat(watched, Math.max(pause - (performance.now() - watched.begun), everyMs / 10));
+      }
     }
+  }
+
+  /** Reads the sensors when they are due, beside the readings of power. The sensors of a BMC that does not answer are unknown. */
+  #readSensors({ node }: Watched): void {
+    const { bmcs } = this.#options;
+    if (this.#stopped || !this.#sensors.isDue(node.id, performance.now())) return;
+    const read = async (): Promise<void> => {
+      if (bmcs.isBusy(node)) return;
+      const options = { withinMs: sensorsTurnMs, tries: 1 };
+      const found = isSuspect(node)
+        ? undefined
+        : await bmcs.with(node, (machine) => machine.sensors(), options).catch(unlessDefect);
+      if (this.#watched.has(node.id)) this.#sensors.keep(node.id, { node: node.name, sensors: found });
+    };
+    this.#run(this.#lanes.sensors.run(read), 'sensors not read; retrying at the next interval');
   }
 
   /** True when a second reading must confirm this one soon. */
@@ -320,6 +380,16 @@ export class PowerPoll {
   }
 }
 
+function unlessDefect(error: unknown): undefined {
+  if (!(error instanceof AnnealError)) throw error;
+}
+
 const isAtRest = (node: NodeDocument): boolean => node.state !== 'enroll' && !node.work && !node.maintenance;
+
+/** Whether both reach the same controller in the same way. */
+const isSameAccess = (one: NodeDocument, other: NodeDocument): boolean =>
+  (['driver', 'address', 'system_id', 'username', 'password', 'verify_ca', 'ipmi'] as const).every((field) =>
+    isDeepStrictEqual(one[field], other[field]),
+  );
 
 const isSuspect = ({ poll, fault }: NodeDocument): boolean => poll.failures > 0 || fault === 'power failure';

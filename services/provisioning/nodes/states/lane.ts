@@ -7,16 +7,27 @@ export class TaskLane {
     this.#free = places;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * @param longMs a task that takes longer than this waits for something else: it continues, and gives its place to the next.
+   *   Absent: every task keeps its place
+   */
+  async run<T>(work: () => Promise<T>, { longMs }: { longMs?: number } = {}): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      // Give the place to the next task, or free it.
+    let hasPlace = true;
+    const leave = (): void => {
+      if (!hasPlace) return;
+      hasPlace = false;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;
+    };
+    const timer = longMs === undefined ? undefined : setTimeout(leave, longMs);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+      leave();
     }
   }
 }

@@ -2,6 +2,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { nodeView, withoutWarning, withWarning, type Boot, type NodeDocument } from '../document.ts';
+import { afterPowerFailure } from '../bmc/driver.ts';
 import { identityChange, requireOwnMachine, sameMachine } from '../bmc/faults.ts';
 import { identityFault } from '../bmc/identity.ts';
 import { acceptedMachine, changePower, lateFailure, move, type MoveContext } from './moves.ts';
@@ -52,7 +53,7 @@ describe('a verb', () => {
       'Cannot apply "inspect" to node n1 because it is active; possible now: rebuild, rescue, service, deleted.',
     );
     // The end of work and the acceptance of a machine are no verbs of an operator.
-    expect(() => go(node({ state: 'enroll' }), 'deploy')).toThrow('possible now: manage.');
+    expect(() => go(node({ state: 'enroll' }), 'deploy')).toThrow('possible now: manage, provide.');
   });
 
   it('continues towards the target of the node in the same write, and ends there', () => {
@@ -81,8 +82,47 @@ describe('a verb', () => {
 
   it('for a soft change of power has twice the time', () => {
     expect(changePower('power on', moment()).work?.deadline).toBe(now + 1_000);
+    expect(changePower('soft power off', moment(), 60_000).work?.deadline).toBe(now + 60_000);
     expect(changePower('soft power off', moment()).work?.deadline).toBe(now + 2_000);
     expect(changePower('soft rebooting', moment()).work?.deadline).toBe(now + 2_000);
+  });
+});
+
+describe('a machine whose cleaning fails', () => {
+  const boot = (change: Partial<Boot>) =>
+    ({ purpose: 'clean', exchanged_at: null, commanded_at: 'T0', ...change }) as Boot;
+  const fail = (change: Partial<Boot>, code: 'BmcUnreachable' | 'IdentityMismatch' = 'BmcUnreachable') =>
+    move(node({ state: 'cleaning', boot: boot(change) }), 'fail', {
+      moment: moment(),
+      reason: 'no report',
+      failure: { code, message: 'no report' },
+    });
+
+  it('is turned off when it may run the system of its disk', () => {
+    expect(fail({})).toMatchObject({
+      state: 'clean failed',
+      power_target: 'power off',
+      work: { step: 'change power' },
+      last_error: { message: 'no report' },
+    });
+  });
+
+  it.each([
+    ['was never turned on', fail({ commanded_at: null })],
+    ['runs the ramdisk, which may still erase', fail({ exchanged_at: 'T1' })],
+    ['is another machine', fail({}, 'IdentityMismatch')],
+  ])('stays as it is when it %s', (_why, moved) => {
+    expect(moved).toMatchObject({ state: 'clean failed', power_target: null, work: null });
+  });
+
+  it('keeps the error of the cleaning when its power cannot be changed', () => {
+    const failed = node({ state: 'clean failed', last_error: { code: 'ResourceFailed', message: 'no report' } });
+    const once = afterPowerFailure(failed, { code: 'BmcUnreachable', message: 'no answer' });
+    expect(once).toEqual({
+      code: 'ResourceFailed',
+      message: 'no report Also, its power could not be changed: no answer',
+    });
+    expect(afterPowerFailure({ ...failed, last_error: once }, once)).toEqual(once);
   });
 });
 
@@ -98,6 +138,22 @@ describe('the failure of late work', () => {
     const failure = lateFailure(silent);
     expect(failure).toMatchObject({ code: 'HostSilent', details: { host: 'web' } });
     expect(failure.message).toContain(reason);
+  });
+
+  it('of a machine that did not report its cleaning says how far it came', () => {
+    const silent = node({ state: 'cleaning', work: { ...work, step: 'await report' }, boot: boot({}) });
+    expect(lateFailure(silent).message).toMatch(
+      /did not report in time that it is clean: powered on at T0, .* never fetched/,
+    );
+  });
+
+  it('of a step that an operator asked for names it, and the task of the BMC that it waited for', () => {
+    const steps = [{ interface: 'raid', step: 'create_configuration', args: {} }] as const;
+    const plan = { steps, at: 0, memo: { task: '/redfish/v1/TaskService/Tasks/7' } };
+    const late = lateFailure(node({ work: { ...work, step: 'run steps' }, plan, last_error: null }));
+    expect(late.message).toContain(
+      'step 1 of 1 (raid.create_configuration, which waits for the task /redfish/v1/TaskService/Tasks/7 of its BMC)',
+    );
   });
 
   it('has the reason of the last attempt, else the step', () => {

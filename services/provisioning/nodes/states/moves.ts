@@ -1,7 +1,14 @@
 /** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
-import type { Boot, NodeDocument, PowerTarget, NodeWork, NodeChange } from '../document.ts';
+import {
+  stepText,
+  type Boot,
+  type NodeDocument,
+  type PowerTarget,
+  type NodeWork,
+  type NodeChange,
+} from '../document.ts';
 import {
   firstStep,
   holdStates,
@@ -110,6 +117,9 @@ export function move(
     ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
   };
   if (isWorking(state)) return moved;
+  const isOwn = failure?.code !== 'IdentityMismatch';
+  if (state === 'clean failed' && isOwn && mayRunOldSystem(node))
+    return { ...moved, ...changePower('power off', moment) };
   // A node at rest with a target: apply the next verb in the same write.
   const onwards = verbTowards({
     state,
@@ -120,6 +130,10 @@ export function move(
   });
   return onwards === undefined ? moved : move({ ...node, ...moved }, onwards, { moment, reason, change: moved });
 }
+
+/** A machine that was turned on to erase its disks and did not boot the ramdisk may have booted from its disk. */
+const mayRunOldSystem = ({ boot }: NodeDocument): boolean =>
+  boot?.purpose === 'clean' && boot.commanded_at !== null && boot.exchanged_at === null;
 
 const work = (step: ProvisionStep, budgetMs: number, { now, newId }: MoveContext): NodeWork => ({
   id: newId(),
@@ -143,6 +157,7 @@ export function acceptedMachine(node: NodeDocument): NodeChange {
     properties,
     instance_id: null,
     instance_info: {},
+    instance_notes: {},
     origin: null,
     facts: {},
     boot: null,
@@ -150,12 +165,11 @@ export function acceptedMachine(node: NodeDocument): NodeChange {
   };
 }
 
-export function changePower(target: PowerTarget, moment: MoveContext): NodeChange {
+/** @param limitMs how long it may take; absent for that of the settings, twice for a shutdown by the operating system */
+export function changePower(target: PowerTarget, moment: MoveContext, limitMs?: number): NodeChange {
   const soft = target === 'soft power off' || target === 'soft rebooting';
-  return {
-    power_target: target,
-    work: work('change power', soft ? 2 * moment.budgets.bmcMs : moment.budgets.bmcMs, moment),
-  };
+  const usualMs = soft ? 2 * moment.budgets.bmcMs : moment.budgets.bmcMs;
+  return { power_target: target, work: work('change power', limitMs ?? usualMs, moment) };
 }
 
 /** The failure of work that missed its deadline. */
@@ -170,6 +184,14 @@ export function lateFailure(node: NodeDocument): Failure {
       { host, node: node.name },
     );
   }
+  if (step === 'await report') {
+    const wanted = node.state === 'rescuing' ? 'its rescue system runs' : 'it is clean';
+    return failure(
+      'DeadlineExceeded',
+      `Node ${node.name} did not report in time that ${wanted}: powered on at ${node.boot?.powered_at ?? '?'}, ${bootedHowFar(node.boot)}.`,
+      { node: node.name },
+    );
+  }
   const last = node.last_error;
   if (last && node.work && node.work.attempts > 0) {
     return {
@@ -177,9 +199,13 @@ export function lateFailure(node: NodeDocument): Failure {
       message: `Step "${step}" failed after ${node.work.attempts} attempts since ${since}. ${last.message}`,
     };
   }
-  return failure('DeadlineExceeded', `Node ${node.name} did not finish "${step}" in time; it began at ${since}.`, {
-    node: node.name,
-  });
+  return failure(
+    'DeadlineExceeded',
+    `Node ${node.name} did not finish ${stepText(node)} in time; it began at ${since}.`,
+    {
+      node: node.name,
+    },
+  );
 }
 
 /** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */

@@ -11,7 +11,8 @@
  * it. A state without steps waits for a verb. `abort` leaves every working state and every
  * hold.
  */
-import { provisionVerbs, type BootSeed, type NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates, type BootSeed, type NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import { provisionVerbs } from '@anneal/contracts/node-choices.ts';
 
 export type BootPurpose = BootSeed['purpose'];
 
@@ -24,9 +25,12 @@ export const verbs: readonly Verb[] = [...requestVerbs, ...outcomeVerbs];
 
 /** When a state is entered and left, for readers. */
 export const stateFacts: { readonly [S in NodeState]: readonly [entered: string, left: string] } = {
-  enroll: ['The node is enrolled, or could not be verified.', 'An operator sends `manage`.'],
+  enroll: [
+    'The node is enrolled, or could not be verified.',
+    'An operator sends `manage`, or `provide`, which continues to `available`.',
+  ],
   verifying: [
-    '`manage`: the service calls the BMC and identifies the machine.',
+    '`manage` or `provide`: the service calls the BMC and identifies the machine.',
     'The BMC answered, or did not in time.',
   ],
   manageable: ['The BMC answers.', 'An operator sends a verb.'],
@@ -53,7 +57,10 @@ export const stateFacts: { readonly [S in NodeState]: readonly [entered: string,
     'It reported and is off, or failed.',
   ],
   'clean hold': ['A step of the cleaning asked for a pause.', '`unhold` or `abort`.'],
-  'clean failed': ['The machine may hold data of a user.', '`clean` again, or `manage` after a manual check.'],
+  'clean failed': [
+    'The machine may hold data of a user. It is turned off if it was turned on and did not boot the ramdisk: it may run the old system.',
+    '`clean` again, or `manage` after a manual check.',
+  ],
   error: ['The machine could not be released from its server.', '`deleted` again.'],
   adopting: [
     '`adopt`: the service verifies a machine that runs already, and changes nothing.',
@@ -83,7 +90,8 @@ export const stateFacts: { readonly [S in NodeState]: readonly [entered: string,
 };
 
 export const nodeTransitions: { readonly [S in NodeState]: { readonly [V in Verb]?: NodeState } } = {
-  enroll: { manage: 'verifying', accept: 'verifying' },
+  // Ironic refuses `provide` here. Anneal verifies the node, then makes it available.
+  enroll: { manage: 'verifying', provide: 'verifying', accept: 'verifying' },
   verifying: { done: 'manageable', fail: 'enroll', abort: 'enroll' },
   manageable: {
     inspect: 'inspecting',
@@ -183,6 +191,11 @@ export const seedStates: { readonly [P in BootPurpose]: readonly NodeState[] } =
   clean: ['cleaning'],
   rescue: ['rescuing'],
 };
+
+/** States after a failure, which only a verb ends. Until then their error stays, because an operator needs it. */
+export const failedStates: readonly NodeState[] = nodeStates.filter(
+  (state) => state.endsWith('failed') || state === 'error',
+);
 
 /** States in which only an operator's pause ends. The steps continue where they stopped. */
 export const holdStates: readonly NodeState[] = ['clean hold', 'deploy hold', 'service hold'];

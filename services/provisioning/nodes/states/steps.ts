@@ -10,6 +10,7 @@ import type { Bmcs } from '../bmc/bmcs.ts';
 import type { Fencing } from '../bmc/fencing.ts';
 import { bootOf, BootSteps, type BootStepOptions } from '../../boot/boot-steps.ts';
 import { inspectedProperties } from '../bmc/declared-properties.ts';
+import type { InspectionRules } from '../../inspection/rules.ts';
 import { planAfterStep, PlanRunner } from '../plan/run.ts';
 import { hasMachine } from '../../fake/machine.ts';
 import type { ServerHosts } from '../../servers/hosts.ts';
@@ -28,6 +29,7 @@ export interface StepOptions {
   readonly slots: () => Slots;
   readonly fencing: Fencing;
   readonly hardware: HardwareRecords;
+  readonly rules: Pick<InspectionRules, 'apply'>;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
   /** The machine is booted again when its firmware got a part of its boot file and asked for nothing for this long. */
@@ -50,7 +52,7 @@ const offNow = { power: 'power off' } as const;
 export function createSteps(
   options: StepOptions,
 ): Readonly<Record<ProvisionStep, (node: NodeDocument) => Promise<StepOutcome>>> {
-  const { context, records, bmcs, hosts, slots, fencing, hardware } = options;
+  const { context, records, bmcs, hosts, slots, fencing, hardware, rules } = options;
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
@@ -76,7 +78,7 @@ export function createSteps(
       await hardware.read(node);
       const seen = { ...inventory, inspected_at: context.now().toISOString() };
       const properties = inspectedProperties(node.declared ?? {}, seen);
-      return { kind: 'next', change: { properties }, reason: 'its inventory is read' };
+      return { kind: 'next', change: await rules.apply(node, properties), reason: 'its inventory is read' };
     },
 
     'await slot': async (node) => {

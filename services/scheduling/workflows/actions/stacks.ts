@@ -123,7 +123,7 @@ async function createStack(parts: ActionParts, call: ActionCall): Promise<Result
   const about = { project, stack_name: name, stack_id: stackId };
   const compiled = await compile(parts, call, { ...about, ...compileInput(parts, call) });
   if ('error' in compiled) return refusedWith(compiled.error);
-  const { resource_count: _, warnings: _warnings, ...target } = compiled.answer;
+  const { resource_count: _, warnings: _w, operator_resources: _o, ...target } = compiled.answer;
   const data = {
     id: stackId,
     name,
@@ -154,7 +154,7 @@ async function updateStack(parts: ActionParts, call: ActionCall): Promise<Result
     previous_plan: plan,
   });
   if ('error' in compiled) return refusedWith(compiled.error);
-  const { resource_count: _, warnings: _warnings, ...target } = compiled.answer;
+  const { resource_count: _, warnings: _w, operator_resources: _o, ...target } = compiled.answer;
   const policy = optionalText(call, 'on_failure') as FailurePolicy | undefined;
   const data = {
     id,

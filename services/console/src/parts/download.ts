@@ -1,0 +1,8 @@
+/** Gives the reader a text as a file. The browser keeps it where it keeps all downloads. */
+export function download(name: string, text: string, type = 'text/plain'): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,72 @@
+import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import { expect, it } from 'vitest';
+import { withHost, withoutPower, withSilent } from './host-wait.ts';
+
+const why = { summary: 'slow is in progress.', chain: [], exits: ['anneal stack cancel web --no-rollback'] };
+const started = {
+  id: 'd1',
+  resource_name: 'slow',
+  answer_state: 'started',
+  queued_at: '2026-01-01T00:00:00Z',
+  started_at: '2026-01-01T00:00:01Z',
+  accepted_at: null,
+  deadline: '2026-01-01T01:00:00Z',
+} as unknown as DeploymentView;
+const host = (status: string) =>
+  ({ name: 'web1', status, last_seen_at: '2026-01-01T00:05:00Z', pending: 1, requests_queue: 'q' }) as HostView;
+
+it('withHost says that a host has fallen silent while it runs a config, because its machine may be dead', () => {
+  const found = withHost(why, started, { host: host('silent') });
+  expect(found.summary).toBe(
+    'Host web1 took slow at 2026-01-01T00:00:01Z and has been silent since 2026-01-01T00:05:00Z; slow fails unless it ends by 2026-01-01T01:00:00Z.',
+  );
+  expect(found.exits).toEqual([
+    'check the machine and its agent',
+    'anneal host show web1',
+    'anneal node list',
+    'anneal stack cancel web --no-rollback',
+  ]);
+});
+
+it('withHost offers the output of a config that a host runs', () => {
+  const found = withHost(why, started, { host: host('up') });
+  expect(found.summary).toContain('Host web1 has run slow since 2026-01-01T00:00:01Z; slow fails unless');
+  expect(found.exits[0]).toBe('anneal deployment logs d1 --follow');
+});
+
+it('withHost names the config that the host runs, when another one waits behind it', () => {
+  const next = {
+    ...started,
+    id: 'd2',
+    resource_name: 'next',
+    answer_state: 'not taken',
+    started_at: null,
+  } as DeploymentView;
+  const found = withHost(why, next, { host: host('up'), running: started });
+  expect(found.summary).toBe('next waits for its turn on host web1, which has run slow since 2026-01-01T00:00:01Z.');
+  expect(found.exits[0]).toBe('anneal deployment logs d1 --follow');
+  expect(withHost(why, next, { host: host('silent'), running: started }).summary).toContain(
+    'took slow at 2026-01-01T00:00:01Z and has been silent',
+  );
+  expect(withHost(why, next, { host: host('silent') }).summary).toContain(
+    'web1, which has been silent since 2026-01-01T00:05:00Z',
+  );
+});
+
+it('withoutPower says that the machine of a host that was up a moment ago is off', () => {
+  const found = withoutPower(withHost(why, started, { host: host('up') }), 'machine-1');
+  expect(found.summary).toMatch(/^Host web1 has run slow since .*; its node machine-1 is powered off\.$/);
+  expect(found.exits[0]).toBe('anneal node power machine-1 on');
+});
+
+it('withSilent names the silent hosts of an idle stack and of those nested in it, and none of another one', () => {
+  const chain = [{ object: 'stack web', state: 'CREATE_COMPLETE', reason: '', since: null }];
+  const idle = { summary: 'Stack web is idle: Stack CREATE completed successfully.', chain, exits: [] };
+  const silent = (stack_id: string) => ({ ...host('silent'), server: { stack_id } }) as HostView;
+  const within = (...hosts: HostView[]) => withSilent(idle, { idle: ['web', 'group in web'], silent: hosts });
+  expect(within(silent('other'))).toBe(idle);
+  expect(within(silent('other'), silent('group in web'), silent('web'))).toMatchObject({
+    summary: `${idle.summary} But host web1 has been silent since 2026-01-01T00:05:00Z. (1 more of its hosts is silent too.)`,
+    chain: [...chain, { object: 'host web1', state: 'silent' }],
+  });
+});

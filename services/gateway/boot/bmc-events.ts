@@ -1,0 +1,45 @@
+/**
+ * `POST /bmc/v1/{mac}/{address}`: the events that a BMC without a stream sends to the address of its subscription. An event is
+ * only a reason to read the nodes behind that BMC, so its body is passed on unread.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { bmcReported } from '@anneal/contracts/events.ts';
+import { bmcAddressIn } from '@anneal/runtime/secrets/bmc-events.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { Attempts } from '../identity/attempts.ts';
+
+export interface BmcEventsOptions {
+  context: Pick<ServiceContext, 'bus' | 'mint' | 'secrets'>;
+  now: () => number;
+  wording: FamilyWording;
+  report: (error: unknown, request: FastifyRequest) => void;
+}
+
+/** An event of Redfish has a few KiB. */
+const largestEvent = 64 * 1024;
+
+export function bmcEventsFamily(scope: FastifyInstance, { context, now, wording, report }: BmcEventsOptions): void {
+  const { bus, mint, secrets } = context;
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  wordErrors(scope, wording, report);
+  const attempts = new Attempts({ now, what: 'Reporting events of a BMC', free: 20, longestWaitMs: 30_000 });
+
+  scope.post<{ Params: { mac: string; address: string } }>(
+    '/:mac/:address',
+    { bodyLimit: largestEvent },
+    async ({ ip, params, body }, reply) => {
+      const address = bmcAddressIn(secrets, params);
+      if (address === undefined) {
+        attempts.check(ip);
+        attempts.failed(ip);
+        throw new AnnealError('NotFound', 'No BMC has the address of this subscription. Delete the subscription.');
+      }
+      const data = { address, event: typeof body === 'string' ? body : '' };
+      await bus.publish([mint(bmcReported, { subject: address, data })]);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,107 @@
+/** Runs the inspection rules on what an inspection found. Pure. */
+import type { InspectionRule } from '@anneal/contracts/calls/inspection-rules.ts';
+import {
+  nodeDescriptionSchema,
+  nodeExtraSchema,
+  nodeTextSchema,
+  resourceClassSchema,
+  traitsSchema,
+} from '@anneal/contracts/calls/provisioning.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { inventoryIn } from '@anneal/contracts/inventory.ts';
+import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { requireDeclaration } from '../nodes/bmc/declared-properties.ts';
+import type { NodeChange, NodeDocument } from '../nodes/document.ts';
+import { declarationAfter } from '../nodes/patch.ts';
+import { runRuleAction, actionArguments, requireRuleField, type RuleDraft, type RuleLog } from './actions.ts';
+import { ruleArguments } from './arguments.ts';
+import { conditionArguments, conditionName, holds } from './conditions.ts';
+
+const fieldsSchema = z.strictObject({
+  resource_class: resourceClassSchema,
+  description: nodeDescriptionSchema,
+  traits: traitsSchema,
+  properties: jsonObject,
+  extra: nodeExtraSchema,
+  owner: nodeTextSchema,
+  lessee: nodeTextSchema,
+  shard: nodeTextSchema,
+  retired: z.boolean(),
+  retired_reason: z.string().max(4096).nullable(),
+});
+
+/** Refuses what would fail at every inspection. @throws AnnealError InvalidRequest */
+export function requireInspectionRule({ conditions, actions }: Pick<InspectionRule, 'conditions' | 'actions'>): void {
+  for (const condition of conditions) {
+    const name = conditionName(condition);
+    ruleArguments(name, condition.args, conditionArguments[name]);
+  }
+  for (const { op, args } of actions) {
+    const { path } = ruleArguments(op, args, actionArguments[op]);
+    if (op.endsWith('-attribute')) requireRuleField(op, path);
+  }
+}
+
+/**
+ * The change of a node by the rules, and what they log. The rules see the properties after the inspection. What a rule sets
+ * among the properties becomes part of the declaration, so it stays until an operator removes it.
+ * @throws AnnealError that names the rule, when a rule fails the inspection or is impossible
+ */
+export function afterRules(
+  node: NodeDocument,
+  properties: JsonObject,
+  rules: readonly InspectionRule[],
+): { change: NodeChange; logs: readonly RuleLog[] } {
+  const before: JsonObject = {
+    resource_class: node.resource_class,
+    description: node.description ?? null,
+    traits: [...node.traits],
+    properties,
+    extra: node.extra ?? {},
+    owner: node.owner ?? null,
+    lessee: node.lessee ?? null,
+    shard: node.shard ?? null,
+    retired: node.retired ?? false,
+    retired_reason: node.retired_reason ?? null,
+  };
+  const draft: RuleDraft = { fields: structuredClone(before), pluginData: structuredClone(properties), logs: [] };
+  const inventory = inventoryIn(properties);
+  const { id, name, driver, address, system_id } = node;
+  for (const rule of rules) {
+    const context = (): JsonObject => ({
+      inventory,
+      plugin_data: draft.pluginData,
+      node: { ...draft.fields, uuid: id, name, driver, driver_info: { address, system_id: system_id ?? null } },
+    });
+    try {
+      if (!rule.conditions.every((condition) => holds(condition, context()))) continue;
+      for (const action of rule.actions) runRuleAction(action, draft, context());
+    } catch (error) {
+      throw named(rule, error);
+    }
+  }
+  return { change: changeTo(node, { before, after: draft.fields }), logs: draft.logs };
+}
+
+const named = ({ id, description }: InspectionRule, error: unknown): unknown => {
+  if (!(error instanceof AnnealError)) return error;
+  const title = description === null || description === '' ? id : `${id} (${description})`;
+  return new AnnealError('ResourceFailed', `${error.message} Rule ${title}.`, { cause: error });
+};
+
+function changeTo(node: NodeDocument, { before, after }: { before: JsonObject; after: JsonObject }): NodeChange {
+  const parsed = fieldsSchema.safeParse(after);
+  if (!parsed.success) {
+    const all = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    throw new AnnealError('ResourceFailed', `The inspection rules leave node ${node.name} invalid: ${all}`);
+  }
+  const changed = Object.fromEntries(
+    Object.entries(parsed.data).filter(([name, value]) => !isDeepStrictEqual(value, before[name])),
+  ) as NodeChange;
+  if (changed.properties === undefined) return { ...changed, properties: before['properties'] as JsonObject };
+  const declared = declarationAfter(node.declared ?? {}, before['properties'] as JsonObject, changed.properties);
+  requireDeclaration(declared);
+  return { ...changed, declared };
+}

@@ -1,0 +1,61 @@
+/** The conformance of a bus whose connection to the broker is lost again and again, while the broker goes on. */
+import type { BusHarness, OpenedBus } from '@anneal/bus/conformance/harness.ts';
+import { happened, mintTestMessage } from '@anneal/bus/conformance/messages.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startSlowProxy, type SlowProxy } from '../backends/slow-proxy.ts';
+
+const soon = { timeout: 60_000, interval: 5 };
+const subjects = ['a', 'b'];
+const perSubject = 200;
+const losses = 5;
+
+/** Registers the tests for an adapter whose broker has a URL with a host and a port. */
+export function lostConnectionConformance(name: string, harness: BusHarness): void {
+  describe(`a bus on ${name} that loses its connection`, () => {
+    let place: Awaited<ReturnType<BusHarness['fresh']>>;
+    let proxy: SlowProxy;
+    let opened: OpenedBus[];
+    beforeEach(async () => {
+      place = await harness.fresh();
+      const { hostname: host, port } = new URL(place.url.replace(/^\w+:/, 'http:'));
+      proxy = await startSlowProxy({ host, port: Number(port) });
+      const throughProxy = place.url.replace(`:${port}`, `:${proxy.port}`);
+      opened = [await harness.open(place), await harness.open({ ...place, url: throughProxy })];
+    });
+    afterEach(async () => {
+      await Promise.all(opened.map(({ bus }) => bus.close()));
+      await proxy.close();
+      await place.dispose();
+    });
+
+    it('B6: repeats events of a group, and lets none overtake an earlier one of its subject', async () => {
+      const [direct, cut] = opened.map(({ bus }) => bus);
+      const seen = new Map(subjects.map((subject) => [subject, new Set<number>()]));
+      const count = (): number => [...seen.values()].reduce((sum, each) => sum + each.size, 0);
+      await cut?.subscribe(
+        ['test.#'],
+        async ({ message }) => {
+          seen.get(message.subject ?? '')?.add((message.data as { n: number }).n);
+          await new Promise((resolve) => void setTimeout(resolve, 1));
+        },
+        { group: 'test', keepsOrder: true, concurrency: 8 },
+      );
+      const numbers = Array.from({ length: perSubject }, (_, n) => n);
+      const published = Promise.all(
+        subjects.map(async (subject) => {
+          for (const n of numbers) await direct?.publish([mintTestMessage(happened, { data: { n }, subject })]);
+        }),
+      );
+      const all = subjects.length * perSubject;
+      for (let loss = 1; loss <= losses; loss += 1) {
+        // The first loss comes while events are on their way; each later one while those before it come again.
+        const enough = Math.min(all, count() + 20);
+        await vi.waitFor(() => expect(count()).toBeGreaterThanOrEqual(enough), soon);
+        proxy.cut();
+      }
+      await published;
+      await vi.waitFor(() => expect(count()).toBe(all), soon);
+      for (const subject of subjects) expect([...(seen.get(subject) ?? [])]).toEqual(numbers);
+    });
+  });
+}

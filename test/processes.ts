@@ -1,0 +1,26 @@
+/** The processes of this machine. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
+/** Every process of this machine. None where there is no `/proc`. */
+export function processes(): Process[] {
+  try {
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/.test(name)) return [];
+      try {
+        const [, rest = ''] = readFileSync(`/proc/${name}/stat`, 'utf8').split(/\) . /);
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 300);
+        return [{ pid: Number(name), parent: Number.parseInt(rest, 10), command }];
+      } catch {
+        return []; // It ended meanwhile.
+      }
+    });
+  } catch {
+    return [];
+  }
+}
