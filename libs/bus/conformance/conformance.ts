@@ -596,6 +596,17 @@ export function busConformance(name: string, harness: BusHarness): void {
       ]);
     });
 
+    it('counts a message from the moment at which its send is confirmed', async () => {
+      const queues = Array.from({ length: 20 }, (_, n) => `test.q${n}`);
+      for (const queue of queues) await bus.queues.declare(queue);
+      for (let round = 1; round <= 10; round += 1) {
+        for (const queue of queues) {
+          await bus.send({ queue, messages: numbers(0, 10).map((n) => todo(n)) });
+          expect(await bus.queues.measure(queue)).toMatchObject({ depth: round * 10, inFlight: 0 });
+        }
+      }
+    });
+
     it('lists queues with depth, consumers and age of the oldest message, shows the first messages, and purges them', async () => {
       await bus.queues.declare('test.empty');
       await send(...numbers(0, 5));

@@ -41,10 +41,14 @@ export class NatsQueues implements BrokerQueues {
 
   list(prefix = ''): Promise<QueueMeasure[]> {
     return this.#connection.asked('Cannot list the queues', async () => {
-      const infos = await this.#infos();
-      const wanted = [...infos.keys()].filter((queue) => queue.startsWith(prefix)).sort();
+      const { infos, stored } = await this.#all();
+      const wanted = [...new Set([...infos.keys(), ...stored.keys()])]
+        .filter((queue) => queue.startsWith(prefix))
+        .sort();
       const rows: QueueMeasure[] = [];
-      for (const queue of wanted) rows.push(await this.#measured(this.#address(queue), infos.get(queue)));
+      for (const queue of wanted) {
+        rows.push(await this.#measured(this.#address(queue), infos.get(queue), stored.get(queue) ?? 0));
+      }
       return rows;
     });
   }
@@ -52,7 +56,11 @@ export class NatsQueues implements BrokerQueues {
   measure(queue: string): Promise<QueueMeasure> {
     return this.#connection.asked(`Cannot measure ${queue}`, async () => {
       const address = this.#address(queue);
-      return this.#measured(address, await this.#topology.info(address));
+      const [info, stored] = await Promise.all([
+        this.#topology.info(address),
+        isGroupQueue(queue) ? 0 : this.#stored(address),
+      ]);
+      return this.#measured(address, info, stored);
     });
   }
 
@@ -90,30 +98,35 @@ export class NatsQueues implements BrokerQueues {
     return this.#connection.names.address(queue);
   }
 
-  /** Every queue with a message or a consumer, with its consumer's state. */
-  async #infos(): Promise<Map<string, ConsumerInfo | undefined>> {
+  /** The state of every consumer, and the number of stored messages of every queue that has some. */
+  async #all(): Promise<{ infos: Map<string, ConsumerInfo>; stored: Map<string, number> }> {
     const { names, jsm } = this.#connection;
-    const infos = new Map<string, ConsumerInfo | undefined>();
+    const infos = new Map<string, ConsumerInfo>();
+    const stored = new Map<string, number>();
     const streams = [names.stream.requests, names.stream.responses];
     for (const stream of streams) {
-      for (const subject of (await this.#connection.subjects(stream, '>')).keys()) {
+      for (const [subject, count] of await this.#connection.subjects(stream, '>')) {
         const queue = names.queueOfSubject(subject);
-        if (queue !== undefined) infos.set(queue, undefined);
+        if (queue !== undefined) stored.set(queue, count);
       }
     }
     for (const stream of [...streams, names.stream.events]) {
       for await (const info of jsm.consumers.list(stream)) infos.set(nameOfSubject(info.name), info);
     }
-    return infos;
+    return { infos, stored };
   }
 
-  async #measured(address: Address, info: ConsumerInfo | undefined): Promise<QueueMeasure> {
+  async #stored({ stream, subject }: Address): Promise<number> {
+    return (await this.#connection.subjects(stream, subject)).get(subject) ?? 0;
+  }
+
+  /**
+   * The server confirms a message before it tells the consumer of it, so the consumer may count too few. A queue is
+   * therefore counted in its stream, which holds the unsettled messages too; in a group without messages we look for one.
+   */
+  async #measured(address: Address, info: ConsumerInfo | undefined, stored: number): Promise<QueueMeasure> {
     const consumers = this.#members.consumersOf(address.queue);
     const unsettled = info?.num_ack_pending ?? 0;
-    let depth = info?.num_pending ?? 0;
-    if (!info && !isGroupQueue(address.queue)) {
-      depth = (await this.#connection.subjects(address.stream, address.subject)).get(address.subject) ?? 0;
-    }
     // A message that no consumer has in hand only waits until the broker notices that.
     const waiting =
       unsettled === 0
@@ -122,8 +135,10 @@ export class NatsQueues implements BrokerQueues {
           ? unsettled
           : Math.min(unsettled, (await this.#retries.waiting(address)).size);
     const inFlight = unsettled - waiting;
-    depth += waiting;
-    const [oldest] = depth + inFlight > 0 ? await this.#firsts(address, info, 1) : [];
+    const counted = isGroupQueue(address.queue) ? (info?.num_pending ?? 0) : Math.max(0, stored - unsettled);
+    const some = counted + unsettled > 0 || (info && isGroupQueue(address.queue));
+    const [oldest] = some ? await this.#firsts(address, info, 1) : [];
+    const depth = waiting + (counted + unsettled === 0 && oldest ? 1 : counted);
     const oldestAgeMs = oldest && depth > 0 ? Math.max(0, this.#now().getTime() - oldest.time.getTime()) : null;
     return { name: address.queue, depth, inFlight, consumers, oldestAgeMs };
   }
@@ -188,7 +203,7 @@ export class NatsQueues implements BrokerQueues {
   async #purgeGroup(address: Address): Promise<number> {
     const info = await this.#topology.info(address);
     if (!info) return 0;
-    const { depth } = await this.#measured(address, info);
+    const { depth } = await this.#measured(address, info, 0);
     const subjects = filtersOf(info).filter((filter) => filter !== address.subject);
     await this.#connection.jsm.consumers.delete(address.stream, address.durable);
     await this.#topology.ensureGroup(address, subjects);
@@ -197,8 +212,11 @@ export class NatsQueues implements BrokerQueues {
   }
 }
 
-/** The first sequence number of the queue's own messages, by subject. */
-const startsOf = (address: Address, info: ConsumerInfo | undefined): Start[] =>
-  isGroupQueue(address.queue)
-    ? (info ? filtersOf(info) : []).map((filter) => [filter, (info?.ack_floor.stream_seq ?? 0) + 1])
-    : [[address.subject, 1]];
+/** Where the queue's own messages begin, by subject. */
+function startsOf({ queue, subject }: Address, info: ConsumerInfo | undefined): Start[] {
+  if (!isGroupQueue(queue)) return [[subject, 1]];
+  if (!info) return [];
+  // Events stay in the stream until every group has settled them.
+  const { stream_seq: before } = info.num_ack_pending === 0 ? info.delivered : info.ack_floor;
+  return filtersOf(info).map((filter) => [filter, before + 1]);
+}
