@@ -269,6 +269,11 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['project', 'status', 'suspended_at'] },
         { fields: ['status', 'suspended_at'] },
         { fields: ['status', 'last_seen_at'] },
+        // For the silent hosts of some stacks, or of one server.
+        {
+          fields: ['collector.stack_id', 'status', 'suspended_at', 'collector.resource_name'],
+          only: { field: 'collector.stack_id' },
+        },
         { fields: ['unsent'], only: { field: 'unsent', is: true } },
       ],
     }),

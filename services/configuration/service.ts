@@ -69,6 +69,7 @@ import {
   renewToken,
   viewHost,
 } from './hosts/host.ts';
+import { noteEarlierSuspensions } from './hosts/earlier-suspensions.ts';
 import { countedHosts, countHosts, findSilentHosts, suspensionRoutes, suspensionTypes } from './hosts/silence.ts';
 import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHost } from './hosts/join.ts';
 import { Contacts } from './hosts/contacts.ts';
@@ -257,6 +258,7 @@ export const configurationService = defineService({
       sweep: () => findSilent(context),
       onError: (error) => service.log.warn({ err: error }, 'silent hosts not searched; searching again in 1 s'),
     });
+    const asking = noteEarlierSuspensions(context);
     const sending = [
       keepSending({ service, collection: collections.hosts }),
       keepSending({ service, collection: stored.contexts }),
@@ -265,7 +267,7 @@ export const configurationService = defineService({
       async stop() {
         stopCounts();
         await Promise.all([refused, listener, ...consumers, ...sending].map((each) => each.stop()));
-        await searching.stop();
+        await Promise.all([searching.stop(), asking.stop()]);
         await door?.close();
         await bridge.idle();
         await running.stop();
@@ -373,11 +375,11 @@ function hostRoutes(context: Context) {
       }
       return { hosts: await Promise.all(wanted.map((host) => viewHost(context, host))) };
     }),
-    answer(service, hostOverview, async ({ data: { project, most, stacks } }) => {
+    answer(service, hostOverview, async ({ data: { project, ...which } }) => {
       const counted = await Promise.all(
         countedHosts.map(async (group) => [group, await countHosts(collections.hosts, group, { project })] as const),
       );
-      const silent = await findSilentHosts(collections.hosts, { project, most, stacks });
+      const silent = await findSilentHosts(collections.hosts, { project, ...which });
       return {
         counts: Object.fromEntries(counted.filter(([, count]) => count > 0)),
         silent: await Promise.all(silent.map((host) => viewHost(context, host))),

@@ -2,9 +2,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describedCommands } from '@anneal/cli/completion/described.ts';
 import type { Why } from '@anneal/client/why.ts';
+import { openConfigurationCollections } from '@anneal/configuration/collections.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { change } from '@anneal/store/change.ts';
+import { openStore } from '@anneal/store/open.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { settled, startServer, type TestServer } from '../e2e/server.ts';
 
@@ -36,6 +40,17 @@ async function whyMatching(pattern: RegExp, stack: string, resource?: string): P
     expect(commands.has(noun) && (commands.has(`${noun} ${verb}`) || noun === 'why'), line).toBe(true);
   }
   return found;
+}
+
+/** Asks once for work of a host, as its agent does. */
+async function askForWork(name: string): Promise<void> {
+  const { host, token } = await server.client.hosts.renewToken({ host: name });
+  const claimed = await fetch(`${server.url}/messaging/v2/queues/${host.requests_queue}/claims`, {
+    method: 'POST',
+    headers: { 'x-auth-token': token, 'client-id': host.id, 'content-type': 'application/json' },
+    body: '{"ttl": 60, "grace": 60}',
+  });
+  expect(claimed.status).toBe(204);
 }
 
 it('names the host that never asked for work, its queue and the waiting message', async () => {
@@ -73,19 +88,59 @@ resources:
 `;
   await server.client.stacks.create({ name: 'nest', bundle: { template, environmentFiles: [], files: {} } });
   await settled(server, 'nest');
-  const { host, token } = await server.client.hosts.renewToken({ host: 'box9' });
-  const claimed = await fetch(`${server.url}/messaging/v2/queues/${host.requests_queue}/claims`, {
-    method: 'POST',
-    headers: { 'x-auth-token': token, 'client-id': host.id, 'content-type': 'application/json' },
-    body: '{"ttl": 60, "grace": 60}',
-  });
-  expect(claimed.status).toBe(204);
+  await askForWork('box9');
   const why = await whyMatching(/^Stack nest is idle: .* But host box9 has been silent since \S+\.$/, 'nest');
   expect(why.exits).toContain('anneal host show box9');
+  // The same of the resource that holds the nested stack, and of the server itself.
+  await whyMatching(/^workers is idle: .* But host box9 has been silent since \S+\.$/, 'nest', 'workers');
+  const [workers] = await server.client.stacks.resources({ stack: 'nest' });
+  const group = workers?.physical_resource_id ?? '';
+  const [member] = await server.client.stacks.resources({ stack: group });
+  const name = member?.resource_name ?? '';
+  const own = await whyMatching(/is idle: .* But host box9 has been silent since \S+\.$/, group, name);
+  expect(own.chain.map(({ object }) => object)).toEqual([`resource ${name} (OS::Heat::DeployedServer)`, 'host box9']);
   expect(await server.client.connection.json({ service: 'api', path: '/stacks/nest/why', what: 'explain' })).toEqual(
     why,
   );
   await server.client.stacks.delete({ stack: 'nest' });
+});
+
+it('calls no host silent whose server was suspended before an update to a version that follows suspensions', async () => {
+  const template = `heat_template_version: rocky
+resources:
+  box: {type: OS::Heat::DeployedServer, properties: {name: box11, software_config_transport: ZAQAR_MESSAGE}}
+`;
+  await server.client.stacks.create({ name: 'asleep', bundle: { template, environmentFiles: [], files: {} } });
+  await settled(server, 'asleep');
+  await askForWork('box11');
+  await server.client.actions.act({ stack: 'asleep', action: { kind: 'suspend' } });
+  let last: unknown;
+  const conditionReason = (reason: string): Promise<true> =>
+    eventually(
+      async () => {
+        const { conditions } = await server.client.hosts.show({ host: 'box11' });
+        last = conditions;
+        return conditions[0]?.reason === reason ? true : undefined;
+      },
+      { within: 20_000, what: `the host of the suspended server being ${reason}`, last: () => last },
+    );
+  await conditionReason('Suspended');
+  await server.kill();
+  // As the version before left it.
+  const store = await openStore({ url: `sqlite:${join(server.data, 'store.db')}` });
+  const { hosts } = await openConfigurationCollections(store);
+  const asleep = (await hosts.find({ where: { status: 'silent' } })).find(({ name }) => name === 'box11');
+  if (!asleep) throw new Error('the host is not in the store');
+  const { document } = await change(hosts, asleep.id, ({ suspended_at: _at, ...host }) => host);
+  expect(document?.suspended_at).toBeUndefined();
+  await store.close();
+  await server.start();
+  await conditionReason('Suspended');
+  expect((await server.client.actions.why({ stack: 'asleep', resource: 'box' })).summary).not.toContain('silent');
+  // Its machine is off on purpose only until then.
+  await server.client.actions.act({ stack: 'asleep', action: { kind: 'resume' } });
+  await conditionReason('AgentSilent');
+  await server.client.stacks.delete({ stack: 'asleep' });
 });
 
 it('explains a resource in the first moments of its stack', async () => {

@@ -148,6 +148,7 @@ export const hostOverview = call('host.overview', 'Count the hosts of a project 
     project: z.string(),
     most: z.number().int().positive().max(100),
     stacks: z.array(z.string()).optional().meta({ description: 'Show only the silent hosts of these stacks.' }),
+    resource: z.string().optional().meta({ description: 'With stacks: only the host of the server of this name.' }),
   }),
   answer: z.object({
     counts: z.record(z.string(), z.number().int()).meta({

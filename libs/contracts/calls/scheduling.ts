@@ -423,6 +423,9 @@ export const stackWhy = call(
       idle_stacks: z.array(z.string()).max(mostIdle).optional().meta({
         description: 'The ids of the idle stack and of the stacks nested in it, whose hosts may have died since.',
       }),
+      idle_resource: z.string().optional().meta({
+        description: 'The name of the idle resource of the one idle stack, when only its host matters.',
+      }),
     }),
   },
 );

@@ -10,7 +10,7 @@ import type { HostDocument } from '../collections.ts';
 import { changeHost, type HostContext } from './host.ts';
 
 /** The condition of silent hosts in the store. */
-const isSilent = { status: 'silent', suspended_at: null } as const;
+export const isSilent = { status: 'silent', suspended_at: null } as const;
 
 /** The groups in which hosts are counted: their statuses, and those that are silent because they are suspended. */
 export const countedHosts = [...hostStatuses, 'suspended'] as const;
@@ -26,31 +26,41 @@ export async function countHosts(
   return hosts.count({ ...within, status: 'silent', suspended_at: { gt: '' } });
 }
 
-/** The silent hosts of a project, or of some of its stacks. */
+/** The silent hosts of a project, or of some of its stacks, or of one server. */
 export async function findSilentHosts(
   hosts: Pick<Collection<HostDocument>, 'find'>,
-  { project, most, stacks }: { project: string; most: number; stacks: readonly string[] | undefined },
+  {
+    project,
+    most,
+    stacks,
+    resource,
+  }: { project: string; most: number; stacks?: string[] | undefined; resource?: string | undefined },
 ): Promise<HostDocument[]> {
-  const where = { project, ...isSilent };
-  if (!stacks) return hosts.find({ where, limit: most });
-  const wanted = new Set(stacks);
-  const found = await hosts.find({ where, limit: mostSearched });
-  return found.filter(({ collector }) => collector && wanted.has(collector.stack_id)).slice(0, most);
+  if (!stacks) return hosts.find({ where: { project, ...isSilent }, limit: most });
+  const server = resource === undefined ? {} : { 'collector.resource_name': resource };
+  const found = await hosts.find({
+    where: { 'collector.stack_id': { in: stacks }, ...isSilent, ...server },
+    limit: most,
+  });
+  return found.filter((host) => host.project === project);
 }
-
-/** The silent hosts that are read to find those of some stacks. More are an outage, which shows in other ways. */
-const mostSearched = 5_000;
 
 /** Follows the suspensions of servers: a server and its host have one id. Other resources have no host. */
 export const suspensionRoutes = (context: () => HostContext): Route[] => [
-  on(resourceEvent['suspend.completed'], ({ data, time }) => note(context(), data.resource_id, time)),
-  on(resourceEvent['resume.started'], ({ data }) => note(context(), data.resource_id, undefined)),
+  on(resourceEvent['suspend.completed'], ({ data, time }) => noteSuspension(context(), data.resource_id, time)),
+  // A server whose resume needs no time does not start it.
+  ...[resourceEvent['resume.started'], resourceEvent['resume.completed']].map((resumed) =>
+    on(resumed, ({ data }) => noteSuspension(context(), data.resource_id, undefined)),
+  ),
 ];
 
 /** The types of the events that {@link suspensionRoutes} takes. */
-export const suspensionTypes = [resourceEvent['suspend.completed'].type, resourceEvent['resume.started'].type];
+export const suspensionTypes = (['suspend.completed', 'resume.started', 'resume.completed'] as const).map(
+  (step) => resourceEvent[step].type,
+);
 
-const note = (context: HostContext, id: string, at: string | undefined): Promise<void> =>
+/** Notes when the server of a host was suspended, or with undefined that it is not. A repeat changes nothing. */
+export const noteSuspension = (context: HostContext, id: string, at: string | undefined): Promise<void> =>
   changeHost(context, id, ({ suspended_at: before, ...host }) => {
     if (host.status === 'deleting' || (before === undefined) === (at === undefined)) return undefined;
     return { ...host, ...(at !== undefined && { suspended_at: at }) };

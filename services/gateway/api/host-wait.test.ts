@@ -70,3 +70,15 @@ it('withSilent names the silent hosts of an idle stack and of those nested in it
     chain: [...chain, { object: 'host web1', state: 'silent' }],
   });
 });
+
+it('withSilent names the host of one server, when the question is about that server', () => {
+  const idle = { summary: 'db is idle: it is CREATE_COMPLETE.', chain: [], exits: [] };
+  const silent = (resource_name: string) =>
+    ({ ...host('silent'), name: `host of ${resource_name}`, server: { stack_id: 'web', resource_name } }) as HostView;
+  const both = [silent('cache'), silent('db')];
+  expect(withSilent(idle, { idle: ['web'], resource: 'db', silent: both })).toMatchObject({
+    summary: 'db is idle: it is CREATE_COMPLETE. But host host of db has been silent since 2026-01-01T00:05:00Z.',
+    exits: expect.arrayContaining(['anneal host show host of db']) as string[],
+  });
+  expect(withSilent(idle, { idle: ['web'], resource: 'web', silent: both })).toBe(idle);
+});

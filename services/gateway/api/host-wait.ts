@@ -18,14 +18,14 @@ type Why = z.infer<(typeof stackWhy)['answer']>;
 /** The explanation, down to the host or the node that is the cause. Unchanged when its provider does not answer. */
 export async function explainRequest(
   ask: Ask,
-  { project, why: { idle_stacks: idle, ...why } }: { project: string; why: Why },
+  { project, why: { idle_stacks: idle, idle_resource: resource, ...why } }: { project: string; why: Why },
 ): Promise<Why> {
   const { request } = why;
   // Nothing waits in an idle stack, but its machines may have died since.
   if (idle) {
-    const data = { project, most: mostSilent, stacks: idle };
+    const data = { project, most: mostSilent, stacks: idle, ...(resource !== undefined && { resource }) };
     const { silent } = await ask('configuration', hostOverview, { project, data }).catch(() => ({ silent: [] }));
-    return withSilent(why, { idle, silent });
+    return withSilent(why, { idle, resource, silent });
   }
   if (request?.queue === resourcesQueue('provisioning')) return explainNode(ask, why).catch(() => why);
   if (request?.queue !== resourcesQueue('configuration')) return why;
@@ -50,13 +50,19 @@ export async function explainRequest(
   }
 }
 
-/** The silent hosts that are read to find those of a stack. */
+/** The most silent hosts of a stack that are counted. */
 const mostSilent = 100;
 
-/** Adds the silent hosts of idle stacks. An earlier configuration service answers with those of all stacks. */
-export function withSilent(why: Why, { idle, silent }: { idle: readonly string[]; silent: readonly HostView[] }): Why {
+/** Adds the silent hosts of idle stacks, or that of one server. An earlier configuration service answers with more. */
+export function withSilent(
+  why: Why,
+  { idle, resource, silent }: { idle: readonly string[]; resource?: string | undefined; silent: readonly HostView[] },
+): Why {
   const stacks = new Set(idle);
-  const own = silent.filter(({ server }) => server && stacks.has(server.stack_id));
+  const own = silent.filter(
+    ({ server }) =>
+      server && stacks.has(server.stack_id) && (resource === undefined || server.resource_name === resource),
+  );
   const [first] = own;
   if (!first) return why;
   const since = first.last_seen_at;

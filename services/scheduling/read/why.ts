@@ -315,7 +315,11 @@ class Explanation {
     if (resource.hook) return this.#ofHook(stack, resource, resource.hook);
     const child = isNested(resource) ? await this.#shared.collections.stacks.get(resource.id) : undefined;
     if (!resource.request) {
-      return (await this.#ofIdleStack(child)) ?? (await this.#ofLoss(stack, resource)) ?? this.#ofIdle(stack, resource);
+      const inside = child?.deleted_at === null ? await this.#ofIdleStack(child) : undefined;
+      if (inside && !('idle' in inside)) return inside;
+      const end = (await this.#ofLoss(stack, resource)) ?? this.#ofIdle(stack, resource);
+      // Without exits, it is idle and well as far as this service knows.
+      return end.exits.length > 0 ? end : { ...end, ...idleIn(stack, resource, inside?.idle) };
     }
     if (child) return this.ofStack(child);
     return this.#ofRequest(stack, resource);
@@ -360,12 +364,10 @@ class Explanation {
     return end;
   }
 
-  /** Explains the nested stack of an idle resource. Undefined when it is idle too, and holds nothing back. */
-  async #ofIdleStack(child: StackDocument | undefined): Promise<End | undefined> {
-    if (!child || child.deleted_at !== null) return undefined;
+  /** Explains the nested stack of an idle resource. When it is idle too, returns its id and those of the stacks inside. */
+  #ofIdleStack(child: StackDocument): Promise<End | { readonly idle: readonly string[] }> {
     if (child.status !== 'COMPLETE' || child.phase === 'paused') return this.ofStack(child);
-    const inside = await this.#ofInside(child);
-    return 'idle' in inside ? undefined : inside;
+    return this.#ofInside(child);
   }
 
   /** Explains a group that cannot fill its warm pool. */
@@ -545,6 +547,14 @@ class Explanation {
     return this.#shared.context.bus.deadLetters.list({ queue, limit: 100 }).catch(() => []);
   }
 }
+
+/** Where the hosts of an idle resource are: in the stacks nested in it, or one that is the resource itself. */
+const idleIn = (
+  stack: StackDocument,
+  { name }: ResourceDocument,
+  inside: readonly string[] | undefined,
+): Pick<End, 'idle_stacks' | 'idle_resource'> =>
+  inside ? { idle_stacks: inside.slice(0, mostIdle) } : { idle_stacks: [stack.id], idle_resource: name };
 
 const counted = (requests: number): string => `${requests} ${requests === 1 ? 'request' : 'requests'}`;
 

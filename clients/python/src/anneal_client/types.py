@@ -446,6 +446,8 @@ class OverviewWorkingWhy(TypedDict):
     request: NotRequired[OverviewWorkingWhyRequest]
     # The ids of the idle stack and of the stacks nested in it, whose hosts may have died since.
     idle_stacks: NotRequired[list[str]]
+    # The name of the idle resource of the one idle stack, when only its host matters.
+    idle_resource: NotRequired[str]
 
 
 class OverviewWorking(TypedDict):
