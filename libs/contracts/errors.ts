@@ -82,6 +82,20 @@ export const errorTable = table({
     remedy:
       'Check which machine the BMC controls. Reinstall the original machine, or accept this one: `anneal node provide NODE --verb manage`.',
   },
+  /** No machine can be deployed with the image, so none is at fault. */
+  ImageUnusable: {
+    status: 502,
+    kind: 'final',
+    remedy:
+      'Make the server of the image answer, or remove the image and add it again with the right address, size and checksum: `anneal image show IMAGE`. Then `anneal stack retry STACK`.',
+  },
+  /** Another machine may have a larger disk. */
+  DiskTooSmall: {
+    status: 409,
+    kind: 'final',
+    remedy:
+      'Choose a smaller image or a flavor whose nodes have larger disks, or correct `root_device` of the node: `anneal node set`.',
+  },
   HostSilent: {
     status: 504,
     kind: 'final',

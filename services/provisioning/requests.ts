@@ -124,7 +124,7 @@ export function provisioningHandler(
     answer(context, bootFind, ({ data }) => boots.find(data.uuid)),
     answer(context, bootExchange, ({ data }) => boots.exchange(data)),
     answer(context, bootImage, ({ data }) => boots.image(data.token)),
-    answer(context, bootReport, ({ data: { token, status, message } }) => boots.report(token, { status, message })),
+    answer(context, bootReport, ({ data: { token, ...report } }) => boots.report(token, report)),
     answer(context, instanceShow, ({ data }) => instances.show(data)),
     answer(context, imageAdd, ({ data }) => images.add(data)),
     answer(context, imageDraftAdd, ({ data }) => images.addDraft(data)),

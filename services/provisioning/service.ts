@@ -77,7 +77,7 @@ export const provisioningService = defineService({
     const candidates = new Candidates(() => records.all());
     const groups = await ServerGroups.open(context);
     const { deployAttempts: attempts, bmcSeconds } = values;
-    const another = { records, fencing, now: context.now, attempts, fenceMs: bmcSeconds * 1000 };
+    const another = { records, driver, fencing, now: context.now, attempts, fenceMs: bmcSeconds * 1000 };
     const shared = { context, records, candidates, groups, bmcs, hosts, driver, runbooks, slots, another };
     const servers = await openServers(shared, { timers, images, flavors: values.flavors });
     const limit = { most: values.nodes, setting: settings.nodes.env };
@@ -139,7 +139,7 @@ const bmcsOf = ({ secrets, now, gatewayUrl }: ServiceContext, records: NodeRecor
     gatewayUrl,
   });
 
-type ServerParts = Omit<Parameters<typeof novaServer>[0], 'images' | 'flavors' | 'current'>;
+type ServerParts = Omit<Parameters<typeof novaServer>[0], 'images' | 'imageOf' | 'flavors' | 'current'>;
 
 /** The servers, by the type of their resource. */
 async function openServers(
@@ -155,6 +155,7 @@ async function openServers(
         'OS::Nova::Server': novaServer({
           ...shared,
           images: () => images.names(),
+          imageOf: (name) => images.find(name),
           flavors,
           current: (id) => servers.get(id),
         }),

@@ -531,6 +531,9 @@ export type BootDocument = z.infer<typeof bootDocumentSchema>;
 /** `cleaned`: the disks are erased. `ready`: the rescue system runs. `written`: the image is on the disk, with the right checksum. */
 export const bootReportStatuses = ['cleaned', 'ready', 'written', 'failed'] as const;
 
+/** Why a machine could not write its image although it is not at fault. Codes of errors. */
+export const bootReportCodes = ['ImageUnusable', 'DiskTooSmall'] as const;
+
 /** Random text that a machine chooses once and keeps. Only with it the machine may repeat its exchange. */
 export const bootKeySchema = z.string().min(16).max(256);
 
@@ -629,7 +632,15 @@ export const bootReport = call(
   'boot.report',
   'Report the result of cleaning or of writing an image, from the machine that booted for it.',
   {
-    question: z.object({ token: z.string(), status: z.enum(bootReportStatuses), message: z.string().max(4096) }),
+    question: z.object({
+      token: z.string(),
+      status: z.enum(bootReportStatuses),
+      message: z.string().max(4096),
+      code: z.enum(bootReportCodes).optional().meta({
+        description:
+          '`failed`: the image is at fault, or fits no disk of this machine. Absent: the machine may be at fault.',
+      }),
+    }),
     answer: z.object({
       settled: z.boolean().optional().meta({
         description: '`written`: false until the machine boots from its disk. It asks again, then reboots.',

@@ -12,7 +12,7 @@ import { confirm, yesOption } from './confirm.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { refuseFolder } from './files.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { byteCount, exampleText, formatOption } from './options.ts';
 
 export function addImageCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -69,7 +69,7 @@ function addImageAdd(image: Command, context: CliContext): void {
     )
     .option('--url <url>', 'where machines fetch the raw content, over HTTP or HTTPS, instead of an upload')
     .option('--sha256 <sum>', 'the checksum, as sha256sum prints it')
-    .option('--size <bytes>', 'the size in bytes', positiveInteger)
+    .option('--size <bytes>', 'the size in bytes', byteCount)
     .addOption(formatOption())
     .addHelpText(
       'after',

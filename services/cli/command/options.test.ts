@@ -2,7 +2,7 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readBundle } from './options.ts';
+import { byteCount, readBundle } from './options.ts';
 
 describe('the files of a template', () => {
   let cwd: string;
@@ -60,4 +60,10 @@ describe('the files of a template', () => {
     await read(1);
     expect(asked).toBe(0);
   });
+});
+
+it('accepts the size of an image of a large disk, and nothing that is no number of bytes', () => {
+  expect(byteCount('5000000000000')).toBe(5_000_000_000_000);
+  for (const wrong of ['0', '-1', '1.5', '10G', ''])
+    expect(() => byteCount(wrong)).toThrow('Must be a number of bytes');
 });

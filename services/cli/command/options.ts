@@ -77,6 +77,12 @@ export function positiveInteger(text: string): number {
   return Number(text);
 }
 
+/** A size in bytes, which may be that of a large disk. */
+export function byteCount(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Must be a number of bytes greater than zero.');
+  return Number(text);
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a non-negative integer.');
   return Number(text);

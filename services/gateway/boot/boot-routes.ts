@@ -12,6 +12,7 @@ import {
   bootKeySchema,
   bootLoad,
   bootReport,
+  bootReportCodes,
   bootReportStatuses,
   type BootDocument,
 } from '@anneal/contracts/calls/provisioning.ts';
@@ -70,7 +71,11 @@ const tokenIn = ({ headers }: FastifyRequest): string =>
 type Guarded = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>;
 
 const exchangeSchema = z.object({ key: bootKeySchema });
-const reportSchema = z.object({ status: z.enum(bootReportStatuses), message: z.string().max(4096).default('') });
+const reportSchema = z.object({
+  status: z.enum(bootReportStatuses),
+  message: z.string().max(4096).default(''),
+  code: z.enum(bootReportCodes).optional(),
+});
 
 export function bootFamily(
   scope: FastifyInstance,
@@ -169,8 +174,8 @@ function tokenRoutes(
 
   scope.post('/report', (request, reply) =>
     guarded(request, async () => {
-      const { status, message } = parseField(reportSchema, request.body, 'The report');
-      const answer = await ask('provisioning', bootReport, { data: { token: tokenIn(request), status, message } });
+      const report = parseField(reportSchema, request.body, 'The report');
+      const answer = await ask('provisioning', bootReport, { data: { token: tokenIn(request), ...report } });
       return answer.settled === undefined ? reply.code(204).send() : answer;
     }),
   );

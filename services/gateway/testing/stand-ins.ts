@@ -528,8 +528,8 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       reports.push(data);
       return {};
     }),
-    answer(context, bootReport, async ({ data }) => {
-      reports.push(data);
+    answer(context, bootReport, async ({ data: { code, ...data } }) => {
+      reports.push({ ...data, ...(code && { code }) });
       return {};
     }),
   ];

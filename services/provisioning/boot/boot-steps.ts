@@ -205,7 +205,8 @@ export class BootSteps {
   async afterReport(node: NodeDocument): Promise<StepOutcome | undefined> {
     const boot = bootOf(node);
     if (boot.report?.status === 'failed') {
-      throw new AnnealError('ResourceFailed', `Node ${node.name} could not be deployed: ${boot.report.message}`, {
+      const { code = 'ResourceFailed', message } = boot.report;
+      throw new AnnealError(code, `Node ${node.name} could not be deployed: ${message.replace(/[.\s]*$/, '')}.`, {
         details: { node: node.name },
       });
     }

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
 import type {
   BootDeviceView,
+  bootReportCodes,
   bootReportStatuses,
   NodeHistoryEntry,
   NodeState,
@@ -89,7 +90,12 @@ export interface Boot {
   readonly progress: { readonly seen: string; readonly at: string } | null;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
-  readonly report: { readonly status: (typeof bootReportStatuses)[number]; readonly message: string } | null;
+  readonly report: {
+    readonly status: (typeof bootReportStatuses)[number];
+    readonly message: string;
+    /** Why the machine failed without being at fault. Absent: it may be at fault. */
+    readonly code?: (typeof bootReportCodes)[number] | undefined;
+  } | null;
   /** When the machine was set to boot from the disk that it reported as written. Absent before. */
   readonly settled_at?: string;
 }

@@ -6,16 +6,22 @@
  * T2 The next node is claimed only after the failed machine is proven to be off (`fencing.ts`), unless it was never turned on
  *    for this server. So two machines never run as the same host.
  * T3 The failed node stays `deploy failed` with its reason, without a server, until an operator cleans or removes it.
+ * T4 A node that is not at fault is released, and becomes available again. When the image is at fault, no other node is tried.
  */
+import { bootReportCodes } from '@anneal/contracts/calls/provisioning.ts';
 import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { NodeDriver } from '../nodes/bmc/driver.ts';
 import type { Fencing } from '../nodes/bmc/fencing.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import type { NodeRecords } from '../nodes/records.ts';
+import { move } from '../nodes/states/moves.ts';
 import type { FailedNode, ServerDocument } from './document.ts';
 import type { ServerDecision } from './servers.ts';
 
 export interface AnotherNodeOptions {
   readonly records: NodeRecords;
+  readonly driver: NodeDriver;
   readonly fencing: Fencing;
   readonly now: () => Date;
   /** The most nodes that a server tries. */
@@ -34,19 +40,32 @@ const ofTheMachine: readonly string[] = [
   'DeadlineExceeded',
   'ResourceFailed',
 ];
+/** T4 */
+const notOfTheMachine: readonly string[] = bootReportCodes;
 const fenceWithinMs = 10_000;
 const retryMs = 5_000;
 
-/** Whether another node may be tried after the failure of this one. An operator's abort ends the deployment. */
-export const isForAnother = (node: NodeDocument, { attempts }: Pick<AnotherNodeOptions, 'attempts'>): boolean =>
-  attempts > 1 &&
-  node.state === 'deploy failed' &&
-  node.last_error !== null &&
-  ofTheMachine.includes(node.last_error.code);
+/** Whether the server leaves its node after this failure. An operator's abort ends the deployment. */
+export const leavesNode = (
+  { state, last_error: error }: NodeDocument,
+  { attempts }: Pick<AnotherNodeOptions, 'attempts'>,
+): boolean =>
+  state === 'deploy failed' &&
+  error !== null &&
+  (notOfTheMachine.includes(error.code) || (attempts > 1 && ofTheMachine.includes(error.code)));
+
+/** Why a server that has left its nodes gets no further one. Undefined when it may. */
+export function endOfAttempts(
+  { failed_nodes: failed = [] }: Pick<ServerDocument, 'failed_nodes'>,
+  { attempts }: Pick<AnotherNodeOptions, 'attempts'>,
+): Failure | undefined {
+  const isOver = failed.length >= attempts || failed.at(-1)?.error.code === 'ImageUnusable';
+  return isOver ? endOf(failed, undefined) : undefined;
+}
 
 /** Leaves the failed node. Undefined when the server has left it, so that it can claim another. */
 export async function leaveFailedNode(
-  { records, fencing, now, attempts, fenceMs }: AnotherNodeOptions,
+  { records, driver, fencing, now, attempts, fenceMs }: AnotherNodeOptions,
   { server, node, noOther }: { server: ServerDocument; node: NodeDocument; noOther: () => Promise<string | undefined> },
 ): Promise<ServerDecision | undefined> {
   const failed = server.failed_nodes ?? [];
@@ -54,27 +73,43 @@ export async function leaveFailedNode(
   if (!known) {
     const error = node.last_error ?? toFailure(new Error(node.reason));
     const all = [...failed, { node: node.id, name: node.name, at: now().toISOString(), error }];
+    const message = error.code === 'ImageUnusable' ? error.message : attemptsText(all, attempts);
     // T1
-    return { kind: 'waiting', ms: 0, message: attemptsText(all, attempts), change: { failed_nodes: all } };
+    return { kind: 'waiting', ms: 0, message, change: { failed_nodes: all } };
   }
-  const why = failed.length >= attempts ? undefined : await noOther();
-  if (failed.length >= attempts || why !== undefined) return { kind: 'failed', error: endOf(failed, why) };
+  const isFree = notOfTheMachine.includes(known.error.code);
+  const over = endOfAttempts(server, { attempts });
+  const why = over ? undefined : await noOther();
+  const error = over ?? (why === undefined ? undefined : endOf(failed, why));
+  const leave = async (): Promise<void> => {
+    const left = await records.change(node.id, (current) => {
+      if (current.instance_id !== server.id || current.state !== 'deploy failed') return undefined;
+      if (!isFree) return unbound;
+      // T4. The server keeps its host, because the node no longer has the server.
+      const reason = `released, because it is not at fault: ${known.error.message}`;
+      return move({ ...current, ...unbound }, 'deleted', { moment: driver.moment, reason, change: unbound });
+    });
+    await faultPoint('provisioning.node.left');
+    if (left && isFree) driver.kick(node.id);
+  };
+  if (error) {
+    if (isFree) await leave();
+    return { kind: 'failed', error };
+  }
   try {
     // T2
     if (node.boot?.commanded_at) await fencing.off(node, { withinMs: fenceWithinMs });
-  } catch (error) {
-    if (now().getTime() - Date.parse(known.at) > fenceMs) return { kind: 'failed', error: notOff(failed, error) };
-    const message = `${attemptsText(failed, attempts)}. The next node waits for the proof that ${node.name} is off: ${toFailure(error).message}`;
-    return { kind: 'waiting', ms: retryMs, message, error };
+  } catch (cause) {
+    if (now().getTime() - Date.parse(known.at) > fenceMs) return { kind: 'failed', error: notOff(failed, cause) };
+    const message = `${attemptsText(failed, attempts)}. The next node waits for the proof that ${node.name} is off: ${toFailure(cause).message}`;
+    return { kind: 'waiting', ms: retryMs, message, error: cause };
   }
-  // T3
-  await records.change(node.id, (current) =>
-    current.instance_id === server.id && current.state === 'deploy failed'
-      ? { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null }
-      : undefined,
-  );
+  await leave();
   return undefined;
 }
+
+/** T3 */
+const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
 
 /** E.g. `attempt 2 of 3, after node rack1-7: its BMC does not answer`. */
 export const attemptsText = (failed: readonly FailedNode[], attempts: number): string =>
@@ -87,6 +122,10 @@ function endOf(failed: readonly FailedNode[], why: string | undefined): Failure 
   const [last] = failed.toReversed();
   const error = last?.error ?? toFailure(new Error('no node failed'));
   const details = { ...error.details, node: last?.name };
+  if (error.code === 'ImageUnusable') {
+    const message = `${error.message} No other node is tried, because the cause is the image and not the node. Node ${last?.name} becomes available again.`;
+    return { ...error, message, details };
+  }
   if (failed.length === 1) {
     const more = why === undefined ? '' : ` No other node: ${why}.`;
     return { ...error, message: `${error.message}${more}`, details };

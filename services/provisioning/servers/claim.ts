@@ -28,6 +28,8 @@ export interface NodeClaimOptions {
   readonly groups: ServerGroups;
   /** Names of the images that a server may ask for. */
   readonly images: () => Promise<readonly string[]>;
+  /** The image with this name. Undefined for a name that is only accepted. */
+  readonly imageOf: (name: string) => Promise<{ readonly name: string; readonly size: number } | undefined>;
   readonly flavors: Flavors;
 }
 
@@ -86,15 +88,17 @@ export async function whyNoNode(
 }
 
 async function requestOf(
-  { context, images, groups }: NodeClaimOptions,
+  { context, images, imageOf, groups }: NodeClaimOptions,
   server: ServerDocument,
   { properties, origin }: Pick<ResourceRequest, 'properties' | 'origin'>,
 ): Promise<PlacementRequest> {
-  const wanted = wishOf(context.secrets.open(properties), await images());
+  const open = context.secrets.open(properties);
+  const wanted = wishOf(open, await images());
+  const image = await imageOf(textOf(open, 'image'));
   const { group, project, failed_nodes: failed = [] } = server;
   const rule = group === undefined ? undefined : await groups.rule(group, server);
   const root = origin?.root?.stack_id ?? null;
-  return { ...wanted, project, root, rule, tried: failed.map(({ node }) => node) };
+  return { ...wanted, image, project, root, rule, tried: failed.map(({ node }) => node) };
 }
 
 interface ClaimAttempt {

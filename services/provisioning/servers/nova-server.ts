@@ -9,7 +9,7 @@ import { slotText } from '../nodes/slots/admission.ts';
 import type { Slots } from '../nodes/slots/slots.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';
-import { attemptsText, isForAnother, leaveFailedNode, type AnotherNodeOptions } from './another-node.ts';
+import { attemptsText, endOfAttempts, leaveFailedNode, leavesNode, type AnotherNodeOptions } from './another-node.ts';
 import { bootDataOf, claimNode, whyNoNode, type NodeClaimOptions } from './claim.ts';
 import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
@@ -64,7 +64,7 @@ async function create(
 ): Promise<ServerDecision> {
   const { records, driver } = options;
   let node = await records.ofInstance(server.id);
-  if (node && isForAnother(node, options.another)) {
+  if (node && leavesNode(node, options.another)) {
     const noOther = (): Promise<string | undefined> => whyNoNode(options, server, request.data);
     const decision = await leaveFailedNode(options.another, { server, node, noOther });
     if (decision) return decision;
@@ -75,6 +75,9 @@ async function create(
     return { kind: 'failed', error: nothingToAdopt(server) };
   }
   if (!node) {
+    // This process may have stopped after it released the last node.
+    const over = endOfAttempts(server, options.another);
+    if (over) return { kind: 'failed', error: over };
     const claimed = await claimNode(options, server, request.data);
     if ('kind' in claimed) return claimed;
     node = claimed;

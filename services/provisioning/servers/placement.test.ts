@@ -54,6 +54,20 @@ describe('placement', () => {
     );
   });
 
+  it('leaves out machines whose disks are too small for the image, and keeps those whose disks are not known', () => {
+    const image = { name: 'large', size: 40 * 2 ** 30 };
+    const disks = (...sizes: (number | null)[]) => ({
+      properties: { disks: sizes.map((size) => ({ size_bytes: size === null ? null : size * 2 ** 30 })) },
+    });
+    const small = node('small', disks(10, 20));
+    const all = [small, node('raid', disks(20, 20)), node('unknown'), node('half-known', disks(10, null))];
+    expect(names({ image }, all)).toEqual(['half-known', 'raid', 'unknown']);
+    expect(names({}, [small])).toEqual(['small']);
+    expect(why({ image }, [small])).toBe(
+      'none of 1 node fits: resource class baremetal 1 of 1, with disks for the 40.0 GiB of image large 0 of 1',
+    );
+  });
+
   it('prefers machines that are off, then orders by name', () => {
     const all = [node('c'), node('a', { power: 'power on' }), node('b')];
     expect(names({}, all)).toEqual(['b', 'c', 'a']);

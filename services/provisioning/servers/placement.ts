@@ -1,6 +1,6 @@
 /** Ranks the nodes for a server. Pure: the caller claims in this order, and asks again when it loses. */
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
-import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
+import { capabilitiesOf, diskBytesOf } from '../nodes/bmc/declared-properties.ts';
 import { hasMachine } from '../fake/machine.ts';
 import type { NodeDocument } from '../nodes/document.ts';
 import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from './place-rule.ts';
@@ -38,6 +38,8 @@ export interface PlacementRequest extends Pick<SchedulerHints, 'traits' | 'capab
   readonly root: string | null;
   /** The server group, with the places of its other servers. */
   readonly rule?: PlaceRule | undefined;
+  /** The image that the machine writes. Undefined: it writes none, or the content is not known. */
+  readonly image?: { readonly name: string; readonly size: number } | undefined;
   /** Also nodes that have no machine. */
   readonly anyDriver?: boolean;
   /** Ids of nodes on which this server failed before. */
@@ -162,6 +164,7 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
           } as const,
         ]),
     ...(wish.rule === undefined ? [] : [ruleFilter(wish.rule)]),
+    ...(wish.image === undefined ? [] : [diskFilter(wish.image)]),
     {
       what: 'not tried before by this server',
       keep: (node) => wish.tried?.includes(node.id) !== true,
@@ -179,6 +182,12 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
     { what: 'with known power', keep: (node) => node.power !== null },
   ];
 }
+
+/** All disks together, because a RAID may combine them. The machine itself compares the image with its disk. */
+const diskFilter = ({ name, size }: { name: string; size: number }): Filter => ({
+  what: `with disks for the ${(size / 2 ** 30).toFixed(1)} GiB of image ${name}`,
+  keep: (node) => (diskBytesOf(node.properties) ?? size) >= size,
+});
 
 const ruleFilter = (rule: PlaceRule): Filter => ({
   what: `server group ${rule.name} (${ruleText(rule)})`,

@@ -1,9 +1,10 @@
 # Steps of a machine that booted the ramdisk. The lines before this one set the values that the server gave.
 umask 077
 say() { echo "anneal: $*"; }
-# Sends the result $1 with the message $2. Sets `code` and `settled`.
+# Sends the result $1 with the message $2, and the code $3 of a failure that is not the machine's. Sets `code` and `settled`.
 send_report() {
-  answer=$(printf '{"status": "%s", "message": "%s"}' "$1" "$(printf %s "$2" | tr -d '\000-\037"\\' | head -c 3000)" |
+  text=$(printf %s "$2" | tr -d '\000-\037"\\' | head -c 3000)
+  answer=$(printf '{"status": "%s", "message": "%s"%s}' "$1" "$text" "${3:+, \"code\": \"$3\"}" |
     curl --silent --max-time 60 --write-out ' %{http_code}' --header "X-Auth-Token: $report_token" \
       --header 'Content-Type: application/json' --data-binary @- "$gateway_url/boot/v1/report")
   code=${answer##* } settled=
@@ -13,13 +14,13 @@ send_report() {
 report() {
   say "$1: $2"
   while :; do
-    send_report "$1" "$2"
+    send_report "$1" "$2" "$3"
     case $code in 2* | 400 | 401 | 403 | 404 | 409) return ;; esac
     sleep 3
   done
 }
 give_up() {
-  report failed "$1"
+  report failed "$1" "$2"
   sync
   poweroff -f
   exit 1

@@ -34,6 +34,13 @@ export function nicsOf(properties: JsonObject): Nic[] {
   }));
 }
 
+/** The size of all disks together. Undefined when the BMC reports no disk, or one without a size. */
+export function diskBytesOf(properties: JsonObject): number | undefined {
+  const sizes = objects(properties['disks']).map(({ size_bytes: size }) => (typeof size === 'number' ? size : NaN));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.length === 0 || Number.isNaN(total) ? undefined : total;
+}
+
 /** The capabilities, from the map or the text form of `properties.capabilities`. */
 export function capabilitiesOf(properties: JsonObject): Readonly<Record<string, string>> {
   const { capabilities } = properties;
