@@ -2,37 +2,33 @@
  * The example `examples/redistribution` in the lab: the controller of a worker's machine dies. Nothing takes its share before the
  * fencing program of the operator confirms that the machine is off.
  */
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { atLab } from './at-lab.ts';
+import { makeFence, type Fence } from './fence.ts';
 import { settled, startServer, type TestServer } from './server.ts';
 
 const machines = Array.from({ length: 4 }, (_, index) => `machine-${index + 1}`);
 const withinMs = 120_000;
 let server: TestServer;
-let folder: string;
+let fence: Fence;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'anneal-fence-'));
-  // The plug is pulled when the file `off` exists.
-  const program = join(folder, 'fence');
-  await writeFile(program, `#!/bin/sh\necho "$@" >> ${folder}/asked\n[ -e ${folder}/off ]\n`);
-  await chmod(program, 0o755);
+  fence = await makeFence();
   server = await startServer({
     lab: machines.length,
     env: {
       ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '2',
       ANNEAL_PROVISIONING_BMC_SECONDS: '120',
-      ANNEAL_PROVISIONING_FENCE_PROGRAM: program,
+      ANNEAL_PROVISIONING_FENCE_PROGRAM: fence.program,
     },
   });
 }, 180_000);
 afterAll(async () => {
   await server?.dispose();
-  await rm(folder, { recursive: true, force: true });
+  await fence?.remove();
 });
 
 /** The partitions by machine, as the workers wrote them. */
@@ -64,17 +60,16 @@ it('moves the partitions of a dead machine to the others, and only after the pro
   const [dead = ''] = Object.keys(before);
   await atLab(server, { path: `/lab/v1/machines/${dead}/faults`, body: { dark: true } });
 
-  const asked = (): Promise<string> => readFile(join(folder, 'asked'), 'utf8').catch(() => '');
-  await eventually(async () => (await asked()).split('\n').length > 2 || undefined, {
+  await eventually(async () => (await fence.asked()).split('\n').length > 2 || undefined, {
     within: withinMs,
     what: 'two questions to the fencing program',
   });
-  expect(await asked()).toMatch(new RegExp(`^(?:off ${dead}\n)+$`));
+  expect(await fence.asked()).toMatch(new RegExp(`^(?:off ${dead}\n)+$`));
   // The old worker keeps its share while nothing proves that its machine is off.
   const meanwhile = await shares();
   for (const [machine, share] of Object.entries(before)) expect(meanwhile[machine], machine).toEqual(share);
 
-  await writeFile(join(folder, 'off'), '');
+  await fence.pull();
   const others = Object.keys(before).filter((machine) => machine !== dead);
   const spare = machines.find((machine) => !(machine in before)) ?? '';
   let now: Record<string, number[]> = {};

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { diskOf, serialLogOf } from '@anneal/lab/qemu/qemu.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LabLogin } from '../e2e/at-lab.ts';
 import { ownEnvironment, repository, startServer, type TestServer } from '../e2e/server.ts';
 import { guidOf, IpmiSim, missingForIpmi } from '../machines/ipmi-sim.ts';
 import { ipxeFolder, MachineNetwork, missingForNetwork } from '../machines/machine-network.ts';
@@ -25,17 +26,11 @@ if (lacking !== undefined && process.env['CI'] === 'true') throw new Error(`Test
 // A container may forbid networks of its own.
 const missing = lacking ?? (await missingForNetwork());
 
-interface LabAccess {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-}
-
 describe.skipIf(missing !== undefined)(`network boot${missing === undefined ? '' : ` (skipped: ${missing})`}`, () => {
   let server: TestServer;
   let network: MachineNetwork;
   let folder: string;
-  let lab: LabAccess;
+  let lab: LabLogin;
   let ipxe: string;
   const ends: (() => Promise<void>)[] = [];
   const sims: IpmiSim[] = [];
@@ -63,7 +58,7 @@ describe.skipIf(missing !== undefined)(`network boot${missing === undefined ? ''
     lab = await eventually(
       async () => {
         const text = await readFile(join(folder, 'lab', 'lab.json'), 'utf8').catch(() => undefined);
-        return text === undefined ? undefined : (JSON.parse(text) as LabAccess);
+        return text === undefined ? undefined : (JSON.parse(text) as LabLogin);
       },
       { within: 120_000, what: 'the lab', last: () => network.output() },
     );

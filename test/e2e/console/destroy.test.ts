@@ -3,7 +3,7 @@
  * Cancel leaves, and what the press does.
  */
 import { connect } from '@anneal/client/connect.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode, type ErrorCode } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,10 +61,10 @@ const executionPath = (workflow: string) => async (server: TestServer) =>
 const groupOf = ({ client }: TestServer) => client.groups.show({ stack: 'web', group: 'workers' });
 const statusOf = async ({ client }: TestServer, stack: string): Promise<string> =>
   (await client.stacks.show({ stack })).stack_status;
-const isRefused = (code: string, asked: Promise<unknown>): Promise<boolean> =>
+const isRefused = (code: ErrorCode, asked: Promise<unknown>): Promise<boolean> =>
   asked.then(
     () => false,
-    (error: unknown) => error instanceof AnnealError && error.code === code,
+    (error: unknown) => hasCode(error, code),
   );
 const isGone = (asked: Promise<unknown>): Promise<boolean> => isRefused('NotFound', asked);
 const firstPassword = 'the first password';
@@ -381,6 +381,11 @@ describe.skipIf(typeof found === 'string')('an action that destroys, in the web 
     await client.identity.roles.grant({ user: 'bob', role: 'member', project: 'spare' });
     await client.nodes.power({ node: 'machine-1', target: 'power on' });
     for (const each of ['web', 'updated']) await settled(server, each);
+    await eventually(async () => (await client.nodes.show({ node: 'machine-1' })).power_state === 'power on', {
+      within: 60_000,
+      what: 'machine-1 being on',
+      last: () => server.output(),
+    });
     page = await (await browser.newContext({ viewport: { width: 1440, height: 1000 } })).newPage();
     page.setDefaultTimeout(60_000);
     await enterConsole(page, server);

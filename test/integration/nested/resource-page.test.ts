@@ -63,11 +63,13 @@ describe('pages of resources', () => {
 
   it('show one incarnation of a name, failures and work first, and what has not begun', async () => {
     await world.update(id, { template: templateOf('b'), environment });
+    let last: string[] = [];
     await eventually(
-      async () => (await whole()).some(({ name, status }) => name === 'after' && status === 'IN_PROGRESS'),
-      {
-        what: 'the update waiting',
+      async () => {
+        last = (await whole()).flatMap(({ name, status }) => (status === 'IN_PROGRESS' ? name : []));
+        return last.sort().join() === 'after,held';
       },
+      { what: 'only two resources working, which do not end', last: () => last },
     );
     const incarnations = await world.context.store
       .collection<never>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] })
