@@ -6,6 +6,7 @@ import {
   type BootDocument,
   type BootSeed,
 } from '@anneal/contracts/calls/provisioning.ts';
+import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { z } from 'zod';
 
 export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };
@@ -65,7 +66,7 @@ async function persist<T>(
   for (let attempt = 0; ; attempt += 1) {
     const answer = await ask(url, options, signal);
     if (answer && answer.status < 400) {
-      const parsed = schema.safeParse(parse(answer.body));
+      const parsed = schema.safeParse(jsonOrText(answer.body));
       return parsed.success ? { value: parsed.data } : { gaveUp: `the answer is not ${what}: ${parsed.error.message}` };
     }
     if (answer && answer.status < 500 && answer.status !== 429)
@@ -85,13 +86,5 @@ async function ask(
   } catch {
     signal.throwIfAborted();
     return undefined;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

@@ -1,6 +1,7 @@
 /** Reads a refusal in the form of any of the APIs: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
 import { AnnealError, errorTable, fromFailure, isErrorCode, type ErrorCode } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
+import { jsonIn } from '@anneal/contracts/plain-json.ts';
 import { z } from 'zod';
 import type { WholeAnswer } from './reach.ts';
 
@@ -47,13 +48,7 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
 /** Total: a body of any other form still becomes an error that names the attempted action. */
 export async function failureOf(response: Pick<WholeAnswer, 'status' | 'text'>, what: string): Promise<AnnealError> {
   const body = await response.text().catch(() => '');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    parsed = undefined;
-  }
-  return readFailure({ status: response.status, body: parsed ?? body, what });
+  return readFailure({ status: response.status, body: jsonIn(body) ?? body, what });
 }
 
 /** The error that the answer reports. `what` completes "Could not …" when the answer has no text. */
@@ -92,9 +87,5 @@ export function readFailure(input: { status: number; body: unknown; what: string
 /** Ironic puts JSON into a string; newer versions send an object; a proxy in between may send a sentence. */
 function faultOf(message: string | z.infer<typeof fault>): z.infer<typeof fault> {
   if (typeof message !== 'string') return message;
-  try {
-    return fault.parse(JSON.parse(message));
-  } catch {
-    return { faultstring: message };
-  }
+  return fault.safeParse(jsonIn(message)).data ?? { faultstring: message };
 }

@@ -19,3 +19,9 @@ export function jsonIn(text: string): Json | undefined {
     return undefined;
   }
 }
+
+/** The value of a text, or the text itself when it is not JSON. */
+export function jsonOrText(text: string): Json {
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
+}

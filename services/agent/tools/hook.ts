@@ -5,7 +5,8 @@
 import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { jsonIn } from '@anneal/contracts/plain-json.ts';
 import { asText } from '@anneal/tools/tool.ts';
 import { readWhole } from '../output.ts';
 import type { Tool, ToolResult } from './tool.ts';
@@ -43,14 +44,8 @@ function deploymentOf(request: HostRequest): Json {
 /** The result that a hook writes wins over its exit status. Unreadable output is reported unchanged. */
 export function readSignal(stdout: string, status: number): ToolResult {
   if (stdout.trim() === '') return { status_code: status, outputs: {}, stdout: '' };
-  let signal: Json;
-  try {
-    signal = JSON.parse(stdout) as Json;
-  } catch {
-    return { status_code: status, outputs: {} };
-  }
-  if (typeof signal !== 'object' || signal === null || Array.isArray(signal))
-    return { status_code: status, outputs: {} };
+  const signal = jsonIn(stdout);
+  if (!isObject(signal)) return { status_code: status, outputs: {} };
   const { deploy_stdout, deploy_stderr, deploy_status_code, ...outputs } = signal;
   const code = Number(deploy_status_code ?? 0);
   return {

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { readWhole, sizeOfFile, UnreadableError } from '../output.ts';
 
 export const outputsName = 'output';
@@ -74,11 +75,4 @@ function reasonOf(error: unknown, file: string): string {
 }
 
 /** Returns an output as text, or as JSON when it is declared as JSON and parses. */
-function typed(text: string, type: string | undefined): JsonObject[string] {
-  if (type !== 'Json') return text;
-  try {
-    return JSON.parse(text) as JsonObject[string];
-  } catch {
-    return text;
-  }
-}
+const typed = (text: string, type: string | undefined): Json => (type === 'Json' ? jsonOrText(text) : text);

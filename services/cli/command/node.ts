@@ -3,8 +3,7 @@ import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { provisionVerbs } from '@anneal/contracts/node-choices.ts';
 import { bmcOf, machineDrivers } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { jsonOrText, type Json, type JsonObject } from '@anneal/contracts/plain-json.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import { notesOf, workOf } from '@anneal/client/text/node-notes.ts';
@@ -416,14 +415,7 @@ function addNodeMaintenance(node: Command, context: CliContext): void {
 const nameProperties = new Set(['rack', 'power_domain', 'availability_zone', 'erase']);
 
 /** A value that is JSON, as of the openstack command, or else text. */
-function propertyValue(name: string, text: string): Json {
-  if (nameProperties.has(name)) return text;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
-}
+const propertyValue = (name: string, text: string): Json => (nameProperties.has(name) ? text : jsonOrText(text));
 
 /** @throws AnnealError InvalidRequest for text that is not `name=value`. */
 function propertiesIn(texts: readonly string[]): [name: string, value: Json][] {

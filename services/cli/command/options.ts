@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, jsonIn, type JsonObject } from '@anneal/contracts/plain-json.ts';
 import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -60,12 +60,8 @@ export const eventScopeOptions = () => ({
 
 /** @throws AnnealError InvalidRequest, which names the option and shows an example */
 export function readJsonObject(text: string, { option, example }: { option: string; example: string }): JsonObject {
-  try {
-    const value = JSON.parse(text) as Json;
-    if (isObject(value)) return value;
-  } catch {
-    // The error below covers this case.
-  }
+  const value = jsonIn(text);
+  if (isObject(value)) return value;
   throw new AnnealError(
     'InvalidRequest',
     `${option} must be a JSON object such as ${example}, not ${text === '' ? 'empty' : text.slice(0, 100)}.`,

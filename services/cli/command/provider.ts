@@ -1,18 +1,14 @@
 /** `anneal provider …` */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, jsonIn, type JsonObject } from '@anneal/contracts/plain-json.ts';
 import type { Verdict } from '@anneal/provider/conformance/check.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
 
 const jsonMap = (text: string): JsonObject => {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InvalidArgumentError('It is not JSON.');
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw new InvalidArgumentError('It is not JSON.');
   if (!isObject(value)) throw new InvalidArgumentError('It is not a JSON object.');
   return value;
 };

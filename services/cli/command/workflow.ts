@@ -1,7 +1,8 @@
 /** `anneal workflow …` */
 import { setTimeout as wait } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonIn, jsonOrText } from '@anneal/contracts/plain-json.ts';
 import type {
   CronTriggerView,
   ExecutionTaskView,
@@ -108,7 +109,9 @@ function addStartCommand(noun: Command, context: CliContext): void {
     )
     .action(async (workflow, { input, inputFile, task, id, wait: waits, output: format }) => {
       const given = inputFile === undefined ? {} : await readInput(inputFile, context.cwd);
-      const pairs = Object.entries(readPairs(input, '--input')).map(([name, text]) => [name, valueOf(text)] as const);
+      const pairs = Object.entries(readPairs(input, '--input')).map(
+        ([name, text]) => [name, jsonOrText(text)] as const,
+      );
       const executions = await context.part('executions');
       const all = { ...given, ...Object.fromEntries(pairs) };
       const started = await executions.start({ workflow, input: all, task_name: task, id });
@@ -121,17 +124,9 @@ function addStartCommand(noun: Command, context: CliContext): void {
 }
 
 async function readInput(file: string, cwd: string): Promise<JsonObject> {
-  const parsed = valueOf(await readText(file, cwd));
+  const parsed = jsonIn(await readText(file, cwd));
   if (isObject(parsed)) return parsed;
   throw new AnnealError('InvalidRequest', `${file} must hold a JSON object: the inputs by name.`);
-}
-
-function valueOf(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
 }
 
 /** The execution once it has ended. */
@@ -275,7 +270,7 @@ function addTaskVerbs(noun: Command, context: CliContext): void {
     .option('--fail', 'end the task in ERROR', false)
     .addHelpText('after', exampleText('workflow complete run-0198… approve --result yes'))
     .action(async (id, task, { result, fail }) => {
-      const value = result === undefined ? null : valueOf(result);
+      const value = result === undefined ? null : jsonOrText(result);
       const action = { kind: 'complete', task, state: fail ? 'ERROR' : 'SUCCESS', output: value } as const;
       const { state } = await (await context.part('executions')).act({ id, action });
       output.line(`${id} is ${state}.`);
@@ -294,7 +289,7 @@ function addScheduleCommands(noun: Command, context: CliContext): void {
     .addOption(formatOption())
     .addHelpText('after', exampleText("workflow schedule nightly backup --pattern '0 2 * * *'"))
     .action(async (name, workflow, { pattern, firstTime, count, input, output: format }) => {
-      const pairs = Object.entries(readPairs(input, '--input')).map(([key, text]) => [key, valueOf(text)] as const);
+      const pairs = Object.entries(readPairs(input, '--input')).map(([key, text]) => [key, jsonOrText(text)] as const);
       const shown = await (
         await context.part('cronTriggers')
       ).create({

@@ -15,6 +15,7 @@ import { createHash } from 'node:crypto';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import { AnnealError, kindOf, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
@@ -183,11 +184,4 @@ export class HostBridge {
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** The JSON value, or the text itself where it is none: the text is then refused like every other wrong form. */
-function bodyOf(bytes: Uint8Array): Json {
-  const text = Buffer.from(bytes).toString();
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
-}
+const bodyOf = (bytes: Uint8Array): Json => jsonOrText(Buffer.from(bytes).toString());

@@ -2,7 +2,8 @@
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failureSchema } from '@anneal/contracts/failure.ts';
-import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject, type Json } from '@anneal/contracts/json.ts';
+import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
@@ -28,7 +29,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     failure: letter.failure,
     history: letter.history,
   });
-  const shown = (letter: DeadLetter) => ({ ...outlined(letter), message: secrets.mask(readMessage(letter.bytes)) });
+  const shown = (letter: DeadLetter) => ({ ...outlined(letter), message: secrets.mask(jsonOrText(letter.bytes)) });
 
   return [
     endpoint({
@@ -127,13 +128,4 @@ function pathsOf(value: Json, text: string, path: readonly (string | number)[] =
   if (value === text) return [path.join('.')];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, text, [...path, key]));
-}
-
-/** The message as JSON, or its text when it cannot be parsed. */
-function readMessage(bytes: string): JsonObject | string {
-  try {
-    return JSON.parse(bytes) as JsonObject;
-  } catch {
-    return bytes;
-  }
 }

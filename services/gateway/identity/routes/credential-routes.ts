@@ -4,7 +4,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonIn } from '@anneal/contracts/plain-json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
@@ -70,12 +71,7 @@ const hashOf = (access: string): string => createHash('sha256').update(access).d
 
 /** @throws AnnealError InvalidRequest for a blob of type ec2 without both keys */
 function ec2KeyOf(blob: string): Ec2Key {
-  let read: Json = null;
-  try {
-    read = JSON.parse(blob) as Json;
-  } catch {
-    // Refused below.
-  }
+  const read = jsonIn(blob);
   const { access, secret } = isObject(read) ? read : {};
   if (typeof access === 'string' && access !== '' && typeof secret === 'string') return { access, secret };
   throw new AnnealError(

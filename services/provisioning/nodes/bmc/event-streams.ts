@@ -7,7 +7,7 @@
  *    open is opened again soon.
  * E3 An event is only a reason to read: nothing in it is believed.
  */
-import { isObject } from '@anneal/contracts/json.ts';
+import { isObject, jsonIn } from '@anneal/contracts/plain-json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeDocument } from '../document.ts';
 import type { Bmcs } from './bmcs.ts';
@@ -96,12 +96,7 @@ export class EventStreams {
 
 /** The resources that an event of Redfish is about. Pure. None for what is no such event. */
 export function originsOf(data: string): string[] {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    return [];
-  }
+  const event = jsonIn(data);
   const records = isObject(event) && Array.isArray(event['Events']) ? event['Events'] : [];
   return records.flatMap((record) => {
     const origin = isObject(record) ? record['OriginOfCondition'] : undefined;

@@ -2,8 +2,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import type { Result } from '@anneal/provider/document.ts';
 import { isPublic, privateTarget, publicLookupFor } from '@anneal/runtime/network/public-address.ts';
 
@@ -124,14 +124,6 @@ async function read(response: IncomingMessage): Promise<Answered> {
     status: response.statusCode ?? 0,
     reason: response.statusMessage ?? '',
     headers: Object.fromEntries(headers) as JsonObject,
-    content: parsed(text),
+    content: jsonOrText(text),
   };
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
 }

@@ -2,6 +2,7 @@
 import type { Labels } from '@anneal/contracts/calls/measuring.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { jsonIn } from '@anneal/contracts/plain-json.ts';
 
 export const comparisons = ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] as const;
 export type LimitComparison = (typeof comparisons)[number];
@@ -111,12 +112,8 @@ const mostDepth = 20;
 
 /** The filter of a search in Gnocchi, as JSON text: `{"=": {"server_group": "…"}}`. @throws AnnealError InvalidRequest */
 export function parseSearch(text: string): LabelFilter {
-  let parsed: Json;
-  try {
-    parsed = JSON.parse(text) as Json;
-  } catch {
-    throw refused(`query is not JSON: ${text.slice(0, 200)}`);
-  }
+  const parsed = jsonIn(text);
+  if (parsed === undefined) throw refused(`query is not JSON: ${text.slice(0, 200)}`);
   return searchFrom(parsed, 0);
 }
 
