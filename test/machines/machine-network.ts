@@ -1,6 +1,7 @@
 /**
- * A network of machines in network namespaces of the test: a bridge with a cable for each machine, one to a second computer, and one to the
- * computer of the test, where the server is. Needs root. The removal of the namespaces removes everything.
+ * A network of machines in network namespaces of the test: a bridge with a cable for each machine, one to a second
+ * computer, and one to the computer of the test, where the server is. Needs root. The removal of the namespaces removes
+ * everything.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -121,8 +121,9 @@ export class NatsQueues implements BrokerQueues {
   }
 
   /**
-   * The server confirms a message before it tells the consumer of it, so the consumer may count too few. A queue is
-   * therefore counted in its stream, which holds the unsettled messages too; in a group without messages we look for one.
+   * The server confirms a message before its consumer counts it. A queue is therefore counted in its stream, which also
+   * holds the unsettled messages. The stream of a group holds those of other groups too: when its consumer counts none, the
+   * stream is searched for one.
    */
   async #measured(address: Address, info: ConsumerInfo | undefined, stored: number): Promise<QueueMeasure> {
     const consumers = this.#members.consumersOf(address.queue);
@@ -135,9 +136,10 @@ export class NatsQueues implements BrokerQueues {
           ? unsettled
           : Math.min(unsettled, (await this.#retries.waiting(address)).size);
     const inFlight = unsettled - waiting;
-    const counted = isGroupQueue(address.queue) ? (info?.num_pending ?? 0) : Math.max(0, stored - unsettled);
-    const some = counted + unsettled > 0 || (info && isGroupQueue(address.queue));
-    const [oldest] = some ? await this.#firsts(address, info, 1) : [];
+    const isGroup = isGroupQueue(address.queue);
+    const counted = isGroup ? (info?.num_pending ?? 0) : Math.max(0, stored - unsettled);
+    const mayHaveSome = counted + unsettled > 0 || (isGroup && info !== undefined);
+    const [oldest] = mayHaveSome ? await this.#firsts(address, info, 1) : [];
     const depth = waiting + (counted + unsettled === 0 && oldest ? 1 : counted);
     const oldestAgeMs = oldest && depth > 0 ? Math.max(0, this.#now().getTime() - oldest.time.getTime()) : null;
     return { name: address.queue, depth, inFlight, consumers, oldestAgeMs };

@@ -1,7 +1,7 @@
 /** `anneal stack wait` */
 import type { Client } from '@anneal/client/connect.ts';
 import type { StackRef } from '@anneal/client/stacks.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exampleText, formatOption, positiveInteger } from './options.ts';
@@ -36,7 +36,7 @@ export function addStackWait(stack: Command, context: CliContext): void {
 
 /** The newest deleted stack of a name, because a deletion may end before a script waits for it. */
 async function deletedStack(client: Client, name: string, error: unknown): Promise<StackRef | undefined> {
-  if (!(error instanceof AnnealError) || error.code !== 'NotFound') return undefined;
+  if (!hasCode(error, 'NotFound')) return undefined;
   const rows = await client.stacks.list({ deleted: true, status: 'DELETE_COMPLETE' });
   const found = rows.find(({ stack_name }) => stack_name === name);
   return found && { id: found.id, name };

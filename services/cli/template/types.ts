@@ -6,6 +6,7 @@ import { nearestName } from '@anneal/hot/syntax/mistakes.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { builtInTypes } from '@anneal/hot/types/served.ts';
 import type { CliContext } from '../context.ts';
+import { ifReachable } from './reachable.ts';
 
 interface Asking {
   readonly context: CliContext;
@@ -13,20 +14,8 @@ interface Asking {
   readonly offline?: boolean | undefined;
 }
 
-/** Undefined when no server is configured or none answers. */
-async function reachableTypes({ context, offline }: Asking): Promise<TypeCalls | undefined> {
-  if (offline) return undefined;
-  try {
-    return await context.part('types');
-  } catch (error) {
-    const isMissing = error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unavailable');
-    if (!isMissing) throw error;
-    context.output.note(
-      'No server is available, so resource types of other providers are not known (--offline hides this warning).',
-    );
-    return undefined;
-  }
-}
+const reachableTypes = async ({ context, offline }: Asking): Promise<TypeCalls | undefined> =>
+  offline ? undefined : ifReachable(context, () => context.part('types'));
 
 /** All types that are served or described, by name. */
 export async function listTypes(asking: Asking): Promise<(TypeRow & { served: boolean })[]> {

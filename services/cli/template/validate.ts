@@ -4,7 +4,6 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
-import type { Client } from '@anneal/client/connect.ts';
 import { bundleBody, type TemplateBundle } from '@anneal/client/stacks.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { defaultRequestBytes, requestSetting } from '@anneal/hot/limits.ts';
@@ -18,6 +17,7 @@ import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import type { InspectOptions } from './inspect.ts';
 import { loadTemplate } from './load.ts';
+import { ifReachable } from './reachable.ts';
 import { refuse } from './render.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 
@@ -28,7 +28,7 @@ export interface ValidateOptions extends InspectOptions {
 
 /** Prints the result in Heat's form. */
 export async function validateTemplateFile(file: string, options: ValidateOptions, context: CliContext) {
-  const client = options.offline ? undefined : await reachable(context);
+  const client = options.offline ? undefined : await ifReachable(context, () => context.client());
   const bodyLimit = client ? bodyLimitOf(context) : () => Promise.resolve(defaultRequestBytes);
   const loaded = await loadTemplate(file, { ...options, bodyLimit }, context.cwd);
   if (!client) refuseLarge(bundleOf(loaded), loaded.parameters);
@@ -47,20 +47,6 @@ export async function validateTemplateFile(file: string, options: ValidateOption
   const { Warnings: warnings, ...shown } = answer;
   if (!options.strict) printWarnings(context.output, z.array(mistakeSchema).optional().parse(warnings), file);
   return shown;
-}
-
-/** Undefined when no server is configured or none answers. */
-async function reachable(context: CliContext): Promise<Client | undefined> {
-  try {
-    return await context.client();
-  } catch (error) {
-    const isMissing = error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unavailable');
-    if (!isMissing) throw error;
-    context.output.note(
-      'No server is available, so resource types of other providers are not known (--offline hides this warning).',
-    );
-    return undefined;
-  }
 }
 
 /** The size of the request that a create sends. @throws AnnealError TooLarge */

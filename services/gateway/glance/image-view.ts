@@ -179,8 +179,8 @@ export function imagePage(
     .toSorted((one, other) => {
       const first = order.find(({ key }) => one[key] !== other[key]);
       if (!first) return 0;
-      const [a, b] = [one, other].map((image) => image[first.key] as string | number);
-      return (a !== undefined && b !== undefined && a < b) === first.isDown ? 1 : -1;
+      const isBefore = (one[first.key] as string | number) < (other[first.key] as string | number);
+      return isBefore === first.isDown ? 1 : -1;
     });
   const at = marker === undefined ? -1 : fit.findIndex(({ id }) => id === marker);
   if (marker !== undefined && at < 0) return undefined;

@@ -51,11 +51,11 @@ export function readListQuery(given: QueryValues, row: z.ZodObject): (rows: read
     throw new AnnealError('InvalidRequest', message, { mistakes });
   }
   const filters = Object.entries(query).filter(([key]) => !own.has(key));
-  const { marker } = query;
+  const marker = query['marker'] || undefined;
   return (rows) => {
     const sorted = keys.length === 0 ? rows : rows.toSorted((a, b) => compareBy(a, b, { keys, directions }));
-    const from = marker === undefined || marker === '' ? 0 : sorted.findIndex((each) => each['id'] === marker) + 1;
-    if (from === 0 && marker !== undefined && marker !== '') {
+    const from = marker === undefined ? 0 : sorted.findIndex((each) => each['id'] === marker) + 1;
+    if (from === 0 && marker !== undefined) {
       throw new AnnealError('NotFound', `The marker ${marker} is not in the list; its object may have been deleted.`);
     }
     const found = sorted

@@ -85,7 +85,7 @@ export function readSinkAddress(
   );
 }
 
-/** The path and query of a subscriber by trust, `trust+http://…`, which is an address of the gateway. Undefined for other addresses. */
+/** The path and query of a subscriber by trust, `trust+http://…`: an address of the gateway. Undefined for other addresses. */
 export function trustedPath(text: string): string | undefined {
   const url = /^trust\+https?:/.test(text) ? new URL(text.slice('trust+'.length)) : undefined;
   return url && `${url.pathname}${url.search}`;

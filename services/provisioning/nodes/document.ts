@@ -233,7 +233,10 @@ export const nodesDefinition: CollectionDefinition = {
   ],
 };
 
-/** The values of its server, and those that clients keep beside them. Hides the boot data: only the client and the machine may see it. */
+/**
+ * The values of its server, and those that clients keep beside them. Hides the boot data: only the client and the machine
+ * may see it.
+ */
 export const shownInstanceInfo = ({
   instance_info: info,
   instance_notes: notes,

@@ -1,7 +1,7 @@
 /**
  * Follows the hosts and nodes: a server whose host falls silent or comes back, or whose node gets or loses a fault, is
- * replaced by its own policy, or else reported to the shard of the group around it. A server, its resource and its host have one id, so that each is found
- * from the host. A host that joined by itself has another one, and is found by its place.
+ * replaced by its own policy, or else reported to the shard of the group around it. A server, its resource and its host
+ * have one id, so that each is found from the host. A host that joined by itself has another id, and is found by its place.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { groupLost } from '@anneal/contracts/calls/scaling.ts';

@@ -1,7 +1,7 @@
 /**
  * Provisioning with a real lab, a real bus and a real store, and the gateway's route for BMCs. Substitutes: an HTTP server
- * for booting machines instead of the gateway, a handler that creates hosts and reports their agents instead of configuration, and a queue of responses instead
- * of the engine.
+ * for booting machines instead of the gateway, a handler that creates hosts and reports their agents instead of
+ * configuration, and a queue of responses instead of the engine.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

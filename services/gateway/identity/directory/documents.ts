@@ -166,7 +166,10 @@ export interface EndpointFilters {
   readonly region_id?: string;
 }
 
-/** The endpoints and groups that limit the catalog of a project. The id is that of the project. Ids of what no longer exists count for nothing. */
+/**
+ * The endpoints and groups that limit the catalog of a project. The id is that of the project. An id whose object was
+ * deleted limits nothing.
+ */
 export interface ProjectEndpointsDocument extends Document {
   readonly endpoints: readonly string[];
   readonly groups: readonly string[];

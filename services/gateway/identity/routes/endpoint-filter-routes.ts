@@ -2,14 +2,15 @@
  * Keystone's OS-EP-FILTER: which endpoints the catalog of a project shows. A project is limited to the endpoints and the
  * groups of endpoints that were added to it; a project without any sees all. It limits what users find, not what they may do.
  */
-import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { described } from '../../http/described.ts';
 import { endpointsOfProject, isInGroup } from '../catalog.ts';
-import type { EndpointGroupDocument, ProjectDocument, ProjectEndpointsDocument } from '../directory/documents.ts';
+import type { EndpointGroupDocument } from '../directory/documents.ts';
 import { allEndpoints, endpointSchema, type CatalogOptions } from './catalog-routes.ts';
+import { changeLimit, endpointLimitOf, projectsWith } from './endpoint-limits.ts';
 import { projectRow, projectSchema } from './project-routes.ts';
 import {
   allow,
@@ -155,7 +156,7 @@ function groupMemberRoutes(scope: FastifyInstance, options: CatalogOptions): voi
     async (request) => {
       allow(request, 'get_endpoint_filter');
       const { id } = await directory.endpointGroups.get(idOf(request));
-      const rows = await projectsWith(options, ({ groups }) => groups.includes(id));
+      const rows = await projectsWith(directory, ({ groups }) => groups.includes(id));
       return pageOfList(request, 'projects', { rows: rows.map((row) => projectRow(request, row)), filters: [] });
     },
   );
@@ -173,7 +174,8 @@ function groupMemberRoutes(scope: FastifyInstance, options: CatalogOptions): voi
     async handler(request) {
       allow(request, 'get_endpoint_filter');
       const { group, project } = await found(request);
-      if (!(await limitOf(options, project)).groups.includes(group)) throw directory.endpointGroups.absent(group);
+      if (!(await endpointLimitOf(directory, project)).groups.includes(group))
+        throw directory.endpointGroups.absent(group);
       const links = linkTo(request, `OS-EP-FILTER/endpoint_groups/${group}/projects/${project}`);
       return { project_endpoint_group: { endpoint_group_id: group, project_id: project, links } };
     },
@@ -183,7 +185,7 @@ function groupMemberRoutes(scope: FastifyInstance, options: CatalogOptions): voi
   scope.put(inProject, adds, async (request, reply) => {
     allow(request, 'change_endpoint_filter');
     const { group, project } = await found(request);
-    await changeLimit(options, project, (limit) => ({ ...limit, groups: [...new Set([...limit.groups, group])] }));
+    await changeLimit(directory, project, (limit) => ({ ...limit, groups: [...new Set([...limit.groups, group])] }));
     return reply.code(204).send();
   });
 
@@ -191,8 +193,9 @@ function groupMemberRoutes(scope: FastifyInstance, options: CatalogOptions): voi
   scope.delete(inProject, removes, async (request, reply) => {
     allow(request, 'change_endpoint_filter');
     const { group, project } = await found(request);
-    if (!(await limitOf(options, project)).groups.includes(group)) throw directory.endpointGroups.absent(group);
-    await changeLimit(options, project, (limit) => ({
+    if (!(await endpointLimitOf(directory, project)).groups.includes(group))
+      throw directory.endpointGroups.absent(group);
+    await changeLimit(directory, project, (limit) => ({
       ...limit,
       groups: limit.groups.filter((each) => each !== group),
     }));
@@ -222,7 +225,7 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
     async (request) => {
       allow(request, 'get_endpoint_filter');
       const id = await endpointOf(request);
-      const rows = await projectsWith(options, ({ endpoints }) => endpoints.includes(id));
+      const rows = await projectsWith(directory, ({ endpoints }) => endpoints.includes(id));
       return pageOfList(request, 'projects', { rows: rows.map((row) => projectRow(request, row)), filters: [] });
     },
   );
@@ -232,7 +235,7 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
     listOf('List the endpoints that a project is limited to.', 'endpoints', endpointSchema),
     async (request) => {
       allow(request, 'get_endpoint_filter');
-      const limit = await limitOf(options, await projectOf(request));
+      const limit = await endpointLimitOf(directory, await projectOf(request));
       const groups = await directory.endpointGroups.list();
       const all = await allEndpoints(request, options);
       const rows = endpointsOfProject({ groups, projects: [limit] }, limit.id, all) ?? [];
@@ -245,7 +248,7 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
     listOf('List the groups of endpoints of a project.', 'endpoint_groups', groupSchema),
     async (request) => {
       allow(request, 'get_endpoint_filter');
-      const { groups } = await limitOf(options, await projectOf(request));
+      const { groups } = await endpointLimitOf(directory, await projectOf(request));
       const rows = (await directory.endpointGroups.findMany(groups)).map((group) => groupRow(request, group));
       return pageOfList(request, 'endpoint_groups', { rows, filters: [] });
     },
@@ -258,7 +261,7 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
     async handler(request, reply) {
       allow(request, 'get_endpoint_filter');
       const [endpoint, project] = [await endpointOf(request), await projectOf(request)];
-      if (!(await limitOf(options, project)).endpoints.includes(endpoint)) throw absent(endpoint, project);
+      if (!(await endpointLimitOf(directory, project)).endpoints.includes(endpoint)) throw absent(endpoint, project);
       return reply.code(204).send();
     },
   });
@@ -266,7 +269,7 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
   scope.put(oneOf, described({ summary: 'Add an endpoint to a project.' }), async (request, reply) => {
     allow(request, 'change_endpoint_filter');
     const [endpoint, project] = [await endpointOf(request), await projectOf(request)];
-    await changeLimit(options, project, (limit) => ({
+    await changeLimit(directory, project, (limit) => ({
       ...limit,
       endpoints: [...new Set([...limit.endpoints, endpoint])],
     }));
@@ -276,44 +279,11 @@ function projectRoutes(scope: FastifyInstance, options: CatalogOptions): void {
   scope.delete(oneOf, described({ summary: 'Remove an endpoint from a project.' }), async (request, reply) => {
     allow(request, 'change_endpoint_filter');
     const [endpoint, project] = [paramsOf(request)['endpoint'] ?? '', await projectOf(request)];
-    if (!(await limitOf(options, project)).endpoints.includes(endpoint)) throw absent(endpoint, project);
-    await changeLimit(options, project, (limit) => ({
+    if (!(await endpointLimitOf(directory, project)).endpoints.includes(endpoint)) throw absent(endpoint, project);
+    await changeLimit(directory, project, (limit) => ({
       ...limit,
       endpoints: limit.endpoints.filter((each) => each !== endpoint),
     }));
     return reply.code(204).send();
   });
-}
-
-type Limit = Omit<ProjectEndpointsDocument, 'version'>;
-const noLimit = (id: string): Limit => ({ id, endpoints: [], groups: [] });
-
-async function limitOf({ directory }: CatalogOptions, project: string): Promise<ProjectEndpointsDocument> {
-  return (await directory.projectEndpoints.find(project)) ?? { ...noLimit(project), version: 0 };
-}
-
-/** Changes what a project is limited to. Of two concurrent changes the second sees the first. */
-async function changeLimit(
-  { directory: { projectEndpoints } }: CatalogOptions,
-  project: string,
-  change: (limit: Limit) => Limit,
-): Promise<void> {
-  if (!(await projectEndpoints.find(project))) {
-    try {
-      await projectEndpoints.insert(noLimit(project), '');
-    } catch (error) {
-      // Another request was faster.
-      if (!hasCode(error, 'AlreadyExists')) throw error;
-    }
-  }
-  await projectEndpoints.update(project, change);
-}
-
-/** The projects whose limit names this. */
-async function projectsWith(
-  { directory }: CatalogOptions,
-  names: (limit: Limit) => boolean,
-): Promise<ProjectDocument[]> {
-  const limits = (await directory.projectEndpoints.list()).filter(names);
-  return directory.projects.findMany(limits.map(({ id }) => id));
 }
