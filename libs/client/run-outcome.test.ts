@@ -67,8 +67,11 @@ it('equal answers are one group, the largest first; a missing answer has a cause
 });
 
 it('news of a run are asked for from some seconds before the latest end', () => {
-  expect(endedAfter([])).toBeUndefined();
-  expect(endedAfter([{ finished_at: null }])).toBeUndefined();
+  expect(endedAfter([], 1)).toBeUndefined();
+  expect(endedAfter([{ finished_at: null }], 1)).toBeUndefined();
   const times = ['2030-01-01T00:00:07.000Z', null, '2030-01-01T00:00:09.000Z', '2030-01-01T00:00:08.000Z'];
-  expect(endedAfter(times.map((finished_at) => ({ finished_at })))).toBe('2030-01-01T00:00:04.000Z');
+  const known = times.map((finished_at) => ({ finished_at }));
+  expect(endedAfter(known, 1)).toBe('2030-01-01T00:00:04.000Z');
+  // A host whose clock is behind would never be in the news.
+  expect([9, 10, 11].map((asked) => endedAfter(known, asked) === undefined)).toEqual([false, true, false]);
 });

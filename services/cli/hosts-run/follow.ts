@@ -38,7 +38,7 @@ export async function runOnHosts(run: CommandRun): Promise<DeploymentView[]> {
   const open = new Set<string>();
   const ended: DeploymentView[] = [];
   try {
-    for (;;) {
+    for (let asked = 0; ; asked += 1) {
       while (waiting.length > 0 && open.size < batch) {
         const next = waiting.slice(0, Math.min(batch - open.size, mostAtOnce));
         const started = await repeated(run, () => client.deployments.run({ config, hosts: next, seconds }));
@@ -47,7 +47,7 @@ export async function runOnHosts(run: CommandRun): Promise<DeploymentView[]> {
       }
       if (open.size === 0) return ended;
       await sleep(pauseFor(hosts.length), undefined, { signal });
-      const news = { config, endedAfter: endedAfter(ended) };
+      const news = { config, endedAfter: endedAfter(ended, asked) };
       for (const each of await repeated(run, () => client.deployments.list(news))) {
         if (each.status === 'IN_PROGRESS' || !open.delete(each.id)) continue;
         ended.push(each);

@@ -158,10 +158,12 @@ function Results({ run }: { run: Run }) {
   const [isDone, setDone] = useState(false);
   // Each question asks only for what has ended since the last one: a run may have thousands of answers.
   const known = useRef(new Map<string, DeploymentView>());
+  const asked = useRef(0);
   const answers = useAsk(
     ['answers', config],
     async (client) => {
-      const news = { config, endedAfter: endedAfter(known.current.values()) };
+      const news = { config, endedAfter: endedAfter(known.current.values(), asked.current) };
+      asked.current += 1;
       for (const row of await client.deployments.list(news)) known.current.set(row.id, row);
       const ended = [...known.current.values()].filter(({ status }) => status !== 'IN_PROGRESS');
       if (ended.length < hosts.length) return { ended, all: [] };
