@@ -171,7 +171,7 @@ const roleNames = Object.entries(roleMeanings)
 
 function addUserCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => await context.part('identity');
+  const calls = () => context.part('identity');
   const noun = program.command('user').description('manage users and their roles in projects');
   noun
     .command('list')
@@ -233,7 +233,7 @@ function addUserCommands(program: Command, context: CliContext): void {
 
 function addStateVerbs(noun: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => await context.part('identity');
+  const calls = () => context.part('identity');
   noun
     .command('delete <user>')
     .description('delete a user; its tokens end at once')
@@ -262,7 +262,7 @@ function addStateVerbs(noun: Command, context: CliContext): void {
 
 function addRoleVerbs(noun: Command, context: CliContext): void {
   const { output } = context;
-  const calls = async () => await context.part('identity');
+  const calls = () => context.part('identity');
   noun
     .command('password <user>')
     .description('give a user another password; its tokens end at once')
