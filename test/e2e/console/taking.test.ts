@@ -130,6 +130,10 @@ describe.skipIf(typeof found === 'string')('what a person takes over, stores and
     await page.locator('.tone-failed', { hasText: /host/ }).first().waitFor();
     expect(await page.getByRole('button', { name: /^Take over \d/ }).count()).toBe(0);
     expect(await server.client.stacks.page({ limit: 10 })).toMatchObject({ total: 1 });
+    // The plan was for other hosts.
+    await page.getByLabel('Hosts of servers').fill('server=web1');
+    await page.getByRole('region', { name: 'What would be taken over' }).waitFor({ state: 'detached' });
+    await page.getByText('anneal stack import web.json --name web --host server=web1 --dry-run').waitFor();
   });
 
   it('stores a workflow, schedules it, and deletes both', async () => {

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { Act } from '../parts/act.tsx';
 import { useNotify } from '../parts/notices.tsx';
-import { quoted } from '../parts/quoted.ts';
+import { optionsOf, quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 
@@ -14,6 +14,13 @@ const origins = [
   ['heat', 'Heat wrote the file: openstack stack abandon or export'],
 ] as const;
 type Origin = (typeof origins)[number][0];
+
+/** What the reader typed. */
+interface Asked {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly hosts: Readonly<Record<string, string>>;
+}
 
 interface Chosen {
   readonly file: string;
@@ -53,6 +60,7 @@ export function TakeOverPage() {
   const { attempt } = useNotify();
   const named = chosen?.data['name'] ?? chosen?.data['stack_name'];
   const name = typed === '' && typeof named === 'string' ? named : typed;
+  const asked: Asked = { name, parameters: pairsIn(parameters), hosts: pairsIn(hosts) };
   const choose = (file: File | undefined): void => {
     setChosen(undefined);
     if (file) void attempt(async () => setChosen(await dataOf(file)), `${file.name} is read.`);
@@ -103,13 +111,10 @@ export function TakeOverPage() {
           />
         )}
         {origin === 'anneal' ? (
-          <Adopt chosen={chosen} name={name} parameters={pairsIn(parameters)} />
+          <Adopt chosen={chosen} asked={asked} />
         ) : (
-          <Import
-            key={chosen?.file}
-            chosen={chosen}
-            asked={{ name, parameters: pairsIn(parameters), hosts: pairsIn(hosts) }}
-          />
+          // A plan belongs to what was asked for.
+          <Import key={JSON.stringify([chosen?.file, asked])} chosen={chosen} asked={asked} />
         )}
       </section>
     </div>
@@ -133,8 +138,7 @@ function Lines(props: { id: string; label: string; hint: string; value: string; 
   );
 }
 
-function Adopt(props: { chosen: Chosen | undefined; name: string; parameters: Record<string, string> }) {
-  const { chosen, name, parameters } = props;
+function Adopt({ chosen, asked: { name, parameters } }: { chosen: Chosen | undefined; asked: Asked }) {
   const { client, session } = useSession();
   const { attempt } = useNotify();
   const navigate = useNavigate();
@@ -154,14 +158,15 @@ function Adopt(props: { chosen: Chosen | undefined; name: string; parameters: Re
         </button>
       </div>
       <Same
-        command={`anneal stack adopt ${quoted(name || 'NAME')} --adopt-file ${quoted(chosen?.file ?? 'FILE')}`}
+        command={[
+          `anneal stack adopt ${quoted(name || 'NAME')} --adopt-file ${quoted(chosen?.file ?? 'FILE')}`,
+          ...optionsOf('-P', parameters),
+        ].join(' ')}
         request={`POST /orchestration/v1/${session.project.id}/stacks`}
       />
     </form>
   );
 }
-
-type Asked = Pick<ImportRequest, 'name' | 'parameters' | 'hosts'>;
 
 /** Shows what would be taken over before anything is. */
 function Import({ chosen, asked }: { chosen: Chosen | undefined; asked: Asked }) {
@@ -186,7 +191,13 @@ function Import({ chosen, asked }: { chosen: Chosen | undefined; asked: Asked })
     if (!(await attempt(() => client.actions.import(request(false)), `${plan?.name} is being taken over.`))) return;
     await navigate({ to: '/stacks/$stack', params: { stack: plan?.name ?? '' } });
   };
-  const command = `anneal stack import ${quoted(chosen?.file ?? 'FILE')}`;
+  const { name, parameters, hosts } = asked;
+  const command = [
+    `anneal stack import ${quoted(chosen?.file ?? 'FILE')}`,
+    ...(name === '' ? [] : [`--name ${quoted(name)}`]),
+    ...optionsOf('-P', parameters),
+    ...optionsOf('--host', hosts),
+  ].join(' ');
   return (
     <form className="stackwise" onSubmit={show}>
       <div className="row">

@@ -7,6 +7,7 @@ import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { ErrorCard } from '../parts/error-card.tsx';
 import { Same } from '../parts/same.tsx';
 import { useNotify } from '../parts/notices.tsx';
+import { optionsOf } from '../parts/quoted.ts';
 import { useSession } from '../session/session.tsx';
 import { useCheck, useTypes, type CheckState } from './check.ts';
 import { TemplateEditor } from './editor.tsx';
@@ -257,7 +258,7 @@ function commandOf({ stack: existing, name, parameters, files }: Work): string {
     stack === undefined ? `anneal stack create ${name || 'NAME'}` : `anneal stack plan ${stack}`,
     '-t template.yaml',
     ...files.environments.map((file) => `-e ${file}`),
-    ...Object.entries(parameters).map(([key, value]) => `-P ${key}='${value.replaceAll("'", "'\\''")}'`),
+    ...optionsOf('-P', parameters),
     ...(stack === undefined ? [] : ['--existing']),
   ].join(' ');
 }
