@@ -1,4 +1,5 @@
 /** The client: all of the gateway's APIs behind one login. */
+import { foundObjectsSchema, type FoundObjects, type ObjectKind } from '@anneal/contracts/calls/found-objects.ts';
 import { overviewSchema, type Overview } from '@anneal/contracts/calls/overview.ts';
 import { actionsOf, type Actions } from './actions.ts';
 import { alarmsOf, type AlarmCalls } from './alarms.ts';
@@ -60,6 +61,13 @@ export interface Client {
   services(): Promise<ServiceRow[]>;
   /** Reads what works, what failed, and what needs a person. */
   overview(parameters?: { signal?: AbortSignal }): Promise<Overview>;
+  /** Finds objects of every kind, or of one, by words of their names. `limit` is that of each kind, default 20. */
+  objects(parameters: {
+    find: string;
+    kind?: ObjectKind | undefined;
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<FoundObjects>;
 }
 
 /** @throws AnnealError Unauthorized, or Unavailable when no gateway answers. */
@@ -102,6 +110,11 @@ export async function connect(
     async overview({ signal } = {}) {
       const what = 'read the overview';
       return read(overviewSchema, await connection.json({ service: 'api', path: '/overview', what, signal }), what);
+    },
+    async objects({ signal, ...query }) {
+      const what = 'find objects';
+      const body = await connection.json({ service: 'api', path: '/objects', query, what, signal });
+      return read(foundObjectsSchema, body, what);
     },
   };
 }

@@ -54,8 +54,8 @@ export interface Events {
    * last event (`Last-Event-ID`). It ends when the signal aborts, or when the loop is left.
    */
   (parameters?: EventQuery & FollowOptions): AsyncGenerator<AnnealEvent, void, undefined>;
-  /** A page: the latest events, or those after an event. */
-  list(parameters?: EventQuery & { limit?: number | undefined }): Promise<AnnealEvent[]>;
+  /** A page: the latest events, those after an event, or the latest before the event `before`. */
+  list(parameters?: EventQuery & { limit?: number | undefined; before?: string | undefined }): Promise<AnnealEvent[]>;
   /** The same as a call of this object. */
   follow(parameters?: EventQuery & FollowOptions): AsyncGenerator<AnnealEvent, void, undefined>;
   /**
@@ -143,9 +143,11 @@ const service = 'api';
 
 /** The calls for events. Each throws the gateway's AnnealError. */
 export function eventsOf(connection: GatewayConnection): Events {
-  async function list({ limit, after, onGap, ...wanted }: Parameters<Events['list']>[0] = {}): Promise<AnnealEvent[]> {
+  async function list({ limit, after, before, onGap, ...wanted }: Parameters<Events['list']>[0] = {}): Promise<
+    AnnealEvent[]
+  > {
     const what = 'list the events';
-    const query = { ...queryOf(wanted), limit, after };
+    const query = { ...queryOf(wanted), limit, after, before };
     const body = await connection.json({ service, path: '/events', query, what });
     const { gap } = read(z.object({ gap: eventGapSchema.optional() }), body, what);
     if (gap) onGap?.(gap);

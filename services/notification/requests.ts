@@ -348,6 +348,7 @@ export class SubscriptionRequests {
   async #events({
     project,
     after,
+    before,
     position,
     types,
     subject_prefix,
@@ -358,7 +359,7 @@ export class SubscriptionRequests {
     checkPatterns(types, storedTypes());
     const filter = { types, subject_prefix, filters };
     if (after === undefined) {
-      const newest = await events.newest({ project, filter, limit });
+      const newest = await events.newest({ project, filter, limit, before });
       return { events: newest.map(({ event }) => event) };
     }
     const start = await events.startOf({ after, position });

@@ -1,6 +1,7 @@
 /** Words for an event: its object, and what changed. Also for types that this version does not know. */
 import { originSchema, pathFrom } from '@anneal/contracts/origin.ts';
 import type { AnnealEvent } from '../events.ts';
+import { reasonText } from './reason.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -9,7 +10,7 @@ export function eventWords(event: AnnealEvent): { about: string; detail: string 
   const data: Data = typeof event.data === 'object' && event.data !== null ? event.data : {};
   return {
     about: placeOf(event.type, data) || nameOf(data) || (event.subject ?? ''),
-    detail: detailOf(event.type, data).split('\n')[0] ?? '',
+    detail: reasonText(detailOf(event.type, data).split('\n')[0]),
   };
 }
 

@@ -333,6 +333,9 @@ export const eventLog = call('event.log', 'List the events of a project in the o
       description:
         'Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event.',
     }),
+    before: z.string().optional().meta({
+      description: 'Exclusive, without `after`: the id of an event. The answer has the `limit` newest before it.',
+    }),
     position: z.number().int().optional().meta({
       description:
         'The `position` of the answer that ended with `after`. Shows whether an event was removed from the log unread, also when `after` itself was removed.',

@@ -69,13 +69,14 @@ export function addEventCommands(program: Command, context: CliContext): void {
     .addOption(scope.host)
     .addOption(scope.project)
     .option('--after <id>', 'only events after the event with this id; `beginning` for all stored events')
+    .option('--before <id>', 'the latest events before the event with this id')
     .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())
     .addHelpText('after', exampleText('event list --stack web', "event list --type 'node.#' --limit 20 -o json"))
-    .action(async ({ type, after, limit, output: format, ...wanted }) => {
+    .action(async ({ type, after, before, limit, output: format, ...wanted }) => {
       const client = await context.client();
       const types = type.length > 0 ? type : undefined;
-      const rows = await client.events.list({ types, after, limit, onGap, ...wanted });
+      const rows = await client.events.list({ types, after, before, limit, onGap, ...wanted });
       if (format !== 'table') output.value(format, rows);
       else if (rows.length === 0) output.line('No events.');
       else for (const event of rows) output.prose(eventText(event, output.colors));

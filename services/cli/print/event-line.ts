@@ -1,14 +1,14 @@
 /** A line for an event of a stack. */
 import type { StackEventRow } from '@anneal/client/representation.ts';
+import { reasonText } from '@anneal/client/text/reason.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import type { Colors } from '../output.ts';
 import { paintStatus } from './status.ts';
 
 export function eventLine(event: StackEventRow, colors: Colors): string {
   const status = paintStatus(event.resource_status, colors);
-  const [firstLine = ''] = (event.resource_status_reason ?? '').split('\n');
-  // Omit Heat's reason for normal progress, because the status is clearer.
-  const reason = firstLine === '' || firstLine === 'state changed' ? '' : colors.dim(`  ${firstLine}`);
+  const [firstLine = ''] = reasonText(event.resource_status_reason).split('\n');
+  const reason = firstLine === '' ? '' : colors.dim(`  ${firstLine}`);
   return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }
 

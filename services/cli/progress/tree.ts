@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
+import { reasonText } from '@anneal/client/text/reason.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import { truncate } from '../print/fit.ts';
 import { markOf } from '../print/status.ts';
@@ -162,9 +163,7 @@ function worthShowing(inside: readonly Resource[], around: Resource): { shown: T
 
 const noteOf = ({ hook, resource_status_reason: reason }: Resource, tone: Tone): string => {
   if (hook) return `waits at ${hook.name}`;
-  const line = tone === 'failed' || tone === 'busy' ? firstLine(reason) : '';
-  // Omit Heat's reason for normal progress, because the state is clearer.
-  return line === 'state changed' ? '' : line;
+  return tone === 'failed' || tone === 'busy' ? reasonText(firstLine(reason)) : '';
 };
 
 const stateText = (status: string): string =>

@@ -8,7 +8,9 @@ import {
   useLocation,
   type ErrorComponentProps,
 } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { useLive } from './live/live.tsx';
+import { isOtherBuild } from './live/served-build.ts';
 import { HomePage } from './pages/home.tsx';
 import { ErrorCard } from './parts/error-card.tsx';
 import { loadPage } from './parts/load-page.ts';
@@ -34,6 +36,21 @@ function Missing() {
 
 /** A page that failed, in the frame, with a way on: it was not loaded, or one of its parts threw. */
 function Broken({ error, reset }: ErrorComponentProps) {
+  const [isOld, setOld] = useState(false);
+  useEffect(() => void isOtherBuild().then(setOld), [error]);
+  if (isOld) {
+    return (
+      <div className="stackwise">
+        <h1>A new version is here</h1>
+        <p>The server has replaced the files of this page. Load the new version to go on.</p>
+        <p>
+          <button className="button first" type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </p>
+      </div>
+    );
+  }
   return (
     <div className="stackwise">
       <h1>The page could not be shown</h1>

@@ -1,6 +1,7 @@
 /** Pages of the users and the projects, for administrators. The identity API has the whole lists, as Keystone. */
-import { pageCounts } from '@anneal/contracts/page.ts';
+import { pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
 import type { PagedList } from '@anneal/store/page.ts';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Directory } from '../identity/directory/directory.ts';
 import type { ProjectDocument, UserDocument } from '../identity/directory/documents.ts';
@@ -22,7 +23,25 @@ const listedIn = (domain: string | undefined): PagedList<UserDocument> & PagedLi
 });
 const stateOf = ({ enabled }: Readonly<Record<string, unknown>>): string => (enabled === 0 ? 'disabled' : 'enabled');
 
-export function directoryEndpoints({ directory }: { directory: Pick<Directory, 'users' | 'projects'> }): Endpoint[] {
+export interface DirectoryOptions {
+  readonly directory: Pick<Directory, 'users' | 'projects'>;
+}
+
+/** @throws AnnealError Forbidden for a caller who may not list users */
+export async function pageOfUsers({ directory }: DirectoryOptions, request: FastifyRequest, page: PageRequest) {
+  const domain = ownDomain(request);
+  allow(request, 'list_users', { domainId: domain });
+  return directory.users.page(listedIn(domain), page);
+}
+
+/** @throws AnnealError Forbidden for a caller who may not list projects */
+export async function pageOfProjects({ directory }: DirectoryOptions, request: FastifyRequest, page: PageRequest) {
+  const domain = ownDomain(request);
+  allow(request, 'list_projects', { domainId: domain });
+  return directory.projects.page(listedIn(domain), page);
+}
+
+export function directoryEndpoints(options: DirectoryOptions): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -31,10 +50,8 @@ export function directoryEndpoints({ directory }: { directory: Pick<Directory, '
       query: z.strictObject(pageQuery),
       answer: z.object({ users: z.array(userSchema), ...pageCounts }),
       handle: async ({ request, query }) => {
-        const domain = ownDomain(request);
-        allow(request, 'list_users', { domainId: domain });
         const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
-        const { documents, ...counts } = await directory.users.page(listedIn(domain), page);
+        const { documents, ...counts } = await pageOfUsers(options, request, page);
         return { users: documents.map((user) => userRow(request, user)), ...counts };
       },
     }),
@@ -45,10 +62,8 @@ export function directoryEndpoints({ directory }: { directory: Pick<Directory, '
       query: z.strictObject(pageQuery),
       answer: z.object({ projects: z.array(projectSchema), ...pageCounts }),
       handle: async ({ request, query }) => {
-        const domain = ownDomain(request);
-        allow(request, 'list_projects', { domainId: domain });
         const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
-        const { documents, ...counts } = await directory.projects.page(listedIn(domain), page);
+        const { documents, ...counts } = await pageOfProjects(options, request, page);
         return { projects: documents.map((project) => projectRow(request, project)), ...counts };
       },
     }),

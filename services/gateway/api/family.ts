@@ -24,6 +24,7 @@ import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts'
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { nodeEndpoints } from './node-endpoints.ts';
 import { pageEndpoints } from './page-endpoints.ts';
+import { objectEndpoints } from './object-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
 import { quotaEndpoints } from './quota-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
@@ -66,6 +67,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...systemEndpoints(options),
   ...sessionEndpoints(options),
   ...overviewEndpoints(options),
+  ...objectEndpoints(options),
   ...stackEndpoints(options),
   ...pageEndpoints(options),
   ...directoryEndpoints(options),

@@ -111,7 +111,7 @@ function queueWrites(options: QueueEndpointOptions): Endpoint[] {
 }
 
 /** A page of the queues of the services and of the store. Only its rows are measured. */
-async function pageOfQueues({ ask, bus }: QueueEndpointOptions, request: FastifyRequest, asked: PageRequest) {
+export async function pageOfAllQueues({ ask, bus }: QueueEndpointOptions, request: FastifyRequest, asked: PageRequest) {
   const { find, sort = 'name', descending, offset = 0, limit: most } = asked;
   const project = projectOf(request);
   const ofServices = (await busQueues(bus, request)).map(busRow).toSorted((a, b) => byName.compare(a.name, b.name));
@@ -177,7 +177,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request, query }) => {
         const project = projectOf(request);
         const page = wantedPage(query);
-        if (page) return pageOfQueues(options, request, page);
+        if (page) return pageOfAllQueues(options, request, page);
         const found = await storeQueues(ask, project);
         return { queues: [...(await busQueues(bus, request)).map(busRow), ...found.map(storeRow)] };
       },

@@ -96,3 +96,17 @@ it('L5: refuses what it cannot store when it stops', async () => {
   await log.stop();
   expect(await outcome).toMatchObject({ code: 'Unavailable' });
 });
+
+it('reads backwards from an event, and nothing before one that the log has removed', async () => {
+  const ids = Array.from({ length: 9 }, (_, index) => `e${index}`);
+  await Promise.all(ids.map(append));
+  const before = async (id: string, limit: number): Promise<string[]> => {
+    const filter = { types: ['#'], subject_prefix: '' };
+    return (await log.newest({ project: 'p', filter, limit, before: id })).map(({ event }) => event.id);
+  };
+  expect(await before('e7', 3)).toEqual(['e4', 'e5', 'e6']);
+  expect(await before('e2', 3)).toEqual(['e0', 'e1']);
+  expect(await before('e0', 3)).toEqual([]);
+  expect(await before('019b0000-0000-7000-8000-000000000000', 3)).toEqual([]);
+  await expect(before('no event', 3)).rejects.toThrow('this is no id of an event');
+});

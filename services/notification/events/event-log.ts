@@ -330,12 +330,24 @@ export class EventLog {
     return low;
   }
 
-  /** The newest matching events, oldest first. */
-  async newest(parameters: { project: string; filter: Filter; limit: number }): Promise<EventDocument[]> {
+  /**
+   * The newest matching events, or the newest before an event; oldest first. None are before an event that the log has
+   * removed, because it loses only its beginning.
+   * @throws AnnealError InvalidRequest for a text that can be the id of no event
+   */
+  async newest(parameters: {
+    project: string;
+    filter: Filter;
+    limit: number;
+    before?: string | undefined;
+  }): Promise<EventDocument[]> {
     const { project, filter, limit } = parameters;
     const fits = filterOf(filter);
     const events: EventDocument[] = [];
-    let before = Number.MAX_SAFE_INTEGER;
+    let before =
+      parameters.before === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : (await this.startOf({ after: parameters.before })).number;
     for (;;) {
       const page = await this.#events.find({
         where: { project, sequence: { lt: before } },

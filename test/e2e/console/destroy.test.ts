@@ -76,6 +76,8 @@ const subscriptionOf = async ({ client }: TestServer) =>
 let replaced: string | undefined;
 /** A node with work that does not end, because its BMC accepts commands and does nothing. */
 const hanging = 'machine-2';
+/** The system UUID of the machine that takes its place. */
+const newMachine = '0192bbbb-0000-4000-8000-000000000002';
 const nodeOf = ({ client }: TestServer) => client.nodes.show({ node: hanging });
 const faultOf = (server: TestServer, body: object): Promise<void> =>
   atLab(server, { path: `/lab/v1/machines/${hanging}/faults`, body });
@@ -235,6 +237,28 @@ const dangers: readonly Danger[] = [
     command: /anneal node provide machine-2 --verb abort/,
     says: 'The change of power of machine-2 is aborted.',
     isDone: async (server) => (await nodeOf(server)).target_power_state === null,
+  },
+  {
+    what: 'accepts another machine at the address of a node',
+    label: 'Accept this machine',
+    path: async (server) => {
+      // Another machine takes the place, as after a swap of its mainboard.
+      await faultOf(server, { ignore_resets: 0, uuid: newMachine });
+      await server.client.nodes.provision({ node: hanging, target: 'provide' });
+      await eventually(async () => (await nodeOf(server)).fault === 'identity mismatch', {
+        within: 60_000,
+        what: 'the mismatch of the machine that answers',
+        last: () => server.output(),
+      });
+      return `/nodes/${hanging}`;
+    },
+    warns: /The node becomes this other machine, and loses the server that it had./,
+    command: /anneal node provide machine-2 --verb manage/,
+    says: 'The machine that answers for machine-2 is accepted, and is being verified.',
+    isDone: async (server) => {
+      const { fault, provision_state: state } = await nodeOf(server);
+      return fault === null && state === 'manageable';
+    },
   },
   {
     what: 'interrupts a machine',

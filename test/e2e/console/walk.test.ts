@@ -324,7 +324,7 @@ describe.skipIf(typeof found === 'string')('the walk of an operator', () => {
     const palette = page.getByRole('dialog', { name: 'Find or run anything' });
     await palette.getByText('filters a list').waitFor();
     await page.keyboard.type('no object has this name');
-    await palette.getByText('No page, action, stack, host or node has this name.').waitFor();
+    await palette.getByText('No page, action or object has this name.').waitFor();
     await page.keyboard.press('Escape');
     await palette.waitFor({ state: 'detached' });
     await page.reload();

@@ -32,6 +32,16 @@ class Operations:
         """Show what works, what failed and what needs a person, and count stacks, nodes and hosts by state."""
         return self.connection.json("GET", "/overview")
 
+    def list_objects(
+        self,
+        *,
+        find: str | None = None,
+        kind: Literal["stack", "group", "host", "node", "queue", "image", "workflow", "schedule", "subscription", "project", "user"] | None = None,
+        limit: int | None = None,
+    ) -> types.ListObjectsAnswer:
+        """Find objects of every kind, or of one, by words of their names: at most `limit` of each kind. Kinds that the caller may not list are left out."""
+        return self.connection.json("GET", "/objects", query={"find": find, "kind": kind, "limit": limit})
+
     def act_on_stack(self, stack: str, body: types.ActOnStackBody) -> types.ActOnStackAnswer:
         """Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon."""
         return self.connection.json("POST", f"/stacks/{self.connection.segment(stack)}/actions", body=body)
@@ -441,10 +451,11 @@ class Operations:
         group: str | Sequence[str] | None = None,
         host: str | Sequence[str] | None = None,
         filters: str | None = None,
+        before: str | None = None,
         limit: int | None = None,
     ) -> types.ListEventsAnswer:
         """List events in the order in which they were stored, as a page or, with Accept: text/event-stream, as a stream. Starts after the event in `after` or Last-Event-ID; `beginning` starts at the oldest stored event. When the log has removed that event, `gap` says so: in a stream, as an item of the type `gap`. An item of the type `position` names the id to continue after."""
-        return self.connection.json("GET", "/events", query={"after": after, "types": types, "subject_prefix": subject_prefix, "project": project, "stack": stack, "tag": tag, "group": group, "host": host, "filters": filters, "limit": limit})
+        return self.connection.json("GET", "/events", query={"after": after, "types": types, "subject_prefix": subject_prefix, "project": project, "stack": stack, "tag": tag, "group": group, "host": host, "filters": filters, "before": before, "limit": limit})
 
     def stream_events(
         self,
@@ -458,10 +469,11 @@ class Operations:
         group: str | Sequence[str] | None = None,
         host: str | Sequence[str] | None = None,
         filters: str | None = None,
+        before: str | None = None,
         limit: int | None = None,
     ) -> Iterator[StreamedEvent]:
         """List events in the order in which they were stored, as a page or, with Accept: text/event-stream, as a stream. Starts after the event in `after` or Last-Event-ID; `beginning` starts at the oldest stored event. When the log has removed that event, `gap` says so: in a stream, as an item of the type `gap`. An item of the type `position` names the id to continue after."""
-        return self.connection.stream("/events", query={"after": after, "types": types, "subject_prefix": subject_prefix, "project": project, "stack": stack, "tag": tag, "group": group, "host": host, "filters": filters, "limit": limit})
+        return self.connection.stream("/events", query={"after": after, "types": types, "subject_prefix": subject_prefix, "project": project, "stack": stack, "tag": tag, "group": group, "host": host, "filters": filters, "before": before, "limit": limit})
 
     def create_subscription(self, body: types.CreateSubscriptionBody) -> types.CreateSubscriptionAnswer:
         """Create a subscription: events are sent to a webhook (signed as Standard Webhooks define), a queue, an exchange of RabbitMQ, a subject of NATS, mail, or a config that runs on hosts. Only this answer contains the secret."""

@@ -479,6 +479,20 @@ class Overview(TypedDict):
     unavailable: list[str]
 
 
+class Object(TypedDict):
+    kind: Literal["stack", "group", "host", "node", "queue", "image", "workflow", "schedule", "subscription", "project", "user"]
+    id: str
+    name: str
+    # Of a group: the name of its root stack.
+    stack: NotRequired[str]
+
+
+class ListObjectsAnswer(TypedDict):
+    objects: list[Object]
+    # Kinds whose service did not answer.
+    unavailable: list[Literal["stack", "group", "host", "node", "queue", "image", "workflow", "schedule", "subscription", "project", "user"]]
+
+
 class ListStackFailuresAnswerFailure(TypedDict):
     resource: str
     type: str

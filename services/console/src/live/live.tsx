@@ -19,10 +19,10 @@ const batchMs = 700;
 const mostKept = 500;
 
 /**
- * The events that a page begins with. Pieces of output are left out, because a config that prints for an hour would be all
+ * The events of the past. Pieces of output are left out, because a config that prints for an hour would be all
  * that a reader sees. They are shown as they arrive.
  */
-const beforehand = [{ not: { exact: { type: 'deployment.output' } } }];
+export const beforehand = [{ not: { exact: { type: 'deployment.output' } } }];
 
 interface LiveState {
   readonly isOpen: boolean;

@@ -55,7 +55,11 @@ export function DeadLettersPage() {
             const isCut = rows.length === pages * pageSize;
             return causes.length === 0 ? (
               <section className="card">
-                <Empty>{find === '' ? 'No message has died.' : 'No dead letter matches the filter.'}</Empty>
+                <Empty>
+                  {find === ''
+                    ? 'No message has died. One that is no longer retried is kept here with its reason, until it is replayed or purged.'
+                    : 'No dead letter matches the filter.'}
+                </Empty>
               </section>
             ) : (
               <>

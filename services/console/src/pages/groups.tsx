@@ -131,7 +131,7 @@ export function GroupsPage() {
           )}
         </Answer>
       </section>
-      <Same command="anneal group list" />
+      <Same command="anneal group list" request="GET /api/v1/groups" />
     </div>
   );
 }

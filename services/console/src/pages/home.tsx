@@ -317,10 +317,12 @@ function Latest() {
         <Empty>No event yet.</Empty>
       ) : (
         <ul className="log body">
-          {foldEvents(events, 10).map(({ event, about, count }) => (
+          {foldEvents(events, 10).map(({ event, about, detail, count }) => (
             <li key={event.id}>
               <EventStart event={event} count={count} />
-              <span className="cut dim detail">{about}</span>
+              <span className="cut dim detail">
+                {about} <span className="wide-only">{detail}</span>
+              </span>
             </li>
           ))}
         </ul>

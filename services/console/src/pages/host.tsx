@@ -44,7 +44,7 @@ export function HostPage() {
             <Deployments host={shown} />
             <Facts host={shown} />
           </div>
-          <Same command={`anneal host show ${shown.name}`} />
+          <Same command={`anneal host show ${shown.name}`} request={`GET /api/v1/hosts/${shown.name}`} />
         </div>
       )}
     </Answer>
@@ -69,6 +69,10 @@ function Machine({ host }: { host: string }) {
     </>
   );
 }
+
+/** A fact is a text, a number, or several of them. */
+const factText = (value: unknown): string =>
+  Array.isArray(value) ? value.map(factText).join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
 
 function Facts({ host }: { host: HostView }) {
   const { session } = useSession();
@@ -99,7 +103,7 @@ function Facts({ host }: { host: HostView }) {
         {facts.map(([key, value]) => (
           <div key={key} style={{ display: 'contents' }}>
             <dt>{key}</dt>
-            <dd className="mono">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+            <dd className="mono">{factText(value)}</dd>
           </div>
         ))}
       </dl>

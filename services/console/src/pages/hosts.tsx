@@ -1,11 +1,12 @@
 /** Every host: whether it answers, and what waits for it. */
 import type { HostView } from '@anneal/contracts/calls/configuration.ts';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Count } from '../parts/count.tsx';
 import { Filter } from '../parts/filter.tsx';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
 import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
@@ -41,34 +42,17 @@ const views: readonly View[] = [
 ];
 
 export function HostsPage() {
-  const { tab: panel } = useSearch({ from: '/hosts' });
-  const navigate = useNavigate();
-  const toggle = (name: 'run' | 'join', label: string) => (
-    <button
-      type="button"
-      className="button"
-      aria-expanded={panel === name}
-      onClick={() =>
-        void navigate({
-          to: '/hosts',
-          search: (last) => ({ ...last, tab: panel === name ? undefined : name }),
-          replace: true,
-        })
-      }
-    >
-      {label}
-    </button>
-  );
+  const { open } = usePanel();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Hosts</h1>
         <Filter what="hosts by name, status or server" />
-        {toggle('run', 'Run a command …')}
-        {toggle('join', 'Join a machine …')}
+        <PanelToggle name="run">Run a command …</PanelToggle>
+        <PanelToggle name="join">Join a machine …</PanelToggle>
       </div>
-      {panel === 'run' && <RunPanel />}
-      {panel === 'join' && <JoinPanel />}
+      {open === 'run' && <RunPanel />}
+      {open === 'join' && <JoinPanel />}
       <Views list="hosts" known={views} />
       <section className="card">
         <PagedTable

@@ -2,12 +2,12 @@
 import type { ImageView } from '@anneal/contracts/calls/provisioning.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { AddImage } from '../image/add-image.tsx';
 import { useAsk } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
 import { Age } from '../parts/time.tsx';
@@ -43,19 +43,19 @@ export function ImagesPage() {
   const { session } = useSession();
   const images = useAsk(['images'], (client) => client.images.list());
   const find = useFilter();
-  const [isAdding, setAdding] = useState(false);
+  const { open, show } = usePanel();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Images</h1>
         <Filter what="images by name or address" />
         {session.operator && (
-          <button type="button" className="button first" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
+          <PanelToggle name="add" isFirst>
             Add an image …
-          </button>
+          </PanelToggle>
         )}
       </div>
-      {isAdding && <AddImage close={() => setAdding(false)} />}
+      {open === 'add' && <AddImage close={() => show(undefined)} />}
       <section className="card">
         <Answer of={images}>
           {(rows) => (

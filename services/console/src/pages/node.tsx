@@ -42,7 +42,7 @@ export function NodePage() {
               {JSON.stringify(shown, null, 2)}
             </pre>
           </details>
-          <Same command={`anneal node show ${name}`} />
+          <Same command={`anneal node show ${name}`} request={`GET /baremetal/v1/nodes/${name}`} />
         </div>
       )}
     </Answer>

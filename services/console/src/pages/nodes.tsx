@@ -123,7 +123,7 @@ export function NodesPage() {
           />
         </section>
       )}
-      <Same command="anneal node list" />
+      <Same command="anneal node list" request="GET /api/v1/nodes" />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { ProjectView } from '@anneal/client/identity.ts';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { Empty } from '../parts/command.tsx';
@@ -34,17 +35,15 @@ const columns: readonly PagedColumn<ProjectView>[] = [
 ];
 
 export function ProjectsPage() {
-  const [isCreating, setCreating] = useState(false);
+  const { open } = usePanel();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Projects</h1>
         <Filter what="projects by name, description or status" />
-        <button type="button" className="button" aria-expanded={isCreating} onClick={() => setCreating(!isCreating)}>
-          New project …
-        </button>
+        <PanelToggle name="new">New project …</PanelToggle>
       </div>
-      {isCreating && <CreateProject />}
+      {open === 'new' && <CreateProject />}
       <section className="card">
         <PagedTable
           list="identity"

@@ -84,7 +84,7 @@ export function QueuePage() {
           </section>
           <Follow queue={name} />
           {row.kind !== 'service' && <Publish queue={name} />}
-          <Same command={`anneal queue peek ${name}`} />
+          <Same command={`anneal queue peek ${name}`} request={`GET /api/v1/queues/${name}/messages`} />
         </div>
       )}
     </Answer>

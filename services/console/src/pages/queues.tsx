@@ -75,7 +75,7 @@ export function QueuesPage() {
           empty={() => <Empty>No queue matches the filter.</Empty>}
         />
       </section>
-      <Same command="anneal queue list" />
+      <Same command="anneal queue list" request="GET /api/v1/queues" />
     </div>
   );
 }

@@ -26,13 +26,13 @@ import { Resources } from '../stack/resources.tsx';
 import { Same } from '../parts/same.tsx';
 import { WorkOf } from '../stack/work.tsx';
 
-/** The commands that print what a tab shows. */
-const commands: Readonly<Record<string, string>> = {
-  now: 'anneal why',
-  resources: 'anneal resource list --depth 10',
-  events: 'anneal stack events',
-  outputs: 'anneal output list',
-  parameters: 'anneal stack show',
+/** The commands that print what a tab shows, and the paths of the same below the stack in the API. */
+const sameAs: Readonly<Record<string, readonly [command: string, path: string]>> = {
+  now: ['anneal why', 'api/v1/stacks/{stack}/why'],
+  resources: ['anneal resource list --depth 10', 'api/v1/stacks/{stack}/resources'],
+  events: ['anneal stack events', 'orchestration/v1/{project}/stacks/{stack}/{id}/events'],
+  outputs: ['anneal output list', 'orchestration/v1/{project}/stacks/{stack}/{id}/outputs'],
+  parameters: ['anneal stack show', 'orchestration/v1/{project}/stacks/{stack}'],
 };
 
 const tabs = ['now', 'resources', 'events', 'outputs', 'parameters', 'scaling', 'history'] as const;
@@ -47,6 +47,7 @@ export function StackPage() {
   const { tab: wanted } = useSearch({ from: '/stacks/$stack' });
   const tab = tabs.find((one) => one === wanted) ?? 'now';
   const stack = useAsk(['stack', name], (client) => client.stacks.show({ stack: name, outputs: false }));
+  const same = sameAs[tab];
   return (
     <Answer of={stack}>
       {(shown) => (
@@ -76,7 +77,7 @@ export function StackPage() {
             </>
           )}
           {tab === 'parameters' && <Parameters stack={shown} />}
-          {tab in commands && <Same command={`${commands[tab]} ${quoted(name)}`} />}
+          {same && <Same command={`${same[0]} ${quoted(name)}`} request={`GET /${same[1].replace('{stack}', name)}`} />}
         </div>
       )}
     </Answer>

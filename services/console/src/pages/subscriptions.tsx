@@ -1,6 +1,7 @@
 /** Subscriptions: who is notified, what waits, what was answered; test, pause, replay. */
 import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
 import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { Subscribe } from '../subscription/subscribe.tsx';
@@ -13,6 +14,7 @@ import { CloseDetail } from '../parts/close-detail.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { useNotify, type Undo } from '../parts/notices.tsx';
 import { Mark, StatePill, StateWord } from '../parts/state.tsx';
 import { matching, Table, type Column } from '../parts/table.tsx';
@@ -24,7 +26,8 @@ export function SubscriptionsPage() {
   const subscriptions = useAsk(['subscriptions'], (client) => client.subscriptions.list(), 3000);
   const find = useFilter();
   const [chosen, choose] = useChosen();
-  const [isAdding, setAdding] = useState(false);
+  const { open } = usePanel();
+  const navigate = useNavigate();
   const [secret, setSecret] = useState<ShownSecret>();
   const columns: readonly Column<SubscriptionView>[] = [
     {
@@ -57,16 +60,15 @@ export function SubscriptionsPage() {
       <div className="heading">
         <h1>Subscriptions</h1>
         <Filter what="subscriptions by name, listener or status" />
-        <button type="button" className="button first" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
+        <PanelToggle name="new" isFirst>
           Subscribe …
-        </button>
+        </PanelToggle>
       </div>
       {secret && <SecretOnce secret={secret} close={() => setSecret(undefined)} />}
-      {isAdding && (
+      {open === 'new' && (
         <Subscribe
           onDone={(id, shown) => {
-            setAdding(false);
-            choose(id);
+            void navigate({ to: '/subscriptions', search: { sel: id } });
             setSecret(shown);
           }}
         />
@@ -94,7 +96,7 @@ export function SubscriptionsPage() {
           );
         }}
       </Answer>
-      <Same command="anneal subscription list" />
+      <Same command="anneal subscription list" request="GET /api/v1/subscriptions" />
     </div>
   );
 }

@@ -51,7 +51,7 @@ export function TokensPage() {
           )}
         </Answer>
       </section>
-      <Same command="anneal token list" />
+      <Same command="anneal token list" request={`GET ${request}`} />
     </div>
   );
 }

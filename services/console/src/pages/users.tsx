@@ -3,6 +3,7 @@ import type { UserView } from '@anneal/client/identity.ts';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { quoted } from '../parts/quoted.ts';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
 import { newPassword, SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { useChange } from '../parts/use-change.ts';
@@ -32,18 +33,16 @@ const columns: readonly PagedColumn<UserView>[] = [
 ];
 
 export function UsersPage() {
-  const [isCreating, setCreating] = useState(false);
+  const { open } = usePanel();
   const [secret, show] = useState<ShownSecret>();
   return (
     <div className="stackwise">
       <div className="heading">
         <h1>Users</h1>
         <Filter what="users by name or status" />
-        <button type="button" className="button" aria-expanded={isCreating} onClick={() => setCreating(!isCreating)}>
-          New user …
-        </button>
+        <PanelToggle name="new">New user …</PanelToggle>
       </div>
-      {isCreating && <CreateUser onCreated={show} />}
+      {open === 'new' && <CreateUser onCreated={show} />}
       {secret && <SecretOnce secret={secret} close={() => show(undefined)} />}
       <section className="card">
         <PagedTable

@@ -47,7 +47,7 @@ export function WorkflowsPage() {
     <div className="stackwise">
       <div className="heading">
         <h1>Workflows</h1>
-        <Filter what="executions by workflow, state or stack" />
+        <Filter what="workflows, their executions and schedules" />
       </div>
       <Start onStart={choose} />
       {chosen !== undefined && <Execution key={chosen} id={chosen} onChoose={choose} />}
@@ -71,7 +71,7 @@ export function WorkflowsPage() {
           )}
         </Answer>
       </section>
-      <Same command="anneal workflow executions" />
+      <Same command="anneal workflow executions" request="GET /api/v1/executions" />
       <Definitions />
       <Schedules />
     </div>
@@ -228,7 +228,7 @@ function Execution({ id, onChoose }: { id: string; onChoose: (id: string) => voi
                 {JSON.stringify({ input: execution.input, output: execution.output }, null, 2)}
               </pre>
             </details>
-            <Same command={`anneal workflow execution ${id}`} />
+            <Same command={`anneal workflow execution ${id}`} request={`GET /api/v1/executions/${id}`} />
           </div>
         </section>
       )}

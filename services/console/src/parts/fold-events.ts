@@ -14,7 +14,7 @@ export interface FoldedEvent {
  * @param events in the order of the list
  * @param most how many lines; events behind the last line are not looked at
  */
-export function foldEvents(events: readonly AnnealEvent[], most: number): FoldedEvent[] {
+export function foldEvents(events: readonly AnnealEvent[], most = Number.POSITIVE_INFINITY): FoldedEvent[] {
   const lines: FoldedEvent[] = [];
   for (const event of events) {
     const { about, detail } = eventWords(event);

@@ -1,13 +1,11 @@
-/** The palette (Ctrl K): every page and every object by its name. Also the keys that jump to a page. */
-import type { PageOf } from '@anneal/client/page.ts';
-import type { PageRequest } from '@anneal/contracts/page.ts';
+/** The palette (Ctrl K): every page, action and object by its name. Also the keys that jump to a page. */
 import { useIsFetching } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { rowMatcherOf } from '@anneal/contracts/page.ts';
 import { Command } from 'cmdk';
 import { useEffect, useState } from 'react';
-import { useAsk } from '../live/ask.ts';
 import { isTyping } from './filter.tsx';
-import { toggleTheme } from './theme.ts';
+import { Actions, actionsOnPage, FoundObjects, PageActions } from './palette-items.tsx';
 import { useQuiet } from './use-quiet.ts';
 
 const pages = [
@@ -58,10 +56,14 @@ export function usePalette(): PaletteState {
   return { isOpen, open: () => setOpen(true), close: () => setOpen(false) };
 }
 
-/** Shown of each kind. The server has found the best by the typed words. */
-const mostShown = 20;
 /** The writer of a search has stopped to type. */
 const typingMs = 120;
+
+/** Items must have every typed word; those with a word that begins with the text come first. */
+function rankOf(value: string, search: string, keywords: readonly string[] = []): number {
+  if (!rowMatcherOf(search)([value, ...keywords])) return 0;
+  return ` ${value.toLowerCase()}`.includes(` ${search.trim().toLowerCase()}`) ? 1 : 0.5;
+}
 
 export function Palette({ isOpen, close }: PaletteState) {
   const [typed, setTyped] = useState('');
@@ -75,14 +77,17 @@ export function Palette({ isOpen, close }: PaletteState) {
         if (!next) close();
       }}
       label="Find or run anything"
+      filter={rankOf}
       overlayClassName="veil"
       contentClassName="dialog palette"
     >
-      <Command.Input placeholder="A page, a stack, a host, a node …" value={typed} onValueChange={setTyped} />
+      <Command.Input
+        placeholder="A page, an action, or the name of any object …"
+        value={typed}
+        onValueChange={setTyped}
+      />
       <Command.List>
-        <Command.Empty>
-          {isSearching ? 'Searching …' : 'No page, action, stack, host or node has this name.'}
-        </Command.Empty>
+        <Command.Empty>{isSearching ? 'Searching …' : 'No page, action or object has this name.'}</Command.Empty>
         {isOpen && (
           <Items
             typed={typed}
@@ -103,9 +108,11 @@ export function Palette({ isOpen, close }: PaletteState) {
 
 function Items({ typed, close }: { typed: string; close: () => void }) {
   const navigate = useNavigate();
-  const go = (to: () => Promise<void>) => () => {
+  // Those of the page under the palette, at the time when it was opened.
+  const [onPage] = useState(actionsOnPage);
+  const go = (act: () => unknown) => () => {
     close();
-    void to();
+    void act();
   };
   return (
     <>
@@ -116,95 +123,9 @@ function Items({ typed, close }: { typed: string; close: () => void }) {
           </Command.Item>
         ))}
       </Command.Group>
-      <Objects find={useQuiet(typed.trim(), typingMs)} go={go} />
-      <Command.Group heading="Actions">
-        <Command.Item value="new stack create" onSelect={go(() => navigate({ to: '/create' }))}>
-          New stack
-        </Command.Item>
-        <Command.Item value="take over a stack adopt import heat" onSelect={go(() => navigate({ to: '/take-over' }))}>
-          Take over a stack
-        </Command.Item>
-        <Command.Item
-          value="run a command on hosts"
-          onSelect={go(() => navigate({ to: '/hosts', search: { tab: 'run' } }))}
-        >
-          Run a command on hosts
-        </Command.Item>
-        <Command.Item
-          value="join a machine host"
-          onSelect={go(() => navigate({ to: '/hosts', search: { tab: 'join' } }))}
-        >
-          Join a machine
-        </Command.Item>
-        <Command.Item value="enrol nodes" onSelect={go(() => navigate({ to: '/nodes', search: { tab: 'enrol' } }))}>
-          Enrol nodes
-        </Command.Item>
-        <Command.Item value="change the theme dark light" onSelect={go(() => Promise.resolve(toggleTheme()))}>
-          Change the theme
-        </Command.Item>
-      </Command.Group>
-    </>
-  );
-}
-
-/** `stack web` as stacks with the word web. */
-function wishOf(find: string): { readonly kind?: string; readonly words: string } {
-  const [, kind, words = ''] = /^(stack|host|node)s?(?:\s+(.*))?$/i.exec(find) ?? [];
-  return kind === undefined ? { words: find } : { kind: kind.toLowerCase(), words };
-}
-
-/** The objects that the server finds by the typed words. */
-function Objects({ find, go }: { find: string; go: (to: () => Promise<void>) => () => void }) {
-  const navigate = useNavigate();
-  const { kind, words } = wishOf(find);
-  /** The rows of a list; none when the reader has named another kind. */
-  const ask = <T,>(own: string, read: (page: PageRequest) => Promise<PageOf<T>>): Promise<readonly T[]> =>
-    kind === undefined || kind === own
-      ? read({ limit: mostShown, ...(words !== '' && { find: words }) }).then(({ rows }) => rows)
-      : Promise.resolve([]);
-  const stacks = useAsk(['stacks', 'palette', find], (client) => ask('stack', (page) => client.stacks.page(page)));
-  const hosts = useAsk(['hosts', 'palette', find], (client) => ask('host', (page) => client.hosts.page(page)));
-  const nodes = useAsk(['nodes', 'palette', find], (client) => ask('node', (page) => client.nodes.page(page)));
-  // The server has matched the words, also with texts that the name does not have.
-  const matched = find.split(/\s+/);
-  return (
-    <>
-      <Command.Group heading="Stacks">
-        {(stacks.data ?? []).map(({ id, stack_name: name }) => (
-          <Command.Item
-            key={id}
-            value={`stack ${name} ${id}`}
-            keywords={matched}
-            onSelect={go(() => navigate({ to: '/stacks/$stack', params: { stack: name } }))}
-          >
-            {name}
-          </Command.Item>
-        ))}
-      </Command.Group>
-      <Command.Group heading="Hosts">
-        {(hosts.data ?? []).map(({ id, name }) => (
-          <Command.Item
-            key={id}
-            value={`host ${name} ${id}`}
-            keywords={matched}
-            onSelect={go(() => navigate({ to: '/hosts/$host', params: { host: name } }))}
-          >
-            {name}
-          </Command.Item>
-        ))}
-      </Command.Group>
-      <Command.Group heading="Nodes">
-        {(nodes.data ?? []).map(({ uuid, name }) => (
-          <Command.Item
-            key={uuid}
-            value={`node ${name ?? ''} ${uuid}`}
-            keywords={matched}
-            onSelect={go(() => navigate({ to: '/nodes/$node', params: { node: name ?? uuid } }))}
-          >
-            {name ?? uuid}
-          </Command.Item>
-        ))}
-      </Command.Group>
+      <PageActions onPage={onPage} go={go} />
+      <FoundObjects find={useQuiet(typed.trim(), typingMs)} go={go} />
+      <Actions go={go} />
     </>
   );
 }

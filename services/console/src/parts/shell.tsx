@@ -4,6 +4,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { Dialog } from 'radix-ui';
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { LiveProvider, useLive } from '../live/live.tsx';
+import { NewVersion } from '../live/new-version.tsx';
 import { useAsk } from '../live/ask.ts';
 import { useSession } from '../session/session.tsx';
 import icon from '../icon.svg';
@@ -183,6 +184,7 @@ function Frame() {
       </nav>
       <div>
         <TopBar path={path} onFind={palette.open} />
+        <NewVersion />
         <main className="page" id="page" ref={page} tabIndex={-1}>
           <Outlet />
         </main>

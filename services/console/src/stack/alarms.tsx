@@ -25,7 +25,9 @@ export function Alarms({ stack }: { stack: string }) {
       <Answer of={alarms}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty>{stack} has no alarms.</Empty>
+            <Empty command="anneal explain OS::Aodh::Alarm">
+              {stack} has no alarms. A template adds one by a type such as:
+            </Empty>
           ) : (
             <ul className="needs">
               {rows.map((row) => (

@@ -2,6 +2,7 @@
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import type { Resource } from '@anneal/client/representation.ts';
 import { useEffect, useRef } from 'react';
+import { reasonText } from '@anneal/client/text/reason.ts';
 import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';
 import { Answer } from '../parts/answer.tsx';
@@ -53,7 +54,7 @@ export function Resources({ stack }: { stack: string }) {
       name: 'Reason',
       cell: (row) => (
         <span className="dim">
-          <Sentence text={row.resource_status_reason ?? ''} />
+          <Sentence text={reasonText(row.resource_status_reason)} />
         </span>
       ),
       isExtra: true,

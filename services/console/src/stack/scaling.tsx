@@ -82,7 +82,10 @@ function Group({ stack, path }: { stack: string; path: string }) {
             <Members members={shown.members} label="Members" of={{ stack, path }} />
             {shown.warm_pool && <Members members={shown.warm_pool.members} label="Warm pool" />}
             <Outcomes group={shown} />
-            <Same command={`anneal group show ${stack} ${path}`} />
+            <Same
+              command={`anneal group show ${stack} ${path}`}
+              request={`GET /api/v1/stacks/${stack}/groups/${path}`}
+            />
           </div>
         </section>
       )}

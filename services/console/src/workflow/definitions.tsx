@@ -6,31 +6,33 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { quoted } from '../parts/quoted.ts';
+import { useFilter } from '../parts/filter.tsx';
+import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
+import { matching } from '../parts/table.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { useSession } from '../session/session.tsx';
 
 export function Definitions() {
   const workflows = useAsk(['workflows'], (client) => client.workflows.list(), 10_000);
-  const [isOpen, setOpen] = useState(false);
+  const { open, show } = usePanel();
+  const find = useFilter();
   return (
     <section className="card" aria-label="Definitions">
       <header>
         <h2>Definitions</h2>
         <span className="more">
-          <button type="button" className="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            Store workflows …
-          </button>
+          <PanelToggle name="store">Store workflows …</PanelToggle>
         </span>
       </header>
-      {isOpen && <StoreWorkflows onStored={() => setOpen(false)} />}
+      {open === 'store' && <StoreWorkflows onStored={() => show(undefined)} />}
       <Answer of={workflows}>
         {(rows) =>
           rows.length === 0 ? (
             <Empty command="anneal workflow create workflow.yaml">No workflow is stored. Store one:</Empty>
           ) : (
             <ul className="tasks body" aria-label="Stored workflows">
-              {rows.map((row) => (
+              {matching(rows, find, ({ name, description }) => [name, description]).map((row) => (
                 <Definition key={row.id} workflow={row} />
               ))}
             </ul>

@@ -7,12 +7,15 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { quoted } from '../parts/quoted.ts';
+import { useFilter } from '../parts/filter.tsx';
 import { Same } from '../parts/same.tsx';
+import { matching } from '../parts/table.tsx';
 import { useChange } from '../parts/use-change.ts';
 import { useSession } from '../session/session.tsx';
 
 export function Schedules() {
   // The time of the next start changes without an event.
+  const find = useFilter();
   const schedules = useAsk(['schedules'], (client) => client.cronTriggers.list(), 10_000);
   return (
     <section className="card" aria-label="Schedules">
@@ -25,7 +28,7 @@ export function Schedules() {
             <Empty>No schedule starts a workflow.</Empty>
           ) : (
             <ul className="needs" aria-label="Schedules of workflows">
-              {rows.map((row) => (
+              {matching(rows, find, ({ name, workflow }) => [name, workflow]).map((row) => (
                 <Schedule key={row.id} schedule={row} />
               ))}
             </ul>

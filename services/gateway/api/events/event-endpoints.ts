@@ -57,7 +57,17 @@ const streamQuery = z.strictObject({
   ...eventScopeFields,
   filters: filtersSchema.optional(),
 });
-const querySchema = streamQuery.extend({ limit: z.coerce.number().int().min(1).max(1000).default(100) });
+const querySchema = streamQuery
+  .extend({
+    before: z.string().optional().meta({
+      description: 'The id of an event: the page has the newest events before it. Not with `after`, nor for a stream.',
+    }),
+    limit: z.coerce.number().int().min(1).max(1000).default(100),
+  })
+  .refine(({ after, before }) => after === undefined || before === undefined, {
+    path: ['before'],
+    message: 'does not go with `after`: a page is read in one direction',
+  });
 /** A ticket has the filter in itself. */
 const socketQuery = streamQuery
   .extend({ ticket: z.string().max(mostTicketLength).optional() })
@@ -126,6 +136,11 @@ export function eventEndpoints(options: EventEndpointOptions): Endpoint[] {
   ];
 }
 
+const streamGoesForwards = (): AnnealError =>
+  new AnnealError('InvalidRequest', 'Cannot stream the events before an event: a stream only goes forwards.', {
+    details: { remedy: 'Request a page: leave out the header Accept: text/event-stream.' },
+  });
+
 type Reading = ReturnType<typeof readingOf>;
 
 const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: Reading): Endpoint =>
@@ -144,9 +159,11 @@ const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: 
     handle: async ({ request, reply, query }) => {
       const filter = await filterOf(request, query, options);
       if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
-        const { events, cursor, gap } = await page(filter, query.limit, { after: query.after });
+        const { after, before, limit } = query;
+        const { events, cursor, gap } = await page(filter, limit, { after, before });
         return { events, ...(cursor !== undefined && { cursor }), ...(gap && { gap }) };
       }
+      if (query.before !== undefined) throw streamGoesForwards();
       const start = await startOf(request, filter, query.after);
       const check = checkOf(request, query.project, options);
       await options.streams.open(reply, (stream) => follow(stream, { ...start, check }));

@@ -21,7 +21,7 @@ export interface ReadingOptions {
 }
 
 export type EventFilter = { project: string; types: string[]; subject_prefix: string; filters: JsonObject[] };
-type Start = { after: string | undefined; position?: number | undefined };
+type Start = { after: string | undefined; before?: string | undefined; position?: number | undefined };
 
 /** Events per read. Bounds the answer for a reader that is far behind. */
 const pageSize = 100;
@@ -38,13 +38,14 @@ interface FollowedLog {
 }
 
 export function readingOf({ ask, wakeups, heartbeatMs }: ReadingOptions) {
-  const page = (filter: EventFilter, limit: number, { after, position }: Start) =>
+  const page = (filter: EventFilter, limit: number, { after, before, position }: Start) =>
     ask('notification', eventLog, {
       project: filter.project,
       data: {
         ...filter,
         limit,
         ...(after !== undefined && { after }),
+        ...(before !== undefined && { before }),
         ...(position !== undefined && { position }),
       },
     });
