@@ -111,12 +111,14 @@ export async function leaveFailedNode(
 /** T3 */
 const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
 
-/** E.g. `attempt 2 of 3, after node rack1-7: its BMC does not answer`. */
+/** E.g. `attempt 2 of 3, after node rack1-7: its BMC does not answer`, without a full stop. */
 export const attemptsText = (failed: readonly FailedNode[], attempts: number): string =>
-  `attempt ${Math.min(failed.length + 1, attempts)} of ${attempts}, after ${nodesText(failed)}`;
+  `attempt ${Math.min(failed.length + 1, attempts)} of ${attempts}, after ${nodesText(failed).replace(/\.$/, '')}`;
 
 const nodesText = (failed: readonly FailedNode[]): string =>
-  failed.map(({ name, error }) => `node ${name}: ${error.message}`).join(' ');
+  failed
+    .map(({ name, error: { message } }) => (message.startsWith(`Node ${name} `) ? message : `node ${name}: ${message}`))
+    .join(' ');
 
 function endOf(failed: readonly FailedNode[], why: string | undefined): Failure {
   const [last] = failed.toReversed();

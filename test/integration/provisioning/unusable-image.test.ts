@@ -82,7 +82,11 @@ describe('a machine that cannot write its image, although it is not at fault,', 
     await fails(w, 1, 'DiskTooSmall');
     const { error } = await w.answered(id, 1);
     expect(error).toMatchObject({ code: 'DiskTooSmall' });
-    expect(error?.message).toMatch(/No further node: none of 2 nodes fits: .* not tried before by this server 0 of 2/);
+    const both = ['machine-1', 'machine-2'].map((name) => `Node ${name} could not be deployed: the image is bad.`);
+    expect(error?.message).toContain(
+      `The deployment failed on 2 nodes. ${both.join(' ')} No further node: none of 2 nodes`,
+    );
+    expect(error?.message).toMatch(/ fits: .* not tried before by this server 0 of 2/);
     await w.nodeIs('machine-2', 'available');
     await w.request('delete', { id, fence: 2 });
     expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });

@@ -181,11 +181,12 @@ async function registerHost(
 
 async function forgetHost(hosts: ServerHosts, node: NodeDocument): Promise<StepOutcome> {
   const { origin } = node;
+  const done = { kind: 'next', change: { boot: null }, reason: 'it is off and its server has left it' } as const;
   // An adopted machine has no server, so it has no host either. Neither has a reserved one.
-  if (node.instance_id === null || node.reserved === true) return { kind: 'next', change: { boot: null } };
+  if (node.instance_id === null || node.reserved === true) return done;
   const occasion = origin ? { actor: origin.actor, cause: origin.cause } : undefined;
   await hosts.delete(node.instance_id, textIn(node.instance_info['project']), occasion);
-  return { kind: 'next', change: { boot: null } };
+  return done;
 }
 
 /** Sets the machine to boot from its disk, and ends the use of the boot. */
