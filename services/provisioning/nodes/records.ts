@@ -126,6 +126,14 @@ export class NodeRecords {
     return (await this.collection.find({ where: { instance_id: instanceId }, limit: 1 }))[0];
   }
 
+  /** A second node of the server of a node: two replicas placed the server at the same time. */
+  async rivalOf({
+    id,
+    instance_id: server,
+  }: Pick<NodeDocument, 'id' | 'instance_id'>): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { instance_id: server }, limit: 2 })).find((each) => each.id !== id);
+  }
+
   async ofSecret(hash: string): Promise<NodeDocument | undefined> {
     return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
   }

@@ -109,7 +109,7 @@ export async function leaveFailedNode(
 }
 
 /** T3 */
-const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
+export const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
 
 /** E.g. `attempt 2 of 3, after node rack1-7: its BMC does not answer`, without a full stop. */
 export const attemptsText = (failed: readonly FailedNode[], attempts: number): string =>

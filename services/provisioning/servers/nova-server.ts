@@ -9,7 +9,14 @@ import { slotText } from '../nodes/slots/admission.ts';
 import type { Slots } from '../nodes/slots/slots.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { NodeDocument } from '../nodes/document.ts';
-import { attemptsText, endOfAttempts, leaveFailedNode, leavesNode, type AnotherNodeOptions } from './another-node.ts';
+import {
+  attemptsText,
+  endOfAttempts,
+  leaveFailedNode,
+  leavesNode,
+  unbound,
+  type AnotherNodeOptions,
+} from './another-node.ts';
 import { bootDataOf, claimNode, whyNoNode, type NodeClaimOptions } from './claim.ts';
 import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
@@ -81,6 +88,14 @@ async function create(
     const claimed = await claimNode(options, server, request.data);
     if ('kind' in claimed) return claimed;
     node = claimed;
+    // The later of two claims sees both nodes and gives its own back. The host stays with the other node.
+    const rival = await records.rivalOf(node);
+    if (rival) {
+      await driver.apply(node.id, 'deleted', { reason: `its server has node ${rival.name}`, change: unbound });
+      if (server.group !== undefined) await options.groups.reserve(server.group, server.id, rival);
+      // Two claims at the same moment are both given back, and one of the next comes first.
+      return { kind: 'waiting', message: `node ${rival.name} is being prepared`, ms: 500 + Math.random() * 1_000 };
+    }
     // A newer request may have arrived meanwhile and found no node to release.
     const current = await options.current(server.id);
     if (current?.fence !== server.fence) {

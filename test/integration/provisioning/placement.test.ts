@@ -78,6 +78,25 @@ describe('placement in the lab', () => {
     expect(await racks(w, ids)).toEqual(['a', 'b', 'c']);
   });
 
+  it('gives a server one node when two replicas place it at once', async () => {
+    const w = await open({ machines: 4 });
+    await w.start();
+    const hint = await group(w, { name: 'spread', policies: ['anti-affinity'] });
+    const [id = ''] = newIds(w, 1);
+    let reached = 0;
+    armFault('provisioning.group.reserved', async () => {
+      reached += 1;
+      await eventually(() => reached >= 2, { what: 'the reservation of the other replica' });
+    });
+    const both = async (): Promise<boolean> => {
+      await create(w, [id], hint);
+      return reached >= 2;
+    };
+    await eventually(both, { what: 'two replicas that place the server' });
+    await completed(w, [id]);
+    expect(await racks(w, [id])).toHaveLength(1);
+  });
+
   it('G2: keeps the rule when the process dies between reservation and claim', async () => {
     const w = await open({ machines: 4 });
     const id = await group(w, { policies: ['anti-affinity'] });
