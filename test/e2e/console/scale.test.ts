@@ -175,7 +175,7 @@ describe.skipIf(typeof found === 'string')('a server with thousands of objects',
       ['host-01230', 'host-01230'],
       ['node-01999', 'node-01999'],
     ] as const) {
-      await page.getByPlaceholder(/A page, a stack/).fill(text);
+      await page.getByPlaceholder(/A page, an action/).fill(text);
       await page.getByRole('option', { name }).waitFor();
     }
     const answers = (await Promise.all(reads)).filter((read) => read !== undefined);
