@@ -48,7 +48,7 @@ export function createBus(options: {
     keepMs: options.claimCheckMs,
   });
   const codec = createCodec({ registry: options.registry, blobs: store.blobs, claimChecks });
-  const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ broker, now }) };
+  const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ source: broker, now }) };
   const consumers = new BusConsumers({ broker, log });
   const messages = createSender(parts);
   let closed = false;
@@ -67,6 +67,7 @@ export function createBus(options: {
       }),
     ...createOperatorView(parts),
     ...(broker.copyTo && { copyTo: broker.copyTo }),
+    ...(broker.outage && { outage: () => broker.outage?.() }),
     check: async () => {
       if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
       await broker.check();

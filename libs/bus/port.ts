@@ -189,6 +189,8 @@ export interface Bus {
 
   /** Rejects with the reason while the broker cannot take messages. */
   check(): Promise<void>;
+  /** The outage at this moment, and its length so far. Absent for a broker that has none. */
+  outage?(): { readonly reason: string; readonly forMs: number } | undefined;
   /**
    * Writes all stored messages to a new file, before it returns, so that a caller can copy something else of the same
    * moment. Absent for a broker on a network.

@@ -129,6 +129,12 @@ export interface Store {
   readonly blobs: Blobs;
   /** Rejects with the reason while the store cannot be read and written. */
   check(): Promise<void>;
+  /**
+   * The outage at this moment, and its length so far: no server of the database answers. `reason` is a sentence without
+   * its full stop. Absent for a store inside the process. An operation during an outage waits for its end; a caller that
+   * must answer soon looks here.
+   */
+  outage?(): { readonly reason: string; readonly forMs: number } | undefined;
   close(): Promise<void>;
 }
 

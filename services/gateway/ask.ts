@@ -1,4 +1,5 @@
 /** Calls a service while handling a request. The gateway gets all data about stacks, queues and nodes this way. */
+import type { Outages } from '@anneal/bus/connect/outage.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
@@ -8,6 +9,7 @@ import { questionAbandoned } from '@anneal/contracts/calls/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { issueText } from './http/issue-text.ts';
+import { isStoreAway } from './store-outage.ts';
 
 export interface AskParameters<Q> {
   data: Q;
@@ -30,6 +32,7 @@ export function createAsk({
   compileTimeoutMs,
   waitsForBroker = false,
   silence = () => undefined,
+  storeOutages,
 }: {
   bus: Bus;
   mint: Mint;
@@ -43,6 +46,8 @@ export function createAsk({
   waitsForBroker?: boolean;
   /** A sentence about a service of which no process shows a sign of life; undefined for any other service. */
   silence?: (service: ServiceName) => string | undefined;
+  /** The outages of the database, in which no service can answer. */
+  storeOutages?: Outages;
 }): Ask {
   /** Leaves calls of templating unchanged, because templating itself seals what it compiles. */
   const taken = <Q>(service: ServiceName, data: Q, sealed: Json | undefined): Q =>
@@ -58,15 +63,22 @@ export function createAsk({
     };
     if (service === 'templating') signal?.addEventListener('abort', abandon, { once: true });
     try {
-      return await bus.request({
-        queue: requestsQueue(service),
-        call,
-        message,
-        timeoutMs,
-        failsInOutage: !waitsForBroker,
-        ...(signal && { signal }),
-      });
+      const request = () =>
+        bus.request({
+          queue: requestsQueue(service),
+          call,
+          message,
+          timeoutMs,
+          failsInOutage: !waitsForBroker,
+          ...(signal && { signal }),
+        });
+      return await (storeOutages && !waitsForBroker ? storeOutages.during(request) : request());
     } catch (error) {
+      if (isStoreAway(error)) {
+        const { message: why, details = {} } = error;
+        const what = `The ${service} service cannot answer ${call.type}, and may still carry it out later.`;
+        throw new AnnealError('Unavailable', `${what} ${why}`, { cause: error, details });
+      }
       if (isBrokerAway(error)) throw withoutBroker(`ask the ${service} service (${call.type})`, error);
       // An HTTP client cannot inspect the internal queues. It can only wait and retry.
       if (hasCode(error, 'TimedOut')) {

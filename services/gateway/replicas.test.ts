@@ -51,12 +51,12 @@ describe('the signs of life of the processes', () => {
     await replicas.look();
     expect(replicas.silenceOf('scheduling')).toBeUndefined();
     await pass(20, []);
-    expect(replicas.silenceOf('scheduling')).toMatch(/^Its process shows no sign of life since 20 s ago: /);
+    expect(replicas.silenceOf('scheduling')).toMatch(/^Its process has shown no sign of life for 20 s: /);
     await beat('bb');
     await replicas.look();
     expect(replicas.silenceOf('scheduling')).toBeUndefined();
     await pass(20, []);
-    expect(replicas.silenceOf('scheduling')).toMatch(/^None of its 2 processes shows a sign of life since 20 s ago: /);
+    expect(replicas.silenceOf('scheduling')).toMatch(/^None of its 2 processes has shown a sign of life for 20 s: /);
     expect(replicas.silenceOf('templating')).toMatch(/^No process of this service is running/);
   });
 

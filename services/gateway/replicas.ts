@@ -87,9 +87,9 @@ export class ReplicaWatch {
     if (own.some(({ isSilent }) => !isSilent)) return undefined;
     if (own.length === 0) return 'No process of this service is running, or it has just started.';
     const latestMs = Math.min(...own.map(({ unheardMs }) => unheardMs));
-    const who = own.length === 1 ? 'Its process shows' : `None of its ${own.length} processes shows`;
-    const no = own.length === 1 ? 'no sign' : 'a sign';
-    return `${who} ${no} of life since ${Math.round(latestMs / 1000)} s ago: killed, hanging, or cut off from the database.`;
+    const who =
+      own.length === 1 ? 'Its process has shown no sign' : `None of its ${own.length} processes has shown a sign`;
+    return `${who} of life for ${Math.round(latestMs / 1000)} s: killed, hanging, or cut off from the database.`;
   }
 
   /** The processes as last read, the earliest start first. */

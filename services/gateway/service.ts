@@ -11,7 +11,7 @@ import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { openReplicas } from '@anneal/runtime/observe/replica.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
-import { defineService } from '@anneal/runtime/service/service.ts';
+import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createAsk, type Ask } from './ask.ts';
 import { buildServer } from './http/server.ts';
 import { createAuthenticate } from './identity/caller.ts';
@@ -25,8 +25,9 @@ import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
 import { ImageUploads } from './images/uploads.ts';
 import { ReplicaWatch } from './replicas.ts';
+import { promptContext } from './store-outage.ts';
 import { gatewaySettings } from './settings.ts';
-import { createWakeups, contextsKey, eventsKey, queueKey, type Wakeups } from './wakeups.ts';
+import { createWakeups, contextsKey, eventsKey, isStream, queueKey, type Wakeups } from './wakeups.ts';
 
 /**
  * Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set.
@@ -38,7 +39,8 @@ const contextChanges = Object.values(contextEvent);
 export const gatewayService = defineService({
   name: 'gateway',
   settings: gatewaySettings,
-  async start(context, settings) {
+  async start(given, settings) {
+    const { context, storeOutages } = promptContext(given);
     const { bus, store, mint, log } = context;
     const now = (): number => context.now().getTime();
     const stopping = new AbortController();
@@ -50,7 +52,7 @@ export const gatewayService = defineService({
     const tokens = await openTokens({ store, secrets: context.secrets, directory, now: wallClock, lifetimeMs });
     const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
     const silence = (service: ServiceName): string | undefined => replicas.silenceOf(service);
-    const asking = { bus, mint, secrets: context.secrets, silence, ...settings };
+    const asking = { bus, mint, secrets: context.secrets, silence, storeOutages, ...settings };
     const ask = createAsk(asking);
     const askForHost = createAsk({ ...asking, waitsForBroker: true });
     const wakeups = createWakeups();
@@ -63,7 +65,7 @@ export const gatewayService = defineService({
     const stopWatching = replicas.watch();
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group, every replica wakes its own clients. A stopped replica has no clients to wake.
-    const wake = await wakeByEvents(bus, wakeups);
+    const wake = await wakeClients({ bus, store, wakeups });
 
     const contents = new ImageContents({
       folder: settings.images ?? join(context.dataDirectory, 'images'),
@@ -124,6 +126,19 @@ export const gatewayService = defineService({
   },
 });
 
+/** Wakes the waiting clients of this gateway by events and in outages. */
+async function wakeClients(parts: Pick<ServiceContext, 'bus' | 'store'> & { wakeups: Wakeups }) {
+  const { bus, store, wakeups } = parts;
+  const consumer = await wakeByEvents(bus, wakeups);
+  const looking = wakeInOutages([bus, store], wakeups);
+  return {
+    async stop(): Promise<void> {
+      clearInterval(looking);
+      await consumer.stop();
+    },
+  };
+}
+
 /** Wakes the waiting clients of this gateway when an event says that there is something for them. */
 const wakeByEvents = (bus: Bus, wakeups: Wakeups): Promise<Consumer> =>
   bus.subscribe(
@@ -137,6 +152,20 @@ const wakeByEvents = (bus: Bus, wakeups: Wakeups): Promise<Consumer> =>
     ]),
     { onGap: () => wakeups.wakeInTurn() },
   );
+
+const lookMs = 250;
+/** As long as calls wait for the end of an outage. */
+const longMs = 1_000;
+
+/** Wakes idle streams once in each long outage: their next read fails, so that they report it at once. */
+function wakeInOutages(sources: readonly Pick<Bus, 'outage'>[], wakeups: Wakeups): NodeJS.Timeout {
+  let isAway = false;
+  return setInterval(() => {
+    const wasAway = isAway;
+    isAway = sources.some((source) => (source.outage?.()?.forMs ?? 0) > longMs);
+    if (isAway && !wasAway) wakeups.wakeInTurn(isStream);
+  }, lookMs).unref();
+}
 
 /** 0 or 1: whether a project has stacks. */
 const stacksIn =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWakeups, type Wakeups } from './wakeups.ts';
+import { createWakeups, eventsKey, isStream, queueKey, type Wakeups } from './wakeups.ts';
 
 const long = 60_000;
 
@@ -31,6 +31,18 @@ describe('wakeups', () => {
     end.abort();
     await left.waited;
     expect(heard).toHaveLength(4);
+  });
+
+  it('wake only the streams in an outage', async () => {
+    const wakeups = createWakeups();
+    const end = new AbortController();
+    const [stream, host] = [wakeups.listen(eventsKey('p')), wakeups.listen(queueKey('p', 'events'))];
+    const waits = host.next(long, end.signal);
+    const woken = stream.next(long, end.signal);
+    wakeups.wakeInTurn(isStream);
+    expect(await woken).toEqual({ isWoken: true });
+    end.abort();
+    expect(await waits).toEqual({ isWoken: false });
   });
 
   it('wake an earlier listener of a client after the last one has ended', async () => {

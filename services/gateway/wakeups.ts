@@ -7,8 +7,8 @@ export interface Wakeups {
   /** Wakes all clients that now wait for the key. */
   wake(key: string): void;
   wakeAll(): void;
-  /** Wakes all clients that now wait, some at a time, so that not all ask for work at the same moment. */
-  wakeInTurn(): void;
+  /** Wakes all clients that now wait, or those for some keys, some at a time, so that not all ask at the same moment. */
+  wakeInTurn(isWanted?: (key: string) => boolean): void;
   /**
    * Listens from now on, so that an event before `next` is called is not missed. Of several listeners of one `client`
    * only the last one is woken: the earlier ones are calls of processes that were killed.
@@ -45,8 +45,8 @@ export function createWakeups(): Wakeups {
     wakeAll() {
       for (const set of ears.values()) for (const ear of hearing(set)) wakeEar(ear);
     },
-    wakeInTurn() {
-      const waiting = [...ears.values()].flatMap(hearing);
+    wakeInTurn(isWanted = () => true) {
+      const waiting = [...ears].flatMap(([key, set]) => (isWanted(key) ? hearing(set) : []));
       const wakeSome = (): void => {
         for (const ear of waiting.splice(0, inTurn)) wakeEar(ear);
         if (waiting.length > 0) setTimeout(wakeSome, turnMs).unref();
@@ -94,3 +94,5 @@ function hearing(set: Iterable<Ear>): Ear[] {
 export const queueKey = (project: string, queue: string): string => `queue ${project} ${queue}`;
 export const contextsKey = (project: string): string => `contexts ${project}`;
 export const eventsKey = (project: string): string => `events ${project}`;
+/** Whether a key is one of event streams. */
+export const isStream = (key: string): boolean => key.startsWith('events ');

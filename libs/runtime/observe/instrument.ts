@@ -95,6 +95,7 @@ export function instrumentBus(bus: Bus, { metrics, gate, onActive }: BusInstrume
     hold: (name, onHeld) => bus.hold(name, onHeld),
     check: () => bus.check(),
     ...(bus.copyTo && { copyTo: bus.copyTo }),
+    ...(bus.outage && { outage: () => bus.outage?.() }),
     close: () => bus.close(),
   };
 }

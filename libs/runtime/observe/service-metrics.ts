@@ -150,6 +150,7 @@ export function instrumentStore(store: Store, metrics: Registry): Store {
     blobs: store.blobs,
     check: () => store.check(),
     close: () => store.close(),
+    ...(store.outage && { outage: () => store.outage?.() }),
     collection: async <T extends Document>(definition: CollectionDefinition) =>
       measure(await store.collection<T>(definition), definition.name.split('_')[0] ?? ''),
   };

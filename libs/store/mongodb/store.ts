@@ -11,6 +11,7 @@ import { endCommandsOfClosedConnections } from './closed-connections.ts';
 import { MongoCollections } from './collections.ts';
 import { asAnneal, isRefusedLogin } from './failure.ts';
 import { Guard } from './guard.ts';
+import { watchOutage } from './outage.ts';
 import { optionsFor, placeOf } from './url.ts';
 
 endCommandsOfClosedConnections();
@@ -29,7 +30,7 @@ const disconnectMs = 2_000;
 export async function openMongoStore({ url, connections }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(url);
   const failure = (error: unknown): unknown => asAnneal(place, error);
-  const { client, majority } = await connect({ url, connections }).catch((error: unknown) => {
+  const { client, majority, outage } = await connect({ url, connections }).catch((error: unknown) => {
     if (isRefusedLogin(error)) {
       throw new AnnealError('Unauthorized', `The store at ${place} refused the credentials: ${error.message}.`, {
         cause: error,
@@ -47,6 +48,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
   return {
     collection: (definition) => collections.open(definition),
     blobs: blobsOn({ db, guard, patienceMs }),
+    outage,
     check: () =>
       guard.run(async () => {
         await db
@@ -90,13 +92,14 @@ function createWriteIds(): () => string {
 async function connect(options: {
   url: string;
   connections: number | undefined;
-}): Promise<{ client: MongoClient; majority: boolean }> {
+}): Promise<{ client: MongoClient; majority: boolean; outage: ReturnType<typeof watchOutage> }> {
   const client = clientFor(options);
+  const outage = watchOutage(client, placeOf(options.url));
   try {
     await Promise.race([client.connect(), refusal(client)]);
     const hello = await client.db('admin').command({ hello: 1 });
     // A single server has no majority to read from, and some servers refuse such a read.
-    return { client, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
+    return { client, outage, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
   } catch (error) {
     await disconnect(client);
     throw error;

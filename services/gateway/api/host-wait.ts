@@ -84,6 +84,8 @@ export function withSilent(
   };
 }
 
+const sinceThen = (seen: string | null): string => (seen === null ? 'for a long time' : `since ${seen}`);
+
 const isRunning = ({ status, answer_state: state }: DeploymentView): boolean =>
   status === 'IN_PROGRESS' && state === 'started';
 
@@ -133,7 +135,7 @@ export function withHost(
     case 'polled before':
       return {
         ...shared,
-        summary: `${resource} waits for host ${host.name}, which has not asked for work since ${seen ?? 'long ago'}; ${waiting}.`,
+        summary: `${resource} waits for host ${host.name}, which has not asked for work ${sinceThen(seen)}; ${waiting}.`,
         exits: [`check the agent on the machine`, show, ...others],
       };
     case 'not taken':
@@ -141,7 +143,7 @@ export function withHost(
         ...shared,
         summary: running
           ? `${resource} waits for its turn on host ${host.name}, which ${doneWith(running, host)}.`
-          : `${resource} waits in the queue of host ${host.name}, which ${host.status === 'silent' ? `has been silent since ${seen ?? 'long ago'}` : 'asks for work'} and has not taken it yet; ${waiting}.`,
+          : `${resource} waits in the queue of host ${host.name}, which ${host.status === 'silent' ? `has been silent ${sinceThen(seen)}` : 'asks for work'} and has not taken it yet; ${waiting}.`,
         exits: [
           running ? `anneal deployment logs ${running.id} --follow` : `anneal deployment list --host ${host.name}`,
           show,
