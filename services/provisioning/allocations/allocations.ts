@@ -205,7 +205,7 @@ export class Allocations {
     };
     const placement = place(wish, { all: wanted, flavors: {} });
     for (const node of placement.nodes) {
-      const claimed = await this.#records.change(node.id, (current) =>
+      const claimed = await this.#records.claim(node.id, id, (current) =>
         place(wish, { all: [current], flavors: {} }).nodes.length === 0 ? undefined : heldBy(allocation, current),
       );
       if (claimed?.allocation_id === id) return void (await this.#settle(id, { state: 'active', node_id: claimed.id }));
@@ -232,11 +232,11 @@ export class Allocations {
   }
 
   async #hold(allocation: AllocationDocument, node: string): Promise<AllocationDocument> {
-    const held = await this.#records.change(node, (current) =>
+    const held = await this.#records.claim(node, allocation.id, (current) =>
       current.instance_id === null ? heldBy(allocation, current) : undefined,
     );
     if (held?.allocation_id === allocation.id)
-      return (await this.#settle(allocation.id, { state: 'active', node_id: node })) ?? allocation;
+      return (await this.#settle(allocation.id, { state: 'active', node_id: held.id })) ?? allocation;
     await this.#drop(allocation.id, 'its node is held by others');
     throw new AnnealError('Conflict', `Node ${held?.name ?? node} belongs to another instance by now.`);
   }

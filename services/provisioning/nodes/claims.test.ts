@@ -46,7 +46,7 @@ describe('a node without claims', () => {
     ])
       expect(decided(older('machine-1'), twin)[twin.name]).toContain('same machine as node machine-1');
     const claimed = {
-      ...older('machine-1'),
+      ...older('machine-1', { instance_claim: 'machine-1' }),
       ...missingClaims([older('machine-1')], { placeholders: new Set(), now: '' })[0]?.change,
     };
     expect(decided(claimed as Older, older('alias', { created_at: '2000-01-01T00:00:00.000Z' }))).toEqual({
@@ -62,6 +62,28 @@ describe('a node without claims', () => {
       missingClaims(two, { placeholders, now: '' }).map(({ change }) => change.fault ?? null);
     expect(faults(new Set())).toEqual([null, identityFault]);
     expect(faults(new Set([uuid]))).toEqual([null, null]);
+  });
+});
+
+describe('a node without the claim of its instance', () => {
+  it('gets it, and of two nodes of one server only the older', () => {
+    const server = { instance_id: 's1', state: 'active' } as const;
+    const two = [older('machine-2', { ...server, created_at: '2030-01-01T00:00:00.000Z' }), older('machine-1', server)];
+    const changes = (given: readonly Older[]) =>
+      missingClaims(given, { placeholders: new Set(), now: '' }).map(({ node, change }) => [
+        node.name,
+        change.instance_id,
+      ]);
+    expect(changes(two)).toEqual([
+      ['machine-1', 's1'],
+      ['machine-2', undefined],
+    ]);
+    const { claims } = missingClaims([older('machine-2')], { placeholders: new Set(), now: '' })[0]?.change ?? {};
+    const later = { ...older('machine-2', server), ...(claims && { claims }) };
+    expect(missingClaims([later], { placeholders: new Set(), now: '' })).toEqual([
+      { node: later, change: { instance_id: 's1' } },
+    ]);
+    expect(changes([{ ...later, instance_claim: 's1' }])).toEqual([]);
   });
 });
 
@@ -96,6 +118,7 @@ describe('nodes from an older version', () => {
       ['twin', 'AlreadyExists', 'node machine-1'],
     ]);
     expect(new Set(all.map(({ claims }) => claims.machine)).size).toBe(all.length);
+    expect(all.map((node) => node.instance_claim)).toEqual(all.map((node) => node.instance_id ?? node.id));
     await eventually(() => (new Set(events.map(({ name }) => name)).size === 4 ? true : undefined));
     const again = await NodeRecords.open(context);
     expect((await again.all()).map(({ version }) => version)).toEqual((await one.all()).map(({ version }) => version));

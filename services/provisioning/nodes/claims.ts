@@ -1,8 +1,9 @@
 /**
- * Claims of nodes that an older version stored without any. Pure.
+ * Claims of machines and of instances, for nodes that an older version stored without. Pure.
  *
  * Such a version could enrol two nodes for one machine. The node with a server keeps the machine, else the older one.
  * The other gets a fault, and nothing is done through it until an operator removes it or corrects its address.
+ * It could also give one server two nodes. Then the older node has the claim (N3 of `records.ts`), and the other none.
  */
 import { toFailure } from '@anneal/contracts/errors.ts';
 import { claimsOf, identityIn, type Claims, type Identity, identityFault } from './bmc/identity.ts';
@@ -25,17 +26,23 @@ export function missingClaims(
   const holders = nodes.flatMap((node): Holder[] =>
     node.claims ? [{ node, claims: node.claims, uuid: node.identity?.uuid ?? null }] : [],
   );
+  const instances = new Set(nodes.map(({ instance_claim: claim }) => claim));
   const older = nodes
-    .filter(({ claims }) => claims === undefined)
+    .filter(({ claims, instance_claim: claim }) => claims === undefined || claim === undefined)
     .toSorted(
       (a, b) =>
         Number(a.instance_id === null) - Number(b.instance_id === null) || a.created_at.localeCompare(b.created_at),
     );
   return older.map((node) => {
+    const { instance_id } = node;
+    const isOwn = node.instance_claim !== undefined || instance_id === null || instances.has(instance_id);
+    const instance = isOwn ? {} : { instance_id };
+    if (instance_id !== null) instances.add(instance_id);
+    if (node.claims) return { node, change: instance };
     const identity = identityOf(node, placeholders);
     const claims = claimsOf({ ...node, identity });
     const uuid = identity?.uuid ?? null;
-    const known = { identity, foreign: null, verify_ca: node.verify_ca ?? null };
+    const known = { ...instance, identity, foreign: null, verify_ca: node.verify_ca ?? null };
     const holder = holders.find((each) => isSameMachine(each, { node, claims, uuid }));
     if (!holder) {
       holders.push({ node, claims, uuid });

@@ -21,7 +21,7 @@ import { type Claims, type Identity, identityFault, type nodeFaults } from './bm
 import { failedStates, holdStates, type BootPurpose, type ProvisionStep } from './states/states.ts';
 import { driverInfoOf, type StoredInfo } from './bmc/driver-info.ts';
 
-export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
+export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent' | 'instance_claim'>>;
 
 export type Power = (typeof powerStates)[number];
 export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
@@ -146,6 +146,8 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   readonly power: Power | null;
   readonly power_target: PowerTarget | null;
   readonly instance_id: string | null;
+  /** N3 of `records.ts`: `instance_id`, or the id of a node without one. Absent in documents of older versions. */
+  readonly instance_claim?: string;
   /** True while a client or an allocation holds the node, and no server. Absent: false. */
   readonly reserved?: boolean;
   /** The allocation that holds it. Absent: none. */
@@ -230,6 +232,7 @@ export const nodesDefinition: CollectionDefinition = {
     { fields: ['claims.place'], unique: true },
     { fields: ['claims.machine'], unique: true },
     { fields: ['claims.serial'] },
+    { fields: ['instance_claim'], unique: true },
   ],
 };
 

@@ -435,7 +435,7 @@ export class Nodes {
     const patch = convertDriverInfo(question.patch, (value) => this.#context.secrets.open(value));
     let wanted: Partial<NodeDocument> = {};
     try {
-      await this.#requireFree(id, patch);
+      await this.#requireChassis(patch);
       const changed = await this.#records.change(id, (node) => {
         wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), patch));
         return wanted;
@@ -449,14 +449,11 @@ export class Nodes {
     }
   }
 
-  /** @throws AnnealError InvalidRequest for a chassis that does not exist; AlreadyExists for an instance that has a node. */
-  async #requireFree(id: string, patch: Question<typeof nodeUpdate>['patch']): Promise<void> {
+  /** @throws AnnealError InvalidRequest for a chassis that does not exist. */
+  async #requireChassis(patch: Question<typeof nodeUpdate>['patch']): Promise<void> {
     for (const { op, path, value } of patch) {
       if (op === 'remove' || op === 'test' || typeof value !== 'string') continue;
       if (path === '/chassis_uuid') await this.#assets.requireChassis(value);
-      const holder = path === '/instance_uuid' ? await this.#records.ofInstance(value) : undefined;
-      if (holder && holder.id !== id)
-        throw new AnnealError('AlreadyExists', `Instance ${value} is already associated with node ${holder.name}.`);
     }
   }
 
@@ -502,8 +499,17 @@ export class Nodes {
     };
   }
 
-  /** Names the other node that has the name or the machine. */
-  async #taken(error: DuplicateError, node: Pick<NodeDocument, 'id' | 'name' | 'claims'>): Promise<AnnealError> {
+  /** Names the other node that has the name, the instance or the machine. */
+  async #taken(
+    error: DuplicateError,
+    node: Pick<NodeDocument, 'id' | 'name' | 'claims' | 'instance_id'>,
+  ): Promise<AnnealError> {
+    const { instance_id: instance } = node;
+    const holder = instance === null ? undefined : await this.#records.ofInstance(instance);
+    if (holder && holder.id !== node.id)
+      return new AnnealError('AlreadyExists', `Instance ${instance} is already associated with node ${holder.name}.`, {
+        cause: error,
+      });
     const [namesake] = await this.#records.collection.find({ where: { name: node.name }, limit: 1 });
     if (namesake && namesake.id !== node.id)
       return new AnnealError('AlreadyExists', `A node named ${node.name} already exists.`, { cause: error });

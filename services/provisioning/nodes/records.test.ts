@@ -52,7 +52,8 @@ it('counts nodes by state and by fault', async () => {
   ] as const;
   for (const [id, state, fault] of nodes) {
     const claims = { given: id, place: id, machine: id, serial: null };
-    await records.collection.insert({ ...older, id, name: id, state, fault, claims } as unknown as Draft<NodeDocument>);
+    const draft = { ...older, id, name: id, state, fault, claims, instance_claim: id };
+    await records.collection.insert(draft as unknown as Draft<NodeDocument>);
   }
   expect(Object.fromEntries(await records.countByState())).toEqual({ available: 1, active: 2, 'clean failed': 1 });
   expect(Object.fromEntries(await records.countByFault())).toEqual({
@@ -60,5 +61,30 @@ it('counts nodes by state and by fault', async () => {
     'clean failure': 1,
     'identity mismatch': 0,
   });
+  await context.dispose();
+});
+
+it('N3: gives an instance one node, also when two processes claim at once, and another one when it has left that', async () => {
+  const context = await createTestContext({ name: 'provisioning' });
+  const records = await NodeRecords.open(context);
+  for (const id of ['a', 'b', 'c']) {
+    const claims = { given: id, place: id, machine: id, serial: null };
+    const draft = { ...older, id, name: id, instance_id: null, claims, instance_claim: id, outbox: [] };
+    await records.collection.insert(draft as unknown as Draft<NodeDocument>);
+  }
+  const claim = async (node: string, instance: string): Promise<string | undefined> => {
+    const claimed = await records.claim(node, instance, ({ instance_id: holder }) =>
+      holder === null ? { instance_id: instance } : undefined,
+    );
+    return claimed?.id;
+  };
+  const [one, two] = await Promise.all([claim('a', 's1'), claim('b', 's1')]);
+  expect(['a', 'b']).toContain(one);
+  expect(two).toBe(one);
+  expect(await claim('c', 's2')).toBe('c');
+  expect((await records.all()).filter(({ instance_id: holder }) => holder === 's1')).toHaveLength(1);
+  await records.change(one ?? '', () => ({ instance_id: null }));
+  const other = one === 'a' ? 'b' : 'a';
+  expect(await claim(other, 's1')).toBe(other);
   await context.dispose();
 });

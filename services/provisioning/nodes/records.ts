@@ -3,6 +3,8 @@
  *
  * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
  * N2 The event of a change is in the outbox of the node until it is published (`libs/runtime/work/outbox.ts`).
+ * N3 No instance (a server, an allocation, that of a client) has two nodes, whichever processes claim one for it at the
+ *    same time: `instance_claim` is unique.
  */
 import { type Failure, hasCode } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
@@ -126,14 +128,6 @@ export class NodeRecords {
     return (await this.collection.find({ where: { instance_id: instanceId }, limit: 1 }))[0];
   }
 
-  /** A second node of the server of a node: two replicas placed the server at the same time. */
-  async rivalOf({
-    id,
-    instance_id: server,
-  }: Pick<NodeDocument, 'id' | 'instance_id'>): Promise<NodeDocument | undefined> {
-    return (await this.collection.find({ where: { instance_id: server }, limit: 2 })).find((each) => each.id !== id);
-  }
-
   async ofSecret(hash: string): Promise<NodeDocument | undefined> {
     return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
   }
@@ -158,7 +152,8 @@ export class NodeRecords {
 
   async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
     const entry = this.#entry('enrolled', { ...draft, version: 1 }, { failure: draft.last_error });
-    const inserted = await this.collection.insert({ ...draft, outbox: [entry], unsent: true });
+    const instance_claim = draft.instance_id ?? draft.id;
+    const inserted = await this.collection.insert({ ...draft, instance_claim, outbox: [entry], unsent: true });
     await flushOutbox(this.#sender, this.collection, inserted);
     return inserted;
   }
@@ -174,6 +169,23 @@ export class NodeRecords {
     if (!changed || !before || !document) return undefined;
     await this.#report(before, document);
     return document;
+  }
+
+  /**
+   * Changes a node that an instance gets. N3: returns the node that the instance has already, when another process was
+   * first.
+   */
+  async claim(
+    id: string,
+    instance: string,
+    decide: (node: NodeDocument) => NodeChange | undefined,
+  ): Promise<NodeDocument | undefined> {
+    try {
+      return await this.change(id, decide);
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      return this.ofInstance(instance);
+    }
   }
 
   /**
@@ -222,9 +234,12 @@ export class NodeRecords {
   #changed(current: NodeDocument, fields: NodeChange): Draft<NodeDocument> {
     const now = this.#context.now().toISOString();
     const moved = fields.state !== undefined && fields.state !== current.state;
+    const { instance_id: instance } = fields;
     const merged: NodeDocument = {
       ...current,
       ...fields,
+      // N3
+      instance_claim: instance === undefined ? (current.instance_claim ?? current.id) : (instance ?? current.id),
       // A reading of the power that finds no change does not change the node.
       updated_at: Object.keys(fields).every((name) => name === 'poll') ? current.updated_at : now,
       provision_updated_at: moved ? now : current.provision_updated_at,

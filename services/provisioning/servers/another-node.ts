@@ -82,15 +82,11 @@ export async function leaveFailedNode(
   const why = over ? undefined : await noOther();
   const error = over ?? (why === undefined ? undefined : endOf(failed, why));
   const leave = async (): Promise<void> => {
-    const left = await records.change(node.id, (current) => {
-      if (current.instance_id !== server.id || current.state !== 'deploy failed') return undefined;
-      if (!isFree) return unbound;
-      // T4. The server keeps its host, because the node no longer has the server.
-      const reason = `released, because it is not at fault: ${known.error.message}`;
-      return move({ ...current, ...unbound }, 'deleted', { moment: driver.moment, reason, change: unbound });
-    });
+    // T4
+    const reason = `released, because it is not at fault: ${known.error.message}`;
+    if (isFree) await releaseNode({ records, driver }, { node, server, reason });
+    else await records.change(node.id, (current) => (isStill(current, { node, server }) ? unbound : undefined));
     await faultPoint('provisioning.node.left');
-    if (left && isFree) driver.kick(node.id);
   };
   if (error) {
     if (isFree) await leave();
@@ -108,8 +104,28 @@ export async function leaveFailedNode(
   return undefined;
 }
 
+interface Held {
+  readonly node: Pick<NodeDocument, 'id' | 'state'>;
+  readonly server: Pick<ServerDocument, 'id'>;
+}
+
+/** Releases a node, which becomes available again, from a server that goes on to another. The server keeps its host. */
+export async function releaseNode(
+  { records, driver }: Pick<AnotherNodeOptions, 'records' | 'driver'>,
+  { node, server, reason }: Held & { reason: string },
+): Promise<void> {
+  const released = await records.change(node.id, (current) => {
+    if (!isStill(current, { node, server })) return undefined;
+    return move({ ...current, ...unbound }, 'deleted', { moment: driver.moment, reason, change: unbound });
+  });
+  if (released) driver.cut(node.id);
+}
+
+const isStill = (current: NodeDocument, { node, server }: Held): boolean =>
+  current.instance_id === server.id && current.state === node.state;
+
 /** T3 */
-export const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
+const unbound = { instance_id: null, instance_info: {}, facts: {}, boot: null, origin: null } as const;
 
 /** E.g. `attempt 2 of 3, after node rack1-7: its BMC does not answer`, without a full stop. */
 export const attemptsText = (failed: readonly FailedNode[], attempts: number): string =>

@@ -108,7 +108,10 @@ interface ClaimAttempt {
   readonly change: Omit<NodeChange, 'origin'> & { readonly instance_id: string; readonly origin: Origin | null };
 }
 
-/** Claims the first node that no other server claims. G1 of `groups.ts`: the place in the group comes first. */
+/**
+ * Claims the first node that no other server claims. G1 of `groups.ts`: the place in the group comes first. It may be
+ * another node, which another process claims for the server at the same time.
+ */
 async function firstOf(
   { records, candidates, driver, groups, flavors }: NodeClaimOptions,
   { nodes, group, wish, change }: ClaimAttempt,
@@ -124,7 +127,7 @@ async function firstOf(
       continue;
     }
     const reason = `claimed for ${origin?.root ? pathFrom(origin) : textOf(change.instance_info ?? {}, 'name')}`;
-    const claimed = await records.change(candidate.id, (node) => {
+    const claimed = await records.claim(candidate.id, server, (node) => {
       // Check the current version again, because another server may have claimed the node, or an operator moved it.
       const isSamePlace = domain === undefined || (wish.rule && domainIn(node, wish.rule.domain) === domain);
       if (!isSamePlace || place(wish, { all: [node], flavors }).nodes.length === 0) return undefined;

@@ -6,6 +6,8 @@
  *    they are placed.
  * G2 A server has at most one place in its group. A process that dies between reservation and claim leaves one, which the
  *    next attempt of the same server moves, and the deletion of the server removes.
+ * G3 Two processes that place one server at the same time claim one node (N3 of `records.ts`), but may move or remove the
+ *    place. So the server reserves the place of its node again until its machine is turned on, and releases a node without.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';

@@ -14,7 +14,7 @@ import {
   endOfAttempts,
   leaveFailedNode,
   leavesNode,
-  unbound,
+  releaseNode,
   type AnotherNodeOptions,
 } from './another-node.ts';
 import { bootDataOf, claimNode, whyNoNode, type NodeClaimOptions } from './claim.ts';
@@ -69,7 +69,7 @@ async function create(
   server: ServerDocument,
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
-  const { records, driver } = options;
+  const { records, driver, groups } = options;
   let node = await records.ofInstance(server.id);
   if (node && leavesNode(node, options.another)) {
     const noOther = (): Promise<string | undefined> => whyNoNode(options, server, request.data);
@@ -88,21 +88,20 @@ async function create(
     const claimed = await claimNode(options, server, request.data);
     if ('kind' in claimed) return claimed;
     node = claimed;
-    // The later of two claims sees both nodes and gives its own back. The host stays with the other node.
-    const rival = await records.rivalOf(node);
-    if (rival) {
-      await driver.apply(node.id, 'deleted', { reason: `its server has node ${rival.name}`, change: unbound });
-      if (server.group !== undefined) await options.groups.reserve(server.group, server.id, rival);
-      // Two claims at the same moment are both given back, and one of the next comes first.
-      return { kind: 'waiting', message: `node ${rival.name} is being prepared`, ms: 500 + Math.random() * 1_000 };
-    }
     // A newer request may have arrived meanwhile and found no node to release.
     const current = await options.current(server.id);
     if (current?.fence !== server.fence) {
       await driver.apply(node.id, 'deleted', { reason: 'its server is no longer needed' });
-      if (server.group !== undefined) await options.groups.release(server.group, server.id);
+      if (server.group !== undefined) await groups.release(server.group, server.id);
       return { kind: 'waiting', message: 'superseded', ms: 0 };
     }
+  }
+  // G3
+  const isIdle = node.state === 'deploying' && !node.boot?.commanded_at;
+  if (server.group !== undefined && isIdle && !(await groups.reserve(server.group, server.id, node))) {
+    const reason = 'released, because other servers of the group took its place';
+    await releaseNode(options.another, { node, server, reason });
+    return { kind: 'waiting', message: `node ${node.name} is ${reason}`, ms: lookAgainMs };
   }
   switch (node.state) {
     case 'active':
