@@ -1,6 +1,6 @@
 /**
- * Ends waits during an outage of the broker, or of the database. An outage of up to a second counts as none, because a connection that moves
- * to another server of a cluster is back sooner.
+ * Ends waits during an outage of the broker, or of the database. An outage of up to a second counts as none, because a
+ * connection that moves to another server of a cluster is back sooner.
  *
  * O1 A call that starts during a short outage waits for its end or for that second, and sends nothing before.
  * O2 A call that waits for an answer learns of a long outage within {@link lookMs}.
