@@ -73,6 +73,7 @@ export async function fill(data: string, { stacks, hosts, nodes, users, projects
         name: numbered('node', at),
         // Without a place no two are the same machine.
         claims: { given: id, place: id, machine: id, serial: id },
+        instance_claim: id,
         state: 'available',
         maintenance: true,
         fault: isBad(at) ? 'power failure' : null,

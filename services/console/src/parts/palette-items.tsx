@@ -3,7 +3,7 @@ import { objectKinds, type FoundObject, type ObjectKind } from '@anneal/contract
 import { useNavigate, type NavigateOptions } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useState } from 'react';
-import { useAsk } from '../live/ask.ts';
+import { useAskEach } from '../live/ask.ts';
 import { useSession } from '../session/session.tsx';
 import { randomId } from './random-id.ts';
 import { toggleTheme } from './theme.ts';
@@ -69,12 +69,18 @@ export function FoundObjects({ find, go }: { find: string; go: Go }) {
   const { kind, words } = wishOf(find);
   // No event reports every kind, so each opening asks again.
   const [opening] = useState(randomId);
-  const found = useAsk(['objects', 'palette', opening, find], (client) =>
-    client.objects({ find: words, kind, limit: kind === undefined ? mostOfEach : mostOfOne }),
-  );
-  const { objects = [], unavailable = [] } = found.data ?? {};
-  // The server has matched the words, also with texts that the name does not have.
-  const matched = find.split(/\s+/);
+  // The rows before stay until the next are here, so that Enter never finds an empty list.
+  const [found] = useAskEach([
+    {
+      key: ['objects', 'palette', opening, find],
+      ask: async (client) => ({
+        ...(await client.objects({ find: words, kind, limit: kind === undefined ? mostOfEach : mostOfOne })),
+        // The server has matched the words, also with texts that the name does not have.
+        matched: find.split(/\s+/),
+      }),
+    },
+  ]);
+  const { objects = [], unavailable = [], matched = [] } = found?.data ?? {};
   return (
     <>
       {objectKinds.map((each) => {
