@@ -7,6 +7,7 @@ import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Bus, Consumer } from '@anneal/bus/port.ts';
+import { shortOutageMs } from '@anneal/bus/connect/outage.ts';
 import { on, route } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { openReplicas } from '@anneal/runtime/observe/replica.ts';
@@ -154,15 +155,13 @@ const wakeByEvents = (bus: Bus, wakeups: Wakeups): Promise<Consumer> =>
   );
 
 const lookMs = 250;
-/** As long as calls wait for the end of an outage. */
-const longMs = 1_000;
 
 /** Wakes idle streams once in each long outage: their next read fails, so that they report it at once. */
 function wakeInOutages(sources: readonly Pick<Bus, 'outage'>[], wakeups: Wakeups): NodeJS.Timeout {
   let isAway = false;
   return setInterval(() => {
     const wasAway = isAway;
-    isAway = sources.some((source) => (source.outage?.()?.forMs ?? 0) > longMs);
+    isAway = sources.some((source) => (source.outage?.()?.forMs ?? 0) > shortOutageMs);
     if (isAway && !wasAway) wakeups.wakeInTurn(isStream);
   }, lookMs).unref();
 }

@@ -5,7 +5,8 @@
 import { Outages } from '@anneal/bus/connect/outage.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Collection, CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
+import type { CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
+import { collectionCalls, wrapCalls } from '@anneal/store/wrap.ts';
 
 const remedy =
   'Start the database, or correct ANNEAL_STORE_URL. The services continue by themselves when it answers; then try again.';
@@ -29,24 +30,21 @@ export function promptContext(context: ServiceContext): { context: ServiceContex
 export const isStoreAway = (error: unknown): error is AnnealError =>
   hasCode(error, 'Unavailable') && error.details?.['store_away_since'] !== undefined;
 
-const calls = ['insert', 'get', 'getMany', 'find', 'rows', 'count', 'replace', 'remove', 'bulk'] as const;
-const blobCalls = ['put', 'get', 'getText', 'remove'] as const;
-
 /** The store, with calls that fail in a long outage. A write that was sent before may still be done. */
 function promptStore(store: Store, outages: Outages): Store {
   if (!store.outage) return store;
-  const prompt = <T extends object>(target: T, names: readonly (keyof T)[]): T => {
-    const wrapped: Partial<Record<keyof T, unknown>> = {};
-    for (const name of names) {
-      const method = (target[name] as (...given: unknown[]) => Promise<unknown>).bind(target);
-      wrapped[name] = (...given: unknown[]) => outages.during(() => method(...given));
-    }
-    return wrapped as T;
-  };
+  const prompt = <T extends object>(target: T, names: readonly (keyof T)[]): T =>
+    wrapCalls(
+      target,
+      names,
+      (method) =>
+        (...given) =>
+          outages.during(() => method(...given)),
+    );
   return {
     ...store,
-    blobs: prompt(store.blobs, blobCalls),
+    blobs: prompt(store.blobs, ['put', 'get', 'getText', 'remove']),
     collection: async <T extends Document>(definition: CollectionDefinition) =>
-      prompt<Collection<T>>(await store.collection<T>(definition), calls),
+      prompt(await store.collection<T>(definition), collectionCalls),
   };
 }

@@ -2,22 +2,22 @@
  * A NATS server with JetStream for tests: `ANNEAL_TEST_NATS_URL`, else a container, else `nats-server` from the PATH, else
  * one that Go builds once into the cache. A started server has its data in a temporary folder.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { atProcessEnd } from './process-end.ts';
 import { startContainer } from './containers.ts';
 import { freeLocalPort } from './free-port.ts';
-import { cacheFolder, findProgram, isProgram } from './program.ts';
+import { builtByGo } from './go-install.ts';
+import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 
+const module = 'github.com/nats-io/nats-server/v2';
 const version = '2.12.15';
 const startMs = 20_000;
-const run = promisify(execFile);
 
 /**
  * @param config additional configuration besides the port and JetStream's folder. The server is then a program of this
@@ -42,7 +42,7 @@ export const findNats = async ({ config }: { config?: string } = {}): Promise<Ba
       : undefined;
   if (container) return container;
   try {
-    const program = (await findProgram('nats-server')) ?? (await built());
+    const program = (await findProgram('nats-server')) ?? (await builtByGo({ name: 'nats-server', module, version }));
     if (program !== undefined) return await startOwn(program, config);
   } catch (error) {
     return {
@@ -111,25 +111,4 @@ function answers({ host, port }: { host: string; port: number }): Promise<boolea
     socket.once('error', () => end(false));
     socket.setTimeout(1_000, () => end(false));
   });
-}
-
-async function built(): Promise<string | undefined> {
-  const go = await findProgram('go');
-  if (go === undefined) return undefined;
-  const folder = join(cacheFolder(), `nats-server-${version}`);
-  const program = join(folder, 'nats-server');
-  if (await isProgram(program)) return program;
-  process.stderr.write(`Building nats-server ${version} with go install, once, into ${folder}\n`);
-  await mkdir(folder, { recursive: true });
-  // Build in a temporary folder, because another test run may build at the same time.
-  const making = await mkdtemp(join(folder, 'making-'));
-  try {
-    await run(go, ['install', `github.com/nats-io/nats-server/v2@v${version}`], {
-      env: { ...process.env, GOBIN: making },
-    });
-    await rename(join(making, 'nats-server'), program);
-  } finally {
-    await rm(making, { recursive: true, force: true });
-  }
-  return program;
 }

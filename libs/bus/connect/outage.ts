@@ -8,7 +8,8 @@
 import { hasCode, type AnnealError } from '@anneal/contracts/errors.ts';
 import { BrokerAway, type BrokerOutage } from '../broker.ts';
 
-const shortMs = 1_000;
+/** A longer outage ends the waits. */
+export const shortOutageMs = 1_000;
 const lookMs = 100;
 /** A broken connection is noticed by the next look of the driver, which follows at once. */
 const noticedMs = 500;
@@ -100,7 +101,7 @@ export class Outages {
 
   #long(): AnnealError | undefined {
     const outage = this.#source.outage?.();
-    if (!outage || outage.forMs < shortMs) return undefined;
+    if (!outage || outage.forMs < shortOutageMs) return undefined;
     const since = new Date(this.#now().getTime() - outage.forMs).toISOString().replace(/\.\d+Z$/, 'Z');
     const lasts = `since ${since}, ${Math.round(outage.forMs / 1000)} s`;
     return this.#error(`${outage.reason} (${lasts}).`, since);

@@ -5,6 +5,7 @@
  * are off by default, have series for each node.
  */
 import type { Collection, CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
+import { collectionCalls, wrapCalls } from '@anneal/store/wrap.ts';
 import { Gauge, Histogram, type Registry } from 'prom-client';
 
 /** The metrics of services. */
@@ -120,19 +121,15 @@ export function deliveryMetrics(metrics: Registry) {
   };
 }
 
-const calls = ['insert', 'get', 'getMany', 'find', 'rows', 'count', 'replace', 'remove', 'bulk'] as const;
-
 /** A store that measures each call. It returns and throws what the store does. */
 export function instrumentStore(store: Store, metrics: Registry): Store {
   const seconds = histogramOf(metrics, serviceMetrics.store);
-  const measure = <T extends Document>(collection: Collection<T>, owner: string): Collection<T> => {
-    const measured: Record<string, unknown> = {};
-    for (const call of calls) {
-      const method = collection[call].bind(collection) as (...given: unknown[]) => Promise<unknown>;
+  const measure = <T extends Document>(collection: Collection<T>, owner: string): Collection<T> =>
+    wrapCalls(collection, collectionCalls, (method, call) => {
       // Made once: a step of a host has about twenty calls.
       const done = { owner, call, outcome: 'done' };
       const failed = { owner, call, outcome: 'failed' };
-      measured[call] = async (...given: unknown[]): Promise<unknown> => {
+      return async (...given) => {
         const start = performance.now();
         try {
           const result = await method(...given);
@@ -143,9 +140,7 @@ export function instrumentStore(store: Store, metrics: Registry): Store {
           throw error;
         }
       };
-    }
-    return measured as unknown as Collection<T>;
-  };
+    });
   return {
     blobs: store.blobs,
     check: () => store.check(),
