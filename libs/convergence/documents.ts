@@ -339,10 +339,14 @@ export const isUncreated = ({ action, status, failure }: ResourceDocument): bool
   status === 'FAILED' &&
   (action === 'CREATE' || action === 'ADOPT' || (action === 'CHECK' && failure?.code === notCreated));
 
+/** Orders incarnations by their creation. Two of one moment have an order too, which no memory or store changes. */
+export const newestFirst = (a: ResourceDocument, b: ResourceDocument): number =>
+  b.created_at.localeCompare(a.created_at) || b.id.localeCompare(a.id);
+
 /** The incarnation readers see for a name: an existing object wins over one not created yet. */
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
   const rank = (resource: ResourceDocument): number =>
     (resource.action === 'DELETE' ? -4 : 0) + (resource.replaced_by === null ? 1 : 0);
   if (candidates.length < 2) return candidates[0];
-  return [...candidates].sort((a, b) => rank(b) - rank(a) || b.created_at.localeCompare(a.created_at))[0];
+  return [...candidates].sort((a, b) => rank(b) - rank(a) || newestFirst(a, b))[0];
 }

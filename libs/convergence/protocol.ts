@@ -224,8 +224,8 @@ export interface QueuePlace {
 export interface Tools {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** A UUID, and the same one whenever the same input is stepped again. */
-  readonly newId: (input: string, count: number) => string;
+  /** The UUID that belongs to this text, which no other id of the stack has. */
+  readonly newId: (text: string) => string;
   /** Evaluates the properties of a resource; `peer` returns the current incarnation of a resource that it requires. */
   readonly resolve: (parameters: {
     plan: Plan;

@@ -510,3 +510,23 @@ describe('time and repeats', () => {
     return state.resources.get(id) as ResourceDocument;
   };
 });
+
+describe('a step that is tried again', () => {
+  const wishes = (names: readonly string[]): Record<string, DesiredResource> =>
+    Object.fromEntries(names.map((name) => [name, wish({ requires: name === 'first' ? [] : ['first'] })]));
+  /** The ids that the answer of `first` gives to the resources that waited for it, in a state with this order. */
+  const idsOf = (names: readonly string[]): Record<string, string> => {
+    const state = fresh();
+    create(state, wishes(['first', ...names]));
+    const resources = [...state.resources.values()].toReversed();
+    const again = loadState({ stack: state.stack, resources, plan: simulatedPlan(wishes([...names, 'first'])) });
+    take(again, { kind: 'response', id: 'answer', response: successResponse(pending(again, 'first')) });
+    return Object.fromEntries(names.map((name) => [name, find(again, name).id]));
+  };
+
+  it('gives each resource the id that follows from its name, in whatever order it finds them', () => {
+    const ids = idsOf(['a', 'b', 'c']);
+    expect(idsOf(['c', 'a', 'b'])).toEqual(ids);
+    expect(new Set(Object.values(ids)).size).toBe(3);
+  });
+});

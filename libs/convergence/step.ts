@@ -86,7 +86,6 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
   const refusals = new Map<string, AnnealError>();
   for (const input of inputs) {
     transaction.input = input.id;
-    transaction.ids = 0;
     transaction.answered = false;
     const parent = 'parent' in input ? input.parent : undefined;
     transaction.isAsked = parent !== undefined;
@@ -109,11 +108,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     if (isTaken) proceed(transaction);
     if (parent) answerIfIdle(transaction);
   }
-  if (inputs.length === 0) {
-    // The version names this step: every recorded step has another one.
-    transaction.input = `${state.stack.id} ${state.stack.version}`;
-    proceed(transaction);
-  }
+  if (inputs.length === 0) proceed(transaction);
   return { changes: transaction.changes, refusals, isPartial: isPartial(state, tools) };
 }
 

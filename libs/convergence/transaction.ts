@@ -16,9 +16,12 @@ export interface Transaction {
   readonly tools: Tools;
   readonly now: string;
   readonly changes: Changes;
-  /** The id of the current input, and how many ids were derived from it. */
+  /** The id of the current input. Empty in a step without inputs. */
   input: string;
-  ids: number;
+  /** The stack and its version before the step. Every recorded step begins at another version. */
+  readonly begins: string;
+  /** How many ids each name got in this step. */
+  readonly named: Map<string, number>;
   /** The actor and the cause while an input is taken that begins no traversal. Otherwise the traversal says it. */
   acting: Occasion | undefined;
   /** The occasion of the last event. */
@@ -48,7 +51,8 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
       dirty: false,
     },
     input: '',
-    ids: 0,
+    begins: `${state.stack.id} ${state.stack.version}`,
+    named: new Map(),
     acting: undefined,
     announced: undefined,
     isAsked: false,
@@ -58,14 +62,16 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
   };
 }
 
-/** A new id, derived from the current input: a repeated step derives the same ids. */
-export function newId(transaction: Transaction): string {
-  const { tools, state, input } = transaction;
-  let id: string;
-  // A duplicate response may find more to do after a restart: resources of the first run have the first ids.
-  do id = tools.newId(input, (transaction.ids += 1));
-  while (state.resources.has(id));
-  return id;
+/**
+ * Returns a new id that follows from what it names: the name, the input, and the stack as it was before the step. A step
+ * that is discarded and tried again derives the same ids, in whatever order it finds its work.
+ */
+export function newId(transaction: Transaction, what: string): string {
+  const { tools, begins, named } = transaction;
+  const name = `${begins}\n${transaction.input}\n${what}`;
+  const count = (named.get(name) ?? 0) + 1;
+  named.set(name, count);
+  return tools.newId(`${name}\n${count}`);
 }
 
 /** Changes fields of the stack and returns the new document. One step makes one new version. */

@@ -199,7 +199,7 @@ async function openEngine(context: ServiceContext, given: Given) {
 const toolsAt =
   (evaluation: Evaluation, { graceSeconds, stackRequests }: Given): StackStepOptions['toolsAt'] =>
   (moment) =>
-    evaluation.toolsAt({ ...moment, graceMs: graceSeconds * 1000, limit: stackRequests, most: changesPerStep });
+    evaluation.toolsAt({ moment, graceMs: graceSeconds * 1000, limit: stackRequests, most: changesPerStep });
 
 /**
  * The timers of stacks: deadlines, waits of requests, and lost servers. One that fires is a message to the shard of its

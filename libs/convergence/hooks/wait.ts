@@ -81,7 +81,7 @@ function hold(
   const hook: ExternalWait = {
     ...how.waiting,
     since: transaction.now,
-    token: newId(transaction),
+    token: newId(transaction, `hook ${how.waiting.name} ${resource.id}`),
     traversal: transaction.state.stack.traversal,
   };
   const held = changeResource(transaction, resource.id, { hook });

@@ -23,7 +23,7 @@ export function createIncarnation(
   planned: PlanResource,
   resolved: { metadata?: Json | undefined },
   replaces: string | null,
-  id = newId(transaction),
+  id = newId(transaction, `resource ${planned.name}`),
 ): ResourceDocument {
   const { state, now } = transaction;
   const resource: ResourceDocument = {

@@ -2,7 +2,7 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResolvedResource } from './incarnation.ts';
 import type { Comparison } from '../protocol.ts';
-import { isNested, type ResourceDocument, type Typed } from '../documents.ts';
+import { isNested, newestFirst, type ResourceDocument, type Typed } from '../documents.ts';
 import { yieldsToUpdate } from './overtake.ts';
 import type { State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
@@ -13,14 +13,14 @@ export interface Choice {
   readonly comparison: Comparison;
 }
 
-/** Incarnations of a name that the plan could use. One whose deletion has begun is never used again. */
+/** Incarnations of a name that the plan could use, the oldest first. One whose deletion has begun is never used again. */
 export function candidatesOf({ state }: Transaction, name: string): ResourceDocument[] {
   const candidates: ResourceDocument[] = [];
   for (const id of state.byName.get(name) ?? []) {
     const resource = state.resources.get(id);
     if (resource && resource.action !== 'DELETE') candidates.push(resource);
   }
-  return candidates;
+  return candidates.length < 2 ? candidates : candidates.sort((a, b) => newestFirst(b, a));
 }
 
 /**
@@ -43,7 +43,7 @@ export function choose(
           : { same: 4, update: 2, replace: 1 }[comparison.verdict];
     return { resource, comparison, rank };
   });
-  return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
+  return choices.sort((a, b) => b.rank - a.rank || newestFirst(a.resource, b.resource))[0];
 }
 
 /** Compares a resource with the plan, by its pending request if a newer one may overtake that. */

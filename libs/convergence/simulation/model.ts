@@ -143,6 +143,18 @@ const readBy = (expression: Expression | undefined): ReadonlySet<string> =>
     ),
   );
 
+/** A short id that a trace can be read by: what it names, and a hash of the whole text (FNV-1a, two halves). */
+function idFrom(text: string): string {
+  let [low, high] = [0x811c9dc5, 0x01000193];
+  for (let index = 0; index < text.length; index += 1) {
+    low = Math.imul(low ^ text.charCodeAt(index), 0x01000193);
+    high = Math.imul(high ^ low, 0x85ebca6b);
+  }
+  const hash = [low, high].map((half) => (half >>> 0).toString(36)).join('');
+  const [, , what = ''] = text.split('\n');
+  return `${what.replace(/^(\w+) (\w+).*$/s, '$2')}.${hash}`;
+}
+
 /** The tools of a step at this time, in milliseconds. Only the types `Test` and `Latest` serve every action. */
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
@@ -158,7 +170,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),
     follows: () => options.follows ?? [],
-    newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
+    newId: idFrom,
     nameLimit: () => 255,
     replaceFailed: () => options.replaceFailed ?? true,
     resolve: ({ resource, peer, stack }) => {

@@ -44,7 +44,7 @@ export function begin(
     status: 'IN_PROGRESS',
     reason: `Stack ${action} started`,
     phase: 'converging',
-    traversal: newId(transaction),
+    traversal: newId(transaction, 'traversal'),
     occasion,
     deadline,
     failures: [],

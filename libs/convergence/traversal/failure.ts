@@ -2,7 +2,14 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
-import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState, shownType } from '../documents.ts';
+import {
+  isVisit,
+  newestFirst,
+  type PendingRequest,
+  type ResourceDocument,
+  type ResourceState,
+  shownType,
+} from '../documents.ts';
 import { announceResource, changeResource, changeStack, type Transaction } from '../transaction.ts';
 import { recallAll } from '../graph/recall.ts';
 import { dropWaits } from '../hooks/wait.ts';
@@ -144,9 +151,8 @@ function failedAction({ state }: Transaction, path: string): string {
   // A visit does not change the action of a resource that it refuses: name the visit itself.
   if (isVisit(state.stack.action)) return state.stack.action;
   const [name = ''] = path.split('.resources.');
-  for (const id of state.byName.get(name) ?? []) {
-    const resource = state.resources.get(id);
-    if (resource?.status === 'FAILED') return resource.action;
-  }
+  const all = [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
+  const [failed] = all.filter(({ status }) => status === 'FAILED').sort(newestFirst);
+  if (failed) return failed.action;
   return state.stack.action === 'CREATE' ? 'CREATE' : 'UPDATE';
 }

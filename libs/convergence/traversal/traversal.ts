@@ -87,7 +87,7 @@ export function cancel(transaction: Transaction): void {
   if (!allows(transaction, 'cancel')) return;
   const { deadline } = stack;
   endTraversal(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
-  const cancelled = changeStack(transaction, { traversal: newId(transaction) });
+  const cancelled = changeStack(transaction, { traversal: newId(transaction, 'traversal') });
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (resource?.request && isNested(resource)) {

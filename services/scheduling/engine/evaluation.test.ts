@@ -6,6 +6,7 @@ import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
 
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const moment = { now: 0, entropy: key(0) };
 const size = { bytes: 1024, setting: 'test' };
 
 it('the evaluation finds no change in a property whose secret has an older key or format', () => {
@@ -15,7 +16,7 @@ it('the evaluation finds no change in a property whose secret has an older key o
     typeOf: () => undefined,
     sizes: { value: size, resource: size, stack: size },
   });
-  const tools = evaluation.toolsAt({ now: 0, answered: new Map(), graceMs: 0, limit: 1 });
+  const tools = evaluation.toolsAt({ moment, graceMs: 0, limit: 1 });
   const compare = (before: JsonObject, after: JsonObject) => tools.compare({ type: 'OS::Test', before, after }).verdict;
   const after = { password: secrets.seal('hunter2') };
   const ofFormat1 = { $sealed: '1.72cd6e84.VL_rYNZuOcMmAcF5gazCrNLVOMvsGd8rba1wYALUK9VymXjXIQ' };
@@ -31,7 +32,7 @@ describe('facts about a type', () => {
       secrets: createSecrets([key(1)]),
       typeOf: (type) => types.find((each) => each.type === type),
       sizes: { value: size, resource: size, stack: size },
-    }).toolsAt({ now: 0, answered: new Map(), graceMs: 0, limit: 1 });
+    }).toolsAt({ moment, graceMs: 0, limit: 1 });
 
   it('come from the description that its provider announces', () => {
     const foreign: ResourceType = {

@@ -17,7 +17,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { isHeld } from '../groups/facts.ts';
 import { memberOf } from '../groups/member-events.ts';
 import { findRead } from '../nested/reads.ts';
-import { answerAtOnce, type AnsweredAtOnce } from '../provider/at-once.ts';
+import { answerAtOnce, type Moment } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
 import type { Heavy, HeavyTask } from './heavy.ts';
@@ -33,8 +33,7 @@ export interface Evaluation {
   readonly sizes: SizeLimits;
   /** A step whose tools have unresolved tasks is discarded. The tasks run in a worker, and then the step runs again. */
   toolsAt(parameters: {
-    now: number;
-    answered: AnsweredAtOnce;
+    moment: Moment;
     graceMs: number;
     limit: number;
     most?: number;
@@ -78,8 +77,8 @@ export function createEvaluation(parameters: {
 
   return {
     sizes,
-    toolsAt: ({ now, answered, graceMs, limit, most }) => ({
-      now,
+    toolsAt: ({ moment, graceMs, limit, most }) => ({
+      now: moment.now,
       graceMs,
       limit,
       ...(most !== undefined && { most }),
@@ -92,11 +91,10 @@ export function createEvaluation(parameters: {
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,
       cancels: (resource) => types.servedBy(resource)?.cancels === true,
       queuePlace: (planned) => queuePlaceOf(types, planned),
-      // A repeated step of the same input gives the same ids.
-      newId: (input, count) => derivedId(`${input}\n${count}`),
+      newId: (text) => derivedId(text),
       ...resolving(),
       compare,
-      atOnce: (pending) => answerAtOnce(pending, { secrets, answered }),
+      atOnce: (pending) => answerAtOnce(pending, { secrets, moment }),
       replaceFailed,
       nameLimit: (resource) => types.servedBy(resource)?.name_limit ?? nameLimit,
     }),

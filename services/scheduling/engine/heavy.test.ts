@@ -1,5 +1,6 @@
-import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, stackResources, stackShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
@@ -89,6 +90,68 @@ describe('an expensive evaluation', () => {
     expect(view).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
     expect(harness.context.secrets.open(view.outputs?.[0]?.value ?? null)).toEqual([sum + 26, sum + 26]);
     expect(view.outputs?.[1]?.value).toHaveLength(20);
+  });
+
+  it('leaves each resource its own value when the step that makes several is tried again', async () => {
+    const joined = (...items: Expression[]): Expression => ({
+      kind: 'call',
+      function: 'list_join',
+      arguments: { kind: 'list', items: [literal('-'), { kind: 'list', items }] },
+    });
+    const read = (name: string): Expression => callOf('get_attr', name, 'output');
+    const plan = planWith(
+      [
+        resource('slow', { value: literal('s') }, { type: 'OS::Heat::TestResource', hooks: ['pre-create'] }),
+        resource('fast', { value: literal('f') }, { type: 'OS::Heat::TestResource' }),
+        resource(
+          'secret',
+          { value: joined(callOf('get_param', 'password'), read('slow'), read('fast')) },
+          { requires: ['fast', 'slow'] },
+        ),
+        resource('public', { value: joined(literal('public'), read('slow')) }, { requires: ['slow'] }),
+        resource('drawn', { length: literal(24) }, { type: 'OS::Heat::RandomString', requires: ['slow'] }),
+        resource('heavy', { value: { kind: 'list', items: [heavy, read('slow')] } }, { requires: ['slow'] }),
+        resource(
+          'all',
+          {
+            value: {
+              kind: 'list',
+              items: ['heavy', 'public', 'drawn'].map((name) => callOf('get_attr', name, 'value')),
+            },
+          },
+          { requires: ['drawn', 'heavy', 'public'] },
+        ),
+      ],
+      {
+        parameters: { password: { type: 'string', value: harness.context.secrets.seal('TOPSECRET'), hidden: true } },
+        outputs: outputs(
+          ['all', 'drawn', 'heavy', 'public', 'secret'].map((name) => callOf('get_attr', name, 'value')),
+        ),
+      },
+    );
+    const { id } = await harness.create('swap', plan);
+    // The resource that was made first is complete last, so the graph of a stack that is loaded again has another order.
+    await eventually(
+      async () => {
+        const { resources } = await harness.ask(stackResources, { project, stack: id, detail: false });
+        return resources.some(({ name, status }) => name === 'fast' && status === 'COMPLETE');
+      },
+      { within: 10_000, what: 'the first resource' },
+    );
+    await harness.ask(resourceAct, {
+      project,
+      stack: id,
+      resource: 'slow',
+      action: { kind: 'clear hook', hook: 'pre-create' },
+    });
+    expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    const { outputs: shown } = await harness.ask(stackShow, { project, stack: id, outputs: true });
+    const [all, drawn, heavily, openly, secretly] = (shown ?? []).map(({ value }) => value);
+    expect(drawn).toMatch(/^[A-Za-z0-9]{24}$/);
+    expect(heavily).toEqual([sum, 's']);
+    expect(openly).toBe('public-s');
+    expect(harness.context.secrets.open(secretly ?? null)).toBe('TOPSECRET-s-f');
+    expect(all).toEqual([heavily, openly, drawn]);
   });
 
   it('of properties without end fails its resource', async () => {

@@ -4,11 +4,14 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import type { Result } from '@anneal/provider/document.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { coerceValue } from './coerce.ts';
+import type { Draw } from './draw.ts';
 import { randomString } from './random-string.ts';
 
 export interface ActionRequest extends ResourceRequest {
   readonly action: ResourceAction;
   readonly secrets: Secrets;
+  /** Draws an integer from 0, below the given one. */
+  readonly draw: Draw;
   /** Only for an update. */
   readonly old_properties?: JsonObject;
 }
@@ -67,7 +70,7 @@ const random: Behaviour = {
   atOnce: true,
   run(request) {
     if (request.action !== 'create') return done;
-    const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject);
+    const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject, request.draw);
     if (!made.ok) return { kind: 'failed', error: { code: 'InvalidRequest', message: made.message } };
     return { kind: 'complete', physical_id: request.resource.physical_name, attributes: { value: made.value } };
   },

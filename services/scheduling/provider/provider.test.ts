@@ -6,19 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { literal, openHarness, planWith, project, resource } from '../testing/running-service.ts';
 import { coerceValue } from './coerce.ts';
+import { drawsOf } from './draw.ts';
 import { randomString } from './random-string.ts';
 
 describe('OS::Heat::RandomString', () => {
   it('contains the minimum number of each class and fills the rest from all classes', () => {
     for (let count = 0; count < 50; count += 1) {
-      const made = randomString({
-        length: 12,
-        character_classes: [
-          { class: 'digits', min: 3 },
-          { class: 'octdigits', min: 1 },
-        ],
-        character_sequences: [{ sequence: '#!', min: 2 }],
-      });
+      const made = randomString(
+        {
+          length: 12,
+          character_classes: [
+            { class: 'digits', min: 3 },
+            { class: 'octdigits', min: 1 },
+          ],
+          character_sequences: [{ sequence: '#!', min: 2 }],
+        },
+        drawsOf(new Uint8Array(32), String(count)),
+      );
       if (!made.ok) throw new Error(made.message);
       expect(made.value).toMatch(/^[\d#!]{12}$/);
       expect(made.value.replace(/[^#!]/g, '').length).toBeGreaterThanOrEqual(2);
@@ -28,7 +32,9 @@ describe('OS::Heat::RandomString', () => {
 
   it('refuses minimums that exceed the length', () => {
     const classes = [{ class: 'digits', min: 5 }];
-    expect(randomString({ length: 4, character_classes: classes })).toMatchObject({ ok: false });
+    expect(randomString({ length: 4, character_classes: classes }, drawsOf(new Uint8Array(32), ''))).toMatchObject({
+      ok: false,
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 /** OS::Heat::RandomString: draws the minimum of each class, and the rest evenly from all distinct characters. */
-import { randomInt } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Draw } from './draw.ts';
 
 const lowercase = 'abcdefghijklmnopqrstuvwxyz';
 const uppercase = lowercase.toUpperCase();
@@ -22,7 +22,7 @@ interface Pool {
 
 export function randomString(
   properties: JsonObject,
-  pick: (below: number) => number = randomInt,
+  draw: Draw,
 ): { ok: true; value: string } | { ok: false; message: string } {
   const length = Number(properties['length'] ?? 32);
   const pools = poolsOf(properties);
@@ -36,11 +36,11 @@ export function randomString(
   const all = [...new Set(pools.flatMap(({ characters }) => characters.split('')))];
   if (all.length === 0) return { ok: false, message: 'The character classes and sequences contain no characters.' };
   const drawn = pools.flatMap(({ characters, least }) =>
-    Array.from({ length: least }, () => characters.charAt(pick(characters.length))),
+    Array.from({ length: least }, () => characters.charAt(draw(characters.length))),
   );
-  while (drawn.length < length) drawn.push(all[pick(all.length)] as string);
+  while (drawn.length < length) drawn.push(all[draw(all.length)] as string);
   for (let index = drawn.length - 1; index > 0; index -= 1) {
-    const other = pick(index + 1);
+    const other = draw(index + 1);
     [drawn[index], drawn[other]] = [drawn[other] as string, drawn[index] as string];
   }
   return { ok: true, value: drawn.join('') };

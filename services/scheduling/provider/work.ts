@@ -1,4 +1,5 @@
 /** Our own small provider: values and waits, wait conditions, scaling policies. Its promises: `libs/provider`. */
+import { randomInt } from 'node:crypto';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -41,6 +42,7 @@ export function createWorker(parameters: {
 }): Worker {
   const { actions, context, work, workflows, timers, limit } = parameters;
   const { now, secrets } = context;
+  const draw = (below: number): number => randomInt(below);
   const schedules = new Schedules(context, { timers, stacks: parameters.stacks });
   const scaling = createScaling({ context, stacks: parameters.stacks, schedules });
   const waitConditions = new WaitConditions({ context, work, limit, wake: (id) => provider.wake(id) });
@@ -53,7 +55,7 @@ export function createWorker(parameters: {
       const message = `This provider does not serve ${data.resource.type}.`;
       return { kind: 'failed', error: { code: 'NotSupported', message }, change: { due_at: null } };
     }
-    const request = { ...data, action, secrets };
+    const request = { ...data, action, secrets, draw };
     const wait = Math.min(behaviour.waitSeconds?.(request) ?? 0, mostWaitSeconds);
     if (wait === 0) return { ...behaviour.run(request), change: { due_at: null } };
     // A wait below zero never ends by itself.
@@ -81,7 +83,7 @@ export function createWorker(parameters: {
       if (workflows.serves(data.resource.type)) return workflows.work(document.action, request);
       const left = document.due_at === null ? null : Date.parse(document.due_at) - now().getTime();
       if (left === null || left > 0) return { kind: 'waiting', ms: left };
-      const result = behaviourOf(data.resource.type)?.run({ ...data, action: document.action, secrets });
+      const result = behaviourOf(data.resource.type)?.run({ ...data, action: document.action, secrets, draw });
       return result ?? { kind: 'waiting', ms: null };
     },
     forgets: ({ action }) => action === 'delete',

@@ -7,6 +7,7 @@
  *    record and after those of the steps that continue it.
  * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
  */
+import { randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -45,6 +46,7 @@ import { isAnsweredByGroup, toInput, type Arrival, type ToInput } from './arriva
 import { stackView } from '../read/views.ts';
 import { answerOfAct, answerSignal } from '../groups/answers.ts';
 import { isGroupMessage } from '../groups/adjust.ts';
+import type { Moment } from '../provider/at-once.ts';
 
 export interface StackStepOptions extends LoadOptions {
   readonly intake: NestedIntake;
@@ -55,9 +57,6 @@ export interface StackStepOptions extends LoadOptions {
   readonly heavy: Heavy;
   readonly routeMs: number;
 }
-
-/** The values that all tries of one step share, so that each try computes the same as the last one. */
-type Moment = Pick<Parameters<Evaluation['toolsAt']>[0], 'now' | 'answered'>;
 
 /** The errors of refused messages, by message id. */
 type Refusals = Map<string, AnnealError>;
@@ -88,7 +87,7 @@ export class StackSteps {
   #atOneMoment<T>(stackId: string, work: (moment: Moment) => Promise<T>): Promise<T> {
     // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
     // times.
-    const moment = { now: this.#options.context.now().getTime(), answered: new Map() };
+    const moment = { now: this.#options.context.now().getTime(), entropy: randomBytes(32) };
     return this.#options.heavy.trying(async () => {
       try {
         return await work(moment);
