@@ -67,7 +67,7 @@ export const planNestedSchema = z.object({
   }),
   digest: z.string().meta({
     description:
-      'Content hash of all its templates, files and sections of the environment; a difference means an update.',
+      'Hash of the file of its template, of the sections of the registry for resources in it, and of what the parent stack reads of it; a difference means an update.',
   }),
   reads: z
     .array(z.array(json))
@@ -166,6 +166,14 @@ export const planRollingSchema = z.object({
 });
 export type PlanRolling = z.infer<typeof planRollingSchema>;
 
+/** Names among those that a nested stack has used that are no single source: see `libs/hot/nested/sources.ts`. */
+export const usedNames = {
+  /** It is not known yet what the stack will read. */
+  everything: 'everything',
+  /** Every update renews a resource in it. */
+  renewed: 'renewed',
+} as const;
+
 export const planSchema = z.object({
   format: z.literal(1),
   template_version: z
@@ -180,5 +188,12 @@ export const planSchema = z.object({
     .array(stackSinkSchema)
     .optional()
     .meta({ description: 'Of the root stack: the queues that receive the events of the whole tree.' }),
+  sources: z.string().optional().meta({
+    description:
+      'Content hash of the digests of the files, registry entries and defaults that its nested stacks can read.',
+  }),
+  used: z.array(z.string()).optional().meta({
+    description: 'Of a nested stack: the names of the sources that it was compiled from. Absent: not known.',
+  }),
 });
 export type Plan = z.infer<typeof planSchema>;

@@ -187,6 +187,9 @@ export const resourceResponseSchema = z.object({
     description:
       'From a nested stack: grows with every answer. An answer may come without a request when its attributes have changed.',
   }),
+  used: z.array(z.string()).optional().meta({
+    description: 'From a nested stack: the names of the sources that it, and the stacks in it, were compiled from.',
+  }),
 });
 export type ResourceResponse = z.infer<typeof resourceResponseSchema>;
 

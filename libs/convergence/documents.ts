@@ -28,6 +28,8 @@ export interface Target {
   readonly template: string;
   readonly environment: string;
   readonly files: string;
+  /** The sources that its nested stacks can read, by content hash; absent when it has none, or not known. */
+  readonly sources?: string | undefined;
   readonly description: string;
 }
 
@@ -165,6 +167,7 @@ export interface PendingRequest {
   /** Digest and source of the plan entry: see `ResourceDocument`. */
   readonly digest: string | null;
   readonly source: string | null;
+  readonly sources?: string | undefined;
   readonly seen_at: number;
   /** Number of earlier attempts, and when the request is sent again after a conflict. */
   readonly attempts: number;
@@ -221,8 +224,12 @@ export interface ResourceDocument {
   readonly external: boolean;
   /** The kind of nested stack, even if its creation failed; null for other resources. */
   readonly nested: PlanNested['kind'] | null;
-  /** Hash of a nested stack's sources, as last applied. */
+  /** `PlanNested.digest` of a nested stack, as last applied. */
   readonly source: string | null;
+  /** The sources that a nested stack could read when it was last applied, by content hash. Absent: not known. */
+  readonly sources?: string | undefined;
+  /** The names of those that it read, and that the stacks in it read. Absent: not known. */
+  readonly used?: readonly string[] | undefined;
   /** The digest of the entry of the plan that was last applied. */
   readonly digest: string | null;
   /** The stack's clock when its shown values last changed, and when it last read the shown values of others. */

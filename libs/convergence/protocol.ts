@@ -240,6 +240,8 @@ export interface Tools {
     before: JsonObject;
     after: JsonObject;
   }) => Comparison;
+  /** Whether a source with one of these names is not the same in both sets of sources, which are named by content. */
+  readonly sourcesDiffer?: (used: readonly string[], before: string, after: string) => boolean;
   /** Whether to replace a resource of this type after a failed update, rather than update it again. */
   readonly replaceFailed: (type: string) => boolean;
   /** The most characters of the physical name of such a resource. */

@@ -10,7 +10,7 @@ import type { Environment } from './environment/environment.ts';
 import { type Front, readFront } from './compile/prepare.ts';
 import { defaultDepth, defaultResources } from './limits.ts';
 import { Mistakes } from './syntax/mistakes.ts';
-import { Digests } from './nested/digest.ts';
+import { UsedSources } from './nested/sources.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
 import { compileStack } from './compile/stack.ts';
 import { StackScope } from './compile/stack-scope.ts';
@@ -89,7 +89,7 @@ export function compileBody(
       files,
       types,
       work: options.work,
-      digests: new Digests({ library, files, types, defaults: environment.defaults, work: options.work }),
+      used: new UsedSources(),
       count: { resources: 0 },
     },
   });

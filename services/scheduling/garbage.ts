@@ -24,7 +24,9 @@ const hashesOf = ({
   template,
   environment,
   files,
-}: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>) => [plan, template, environment, files];
+  sources,
+}: Pick<Target, 'plan' | 'template' | 'environment' | 'files' | 'sources'>) =>
+  [plan, template, environment, files, sources].filter((hash) => hash !== undefined);
 
 /** The hashes that a stack needs. A deleted stack needs none. */
 function neededBy({ target, complete, group, deleted_at: deleted }: StackDocument): string[] {

@@ -15,6 +15,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openSchedulingCollections } from './collections.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
+import { createSourceReader } from './engine/sources.ts';
 import { createAdjust } from './groups/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
@@ -76,7 +77,7 @@ export const schedulingService = defineService({
     const find: StackReading['find'] = (which) => reading.find(which);
     const places = new TreePlaces(collections.stacks, () => context.now().getTime());
     const groups = createGroupReading({ collections, secrets: context.secrets, find, places });
-    const preview = new StackPreview({ context, collections, plans, evaluation, compile, find });
+    const preview = new StackPreview({ ...engine, context, compile, find });
 
     const stacks = {
       ...engine,
@@ -192,7 +193,9 @@ async function openEngine(context: ServiceContext, given: Given) {
     stopCounts();
     return pool.close();
   };
-  return { close, collections, contents, evaluation, gate, heavy, plans, providers, quotas, quotaRoutes, shards };
+  const sourceReader = createSourceReader({ store });
+  const read = { contents, plans, sourceReader };
+  return { close, collections, evaluation, gate, heavy, providers, quotas, quotaRoutes, shards, ...read };
 }
 
 /** The tools of the core for one step. */

@@ -8,6 +8,7 @@ import { compile, type CompileResult } from '@anneal/hot/compile.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
+import { sourcesOf } from '@anneal/hot/nested/sources.ts';
 import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
 import { outline, type Outline } from '@anneal/hot/tooling/outline.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
@@ -19,39 +20,48 @@ export async function compileAndStore(
   parameters: CompileParameters,
   { blobs, secrets }: Sources,
 ): Promise<CompileAnswer & JsonObject> {
-  return keep(compile(parameters), parameters.files ?? {}, { blobs, secrets });
+  const { files = {} } = parameters;
+  const compiled = compile(parameters);
+  return keep(compiled, { files, put: async (store) => store(files) }, { blobs, secrets });
 }
 
 /** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
 export async function compileNestedAndStore(
-  parameters: CompileNested,
+  parameters: CompileNested & { readonly filesHash: string },
   sources: Sources,
 ): Promise<CompileAnswer & JsonObject> {
-  return keep(compileNested(parameters), parameters.files, sources);
+  const { files, filesHash } = parameters;
+  // The whole tree shares its files, which are in the store.
+  return keep(compileNested(parameters), { files, put: async () => filesHash }, sources);
 }
+
+type Put = (value: unknown) => Promise<string>;
 
 async function keep(
   compiled: CompileResult,
-  files: Readonly<Record<string, string>>,
+  { files, put: putFiles }: { files: Readonly<Record<string, string>>; put: (put: Put) => Promise<string> },
   { blobs, secrets }: Sources,
 ): Promise<CompileAnswer & JsonObject> {
   if ('mistakes' in compiled) throw refused(compiled.mistakes);
   const sealed = sealHidden({ ...compiled, secrets });
   const { environment } = sealed;
-  const plan = withDigests(sealed.plan);
   // Readers read large JSON in slices when it was written in slices.
-  const put = async (value: unknown): Promise<string> => blobs.put(await writeJson(value));
+  const put: Put = async (value) => blobs.put(await writeJson(value));
+  const nests = Object.values(sealed.plan.resources).some(({ nested }) => nested);
+  const sources = nests ? await put(sourcesOf(environment, files)) : undefined;
+  const plan = { ...withDigests(sealed.plan), ...(sources !== undefined && { sources }) };
   const [planHash, template, environmentHash, filesHash] = await Promise.all([
     put(plan),
     put(compiled.template),
     put(environment),
-    put(files),
+    putFiles(put),
   ]);
   return {
     plan: planHash,
     template,
     environment: environmentHash,
     files: filesHash,
+    ...(sources !== undefined && { sources }),
     description: plan.description,
     resource_count: Object.keys(plan.resources).length,
     ...(compiled.warnings.length > 0 && { warnings: asJson(compiled.warnings) }),

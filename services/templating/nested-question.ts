@@ -12,7 +12,7 @@ import { readParameters, type Rules, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
 export interface NestedQuestions {
-  read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested>;
+  read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested & { readonly filesHash: string }>;
 }
 
 /** The number of cached environments, of cached sets of files, and of cached libraries. */
@@ -50,6 +50,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         environment,
         library,
         files: content,
+        filesHash: question.files,
         types,
         resource: question.resource,
         type: question.type,

@@ -1,5 +1,6 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
@@ -14,6 +15,7 @@ import {
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/calls/templating.ts';
+import { sourcesDiffer, type Sources } from '@anneal/hot/nested/sources.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
@@ -274,7 +276,7 @@ outputs:
   b: {value: {get_attr: [group, attributes, all]}}
 `;
   const environment = { resource_registry: { 'My::Member': 'member.yaml' }, parameter_defaults: { size: 7 } };
-  const rootWith = (more: { files?: Record<string, string>; environment?: typeof environment } = {}) =>
+  const rootWith = (more: { files?: Record<string, string>; environment?: JsonObject } = {}) =>
     ask({ template: around, files: more.files ?? files, environments: [more.environment ?? environment] });
   const nestedOf = async (hash: string): Promise<Record<string, unknown>> =>
     Object.fromEntries(
@@ -312,18 +314,37 @@ outputs:
     expect(plan.resources['group']?.nested).toMatchObject({ kind: 'group', reads: [['attributes', 'all']] });
   });
 
-  it('has another digest exactly when one of its inputs differs', async () => {
+  it('has other sources exactly when a source that it has read differs', async () => {
+    const before = await rootWith();
+    const { used } = (await read((await askNested({})).plan)) as Plan;
+    const names = ['default name', 'default password', 'default size', 'file member.yaml', 'type OS::Heat::Value'];
+    expect(used).toEqual(names);
+    const differs = async (more: Parameters<typeof rootWith>[0]): Promise<boolean> => {
+      const after = await rootWith(more);
+      const [one, other] = await Promise.all([before, after].map(async ({ sources = '' }) => read(sources)));
+      return sourcesDiffer(used ?? [], one as Sources, other as Sources);
+    };
+    expect(await differs({ files: { ...files, 'unused.sh': 'other', 'script.sh': 'other' } })).toBe(false);
+    const registry = (entry: Record<string, string>) => ({
+      environment: { ...environment, resource_registry: { ...environment.resource_registry, ...entry } },
+    });
+    expect(await differs(registry({ 'My::Other': 'script.sh' }))).toBe(false);
+    expect(await differs(registry({ 'OS::Heat::V*': 'My::V*' }))).toBe(true);
+    expect(await differs({ files: { ...files, 'member.yaml': `${files['member.yaml']}\n# more` } })).toBe(true);
+    expect(await differs({ environment: { ...environment, parameter_defaults: { size: 8 } } })).toBe(true);
+  });
+
+  it('is described in the plan of its parent by its file and by what is read of it', async () => {
     const before = await nestedOf((await rootWith()).plan);
     expect(before['one']).toBeTypeOf('string');
-    const same = await rootWith({ files: { ...files, 'unused.sh': 'other', 'script.sh': 'other' } });
+    const same = await rootWith({ environment: { ...environment, parameter_defaults: { size: 8 } } });
     expect(await nestedOf(same.plan)).toEqual(before);
-    const changed = await rootWith({ files: { ...files, 'member.yaml': `${files['member.yaml']}\n# more` } });
-    const defaults = await rootWith({ environment: { ...environment, parameter_defaults: { size: 8 } } });
-    for (const { plan } of [changed, defaults]) {
-      const after = await nestedOf(plan);
-      expect(after['one']).not.toBe(before['one']);
-      expect(after['group']).not.toBe(before['group']);
-    }
+    const moved = { 'My::Member': 'moved.yaml' };
+    const other = await rootWith({
+      files: { ...files, 'moved.yaml': files['member.yaml'] },
+      environment: { ...environment, resource_registry: moved },
+    });
+    expect((await nestedOf(other.plan))['one']).not.toBe(before['one']);
   });
 
   it('is compiled with its properties as parameters and the defaults of the environment', async () => {

@@ -163,6 +163,7 @@ const accepted = {
   template: z.string(),
   environment: z.string(),
   files: z.string(),
+  sources: z.string().optional().meta({ description: 'See the plan.' }),
   description: z.string(),
 };
 

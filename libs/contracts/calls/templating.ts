@@ -38,6 +38,7 @@ export const compileAnswerSchema = z.object({
   template: z.string(),
   environment: z.string(),
   files: z.string(),
+  sources: z.string().optional().meta({ description: 'See the plan. Absent when it has no nested stacks.' }),
   description: z.string(),
   resource_count: z.number().int(),
   warnings: z

@@ -28,7 +28,7 @@ import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
 import { markForDeletion, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from '../hooks/wait.ts';
 import { createIncarnation, currentRequires, send, type ResolvedResource } from '../resources/incarnation.ts';
-import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
+import { candidatesOf, canBecome, choose, hasOtherSources, isDue, type Choice } from '../resources/pick-incarnation.ts';
 import type { Comparison } from '../protocol.ts';
 import { resolvePlanned } from './resolve-planned.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
@@ -48,6 +48,9 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (!planned || graph.current.has(name) || (graph.waiting.get(name) ?? 0) > 0) return;
   const untouched = untouchedOf(transaction, planned);
   if (untouched) {
+    // The sources may differ in what it has not read. The older ones need not stay in the store.
+    const { sources } = state.plan;
+    if (planned.nested && untouched.sources !== sources) changeResource(transaction, untouched.id, { sources });
     markDone(transaction, name, untouched.id);
     return;
   }
@@ -197,7 +200,7 @@ function untouchedOf({ state, tools }: Transaction, planned: PlanResource): Reso
   if (resource.replaced_by !== null || planned.hooks || planned.external_id) return undefined;
   if (entersNow({ state, tools }, resource)) return undefined;
   if (isDue(state, resource, planned)) return undefined;
-  if ((planned.nested?.digest ?? null) !== resource.source) return undefined;
+  if (hasOtherSources({ state, tools }, resource, planned)) return undefined;
   const current = (state.graph as Graph).current;
   let index = 0;
   for (const name of planned.requires) {
@@ -236,6 +239,7 @@ function settle(
     if (metadata !== undefined && !sameJson(metadata, resource.metadata)) patch.metadata = metadata;
     const digest = planned.digest ?? null;
     if (resource.digest !== digest) patch.digest = digest;
+    if (planned.nested && resource.sources !== state.plan.sources) patch.sources = state.plan.sources;
     if (requires.some((id) => (state.resources.get(id)?.shown_at ?? 0) > resource.seen_at)) {
       patch.seen_at = state.stack.clock;
     }

@@ -21,8 +21,8 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
 import { conditionOf } from '../resources/health.ts';
-import type { Comparison } from '../protocol.ts';
-import { canBecome } from '../resources/pick-incarnation.ts';
+import type { Comparison, Tools } from '../protocol.ts';
+import { canBecome, hasOtherSources, isRenewed } from '../resources/pick-incarnation.ts';
 import { representative, type ResourceDocument, shownType } from '../documents.ts';
 
 /** Properties that a resource would have, as far as they can be predicted. */
@@ -50,6 +50,7 @@ export interface PreviewTools {
   /** Whether a change of this property alone needs a replacement. */
   readonly replaces: (resource: PlanResource, property: string) => boolean;
   readonly replaceFailed: (type: string) => boolean;
+  readonly sourcesDiffer?: NonNullable<Tools['sourcesDiffer']>;
 }
 
 /** The predicted change of one resource. */
@@ -93,6 +94,7 @@ export function* previewStack({ plan, resources, tools, around }: Preview): Gene
       existing: existing.get(planned.name),
       changes,
       existingByName: existing,
+      plan,
       tools,
       around,
     });
@@ -137,6 +139,7 @@ interface One {
   readonly existing: ResourceDocument | undefined;
   readonly changes: ReadonlyMap<string, Change>;
   readonly existingByName: ReadonlyMap<string, ResourceDocument>;
+  readonly plan: Plan;
   readonly tools: PreviewTools;
   readonly around: Change | undefined;
 }
@@ -145,7 +148,7 @@ interface One {
 const isOther = (change: Change | undefined): boolean =>
   change === 'create' || change === 'replace' || change === 'maybe replace' || change === 'maybe create';
 
-function previewOne({ planned, existing, changes, existingByName: all, tools, around }: One): PreviewRow {
+function previewOne({ planned, existing, changes, existingByName: all, plan, tools, around }: One): PreviewRow {
   const { name, type, requires } = planned;
   const predicted = tools.resolve(planned, (peer) => {
     const resource = all.get(peer);
@@ -175,7 +178,7 @@ function previewOne({ planned, existing, changes, existingByName: all, tools, ar
   const isTemplate = planned.nested?.kind === 'template';
   const comparison = tools.compare({ type, isTemplate, before: known, after });
   const changed = comparison.verdict === 'same' ? [] : comparison.changed;
-  const judgement = within(around, judge({ planned, existing, comparison, unknown, tools }));
+  const judgement = within(around, judge({ planned, existing, comparison, unknown, plan, tools }));
   return { ...common, properties: propertyRows([...changed, ...unknown], true), ...finish(judgement, planned) };
 }
 
@@ -184,12 +187,14 @@ function judge({
   existing,
   comparison,
   unknown,
+  plan,
   tools,
 }: {
   planned: PlanResource;
   existing: ResourceDocument;
   comparison: Comparison;
   unknown: readonly string[];
+  plan: Plan;
   tools: PreviewTools;
 }): Judgement {
   const { type, nested } = planned;
@@ -206,11 +211,11 @@ function judge({
   if (planned.renewed && !nested) return { change: 'replace', because: 'every update renews it' };
   if (unknown.some((property) => tools.replaces(planned, property))) return { change: 'maybe replace', ...because };
   if (comparison.verdict === 'update' || broken) return { change: 'update', ...because };
-  if (nested && existing.source !== nested.digest) {
+  if (nested && hasOtherSources({ state: { plan }, tools }, existing, planned)) {
     const inside = { because: 'what it is made of differs' };
     return { change: unknown.length > 0 ? 'maybe update' : 'update', ...inside };
   }
-  if (planned.renewed) return { change: 'update', because: 'every update renews something in it' };
+  if (isRenewed(existing, planned)) return { change: 'update', because: 'every update renews something in it' };
   return { change: unknown.length > 0 ? 'maybe update' : 'unchanged' };
 }
 

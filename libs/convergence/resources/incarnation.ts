@@ -126,6 +126,7 @@ export function send(
     requires,
     digest: planned ? (planned.digest ?? null) : resource.digest,
     source: planned ? (planned.nested?.digest ?? null) : resource.source,
+    sources: planned ? planned.nested && state.plan.sources : resource.sources,
     seen_at: planned ? state.stack.clock : resource.seen_at,
     attempts: 0,
     not_before: null,

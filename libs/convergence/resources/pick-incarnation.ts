@@ -1,7 +1,7 @@
 /** Picks the incarnation to reconcile with the plan, and reports how it differs. */
-import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { type PlanResource, usedNames } from '@anneal/contracts/plan.ts';
 import type { ResolvedResource } from './incarnation.ts';
-import type { Comparison } from '../protocol.ts';
+import type { Comparison, Tools } from '../protocol.ts';
 import { isNested, newestFirst, type ResourceDocument, type Typed } from '../documents.ts';
 import { yieldsToUpdate } from './overtake.ts';
 import type { State } from '../state.ts';
@@ -54,7 +54,6 @@ function compareTo(
   resolved: ResolvedResource,
 ): Comparison {
   const { state, tools } = transaction;
-  const source = planned.nested?.digest ?? null;
   if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
   const latest = resource.request && yieldsToUpdate(transaction, resource, planned) ? resource.request : resource;
   const changed = Object.keys(resolved.properties);
@@ -71,7 +70,7 @@ function compareTo(
   if (comparison.verdict !== 'same') return comparison;
   const due = isDue(state, resource, planned);
   if (due && !isNested(resource)) return { verdict: 'replace', changed: [] };
-  return due || latest.source !== source ? { verdict: 'update', changed: [] } : comparison;
+  return due || hasOtherSources(transaction, latest, planned) ? { verdict: 'update', changed: [] } : comparison;
 }
 
 /** Whether an incarnation can be updated to the plan in place. One template may replace another, as in Heat. */
@@ -81,5 +80,24 @@ export function canBecome({ type, nested }: Typed, planned: PlanResource): boole
 }
 
 /** Whether every update renews the resource, and this update has not done so yet. */
-export const isDue = ({ stack }: State, { revision }: ResourceDocument, { renewed }: PlanResource): boolean =>
-  renewed === true && revision !== stack.target.revision;
+export const isDue = ({ stack }: State, resource: ResourceDocument, planned: PlanResource): boolean =>
+  isRenewed(resource, planned) && resource.revision !== stack.target.revision;
+
+/** Whether every update renews the resource, or a resource in its nested stack. */
+export const isRenewed = ({ used }: Pick<ResourceDocument, 'used'>, { renewed, nested }: PlanResource): boolean =>
+  renewed === true || (nested !== undefined && used?.includes(usedNames.renewed) === true);
+
+/**
+ * Whether a nested stack was applied from other sources than those that the plan has for it now. The sources that it has
+ * read decide. They are not known of a request in flight.
+ */
+export function hasOtherSources(
+  { state: { plan }, tools }: { readonly state: Pick<State, 'plan'>; readonly tools: { readonly sourcesDiffer?: Tools['sourcesDiffer'] } },
+  latest: Pick<ResourceDocument, 'source' | 'sources' | 'used'>,
+  { nested }: PlanResource,
+): boolean {
+  if (latest.source !== (nested?.digest ?? null)) return true;
+  if (!nested || latest.sources === plan.sources) return false;
+  if (latest.sources === undefined || plan.sources === undefined || latest.used === undefined) return true;
+  return tools.sourcesDiffer?.(latest.used, latest.sources, plan.sources) ?? true;
+}

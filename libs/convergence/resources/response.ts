@@ -37,6 +37,7 @@ export function takeResponse(transaction: Transaction, answer: ResourceResponse)
     ...(response.drift !== undefined && { drift: response.drift }),
     ...(response.snapshot !== undefined && { snapshot: response.snapshot }),
     ...(response.sequence !== undefined && { sequence: response.sequence }),
+    ...(response.used !== undefined && { used: response.used }),
     ...(response.replace && { must_replace: true }),
   };
   switch (response.status) {
@@ -80,6 +81,7 @@ function complete(
       requires: request.requires,
       digest: request.digest,
       source: request.source,
+      sources: request.sources,
       seen_at: seenBy(transaction, request),
       drift: [],
     }),
@@ -182,6 +184,7 @@ function takeUnasked(transaction: Transaction, resource: ResourceDocument, respo
   const whole = response.status === 'complete';
   const changed = changeResource(transaction, resource.id, {
     sequence: response.sequence ?? 0,
+    ...(response.used !== undefined && { used: response.used }),
     ...(response.attributes !== undefined && { attributes: response.attributes }),
     // The nested stack differs from what was applied: the next update goes into it.
     ...(!whole && { attempted: resource.properties }),

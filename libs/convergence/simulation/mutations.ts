@@ -90,7 +90,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'takes what every update renews for unchanged': {
     rule: 'C8',
     file: 'resources/pick-incarnation.ts',
-    from: 'renewed === true &&',
+    from: 'isRenewed(resource, planned) &&',
     to: 'false &&',
   },
   'deletes what is to be retained': {

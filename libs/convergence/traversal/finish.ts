@@ -1,5 +1,6 @@
 /** The end of a traversal. */
 import type { Failure } from '@anneal/contracts/errors.ts';
+import { usedNames } from '@anneal/contracts/plan.ts';
 import type { ScalingReport } from '../protocol.ts';
 import { beginRollback, cancelTimers } from './begin.ts';
 import { failureReason } from './failure.ts';
@@ -80,7 +81,8 @@ function succeed(transaction: Transaction): void {
     reason: `Stack ${action} completed successfully${partial ? ". 'CHECK' not fully supported (see resources)" : ''}`,
   });
   const { hooked, renewed } = factsOf(state.plan);
-  if (!isVisit(action) && !state.plan.rolling && !hooked && !renewed) state.settled = state.stack.target.plan;
+  const isRenewing = renewed || [...state.resources.values()].some(({ used }) => used?.includes(usedNames.renewed));
+  if (!isVisit(action) && !state.plan.rolling && !hooked && !isRenewing) state.settled = state.stack.target.plan;
 }
 
 const towardsPlan: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];

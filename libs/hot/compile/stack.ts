@@ -40,6 +40,7 @@ export function compileStack(input: CompileInput): Body | undefined {
     scope,
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
     files: tree.files,
+    used: tree.used,
     conditions,
     mappings: sectionEntries(read, 'mappings', mistakes),
     mistakes,

@@ -4,7 +4,7 @@ import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Mistakes } from '../syntax/mistakes.ts';
-import type { Digests } from '../nested/digest.ts';
+import type { UsedSources } from '../nested/sources.ts';
 import type { NestedTemplate, TemplateLibrary } from '../nested/library.ts';
 import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import type { StackIdentity } from '../parameters/pseudo.ts';
@@ -23,7 +23,8 @@ export interface TemplateTree {
    * are compiled when they are created.
    */
   readonly nestedStacks: 'compiled' | 'described';
-  readonly digests: Digests;
+  /** Notes what the stack that is compiled reads of the files, the registry and the defaults. */
+  readonly used: UsedSources;
   readonly maxResources: number;
   readonly maxDepth: number;
   readonly count: { resources: number };

@@ -76,6 +76,8 @@ export interface TypeLookup {
   readonly types: ReadonlyMap<string, ResourceType>;
   /** Entry to skip: finds the type that a template replaces. */
   readonly except?: Found | undefined;
+  /** Called with each type whose entries are looked up. */
+  readonly note?: (type: string) => void;
 }
 
 /** The `resource_registry` of an environment, with the entries for single resources. */
@@ -98,10 +100,11 @@ export class TypeRegistry {
     return this.#find(wanted, []);
   }
 
-  #find({ type, resource, types, except }: TypeLookup, way: readonly string[]): Found | undefined {
+  #find({ type, resource, types, except, note }: TypeLookup, way: readonly string[]): Found | undefined {
     if (way.includes(type)) return { kind: 'cycle', way: [...way, type] };
+    note?.(type);
     for (const mapping of this.#candidates(type, resource)) {
-      const found = this.#follow(mapping, { type, resource, types, except }, [...way, type]);
+      const found = this.#follow(mapping, { type, resource, types, except, ...(note && { note }) }, [...way, type]);
       if (found && !isSame(found, except)) return found;
     }
     const builtIn = types.get(type);

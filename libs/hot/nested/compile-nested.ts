@@ -25,10 +25,10 @@ import { compileStack } from '../compile/stack.ts';
 import { type FacadeParts, StackScope } from '../compile/stack-scope.ts';
 import { nestedKind } from './describe.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
-import { Digests } from './digest.ts';
 import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
 import { passProperties } from './pass.ts';
+import { UsedSources } from './sources.ts';
 import { withinWork, EvaluationWork } from '../evaluate/work.ts';
 
 /** Only for a group: the template of its members, that template's parameters, and its rolling update. */
@@ -84,17 +84,17 @@ interface Source {
   readonly hidden: ReadonlySet<string>;
 }
 
-type WithWork = CompileNested & { readonly work: EvaluationWork };
+type WithWork = CompileNested & { readonly work: EvaluationWork; readonly used: UsedSources };
 
 /** Compiles one nested stack at run time, when its inputs are known. */
 export function compileNested(given: CompileNested): CompileResult {
   const mistakes = new Mistakes();
-  const options = { ...given, work: given.work ?? new EvaluationWork() };
+  const options = { ...given, work: given.work ?? new EvaluationWork(), used: new UsedSources() };
   return withinWork(mistakes, () => compileWithin(options, mistakes)) ?? { mistakes: mistakes.all() };
 }
 
 function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
-  const { library, stackName, stackId, projectId, depth, maxDepth = defaultDepth, facade } = options;
+  const { library, stackName, stackId, projectId, depth, maxDepth = defaultDepth, facade, used } = options;
   const source = depth > maxDepth ? refuseDepth(options.resource, maxDepth, mistakes) : sourceOf(options, mistakes);
   if (!source || mistakes.any) return { mistakes: mistakes.all() };
   const { template, parameters } = source;
@@ -105,6 +105,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
   const defaulted = [...hiddenDefaults].filter((name) => !Object.hasOwn(parameters, name));
   const schemas = hide(template.schemas, new Set([...source.hidden, ...defaulted]));
   const { unknown: open = new Set<string>() } = options;
+  for (const name of schemas.keys()) used.preset(name);
   const { values } = resolveParameters({
     schemas,
     environment,
@@ -137,7 +138,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
       files,
       types,
       work: options.work,
-      digests: new Digests({ library, files, types, defaults: environment.defaults, work: options.work }),
+      used,
       count: { resources: options.resourcesOutside },
     },
   });
@@ -149,6 +150,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
     warnings: mistakes.warnings(),
     plan: {
       ...foldFacade({ ...body.plan, parameters: given }, facade, options.hiddenFacade),
+      used: used.names(),
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
     template: toJson(read.source) as JsonObject,
@@ -176,6 +178,8 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     const { template, parameters } = options.members;
     const isInstances = groupKind(type) === 'instances';
     const nested = readNested(template, options.work);
+    // The template of the first member may read anything.
+    if (!hasMembers(template)) options.used.everything();
     const named = new Set([...Object.keys(parameters), ...(options.unknown?.has(openName) ? [openName] : [])]);
     return {
       template: { ...nested, read: withMemberCalls(nested.read, named) },
@@ -190,6 +194,7 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
   if ((options.kind ?? nestedKind(type, false)) === 'stack') {
     const stack = stackTypeOf(type);
     const named = stack && properties[stack.template.property];
+    if (stack?.template.holds === 'file' && typeof named === 'string') options.used.file(named);
     const text = stack?.template.holds === 'file' ? typeof named === 'string' && files[named] : named;
     if (!stack || typeof text !== 'string') {
       return refuseFile(
@@ -210,6 +215,7 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
   }
   const types = new Map(options.types.map((each) => [each.type, each]));
   const found = environment.registry.find({ type, resource, types });
+  if (found?.kind === 'template') options.used.file(found.file);
   const template =
     found?.kind === 'template'
       ? library.get(found.file, { defaults: environment.defaults, work: options.work })
@@ -233,6 +239,9 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     mistakes,
   );
 }
+
+const hasMembers = ({ resources }: JsonObject): boolean =>
+  isPlainObject(resources) && Object.keys(resources).length > 0;
 
 /** Converts the properties to the types of the template's parameters. */
 function fitted(

@@ -9,6 +9,7 @@ import { bare } from '../compile/entry-digest.ts';
 import { groupKind, scalingGroupTypes } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
+import { countInFile, countInValues } from './count.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import type { ResolvedTypes, CompileInput } from '../compile/tree.ts';
 import { holdsUnknown, type PartialValue } from '../evaluate/unknown.ts';
@@ -87,21 +88,24 @@ function nestedPart(
   resource: PlanResource,
   kind: PlanNested['kind'],
   { stack, templateOf, typeOf, foundOf, writtenTypes }: Described,
-): Pick<PlanResource, 'nested' | 'type' | 'renewed'> {
+): Pick<PlanResource, 'nested' | 'type'> {
   const { name } = resource;
   const { tree, environment } = stack;
   const found = foundOf.get(name);
   const template = templateOf.get(name);
   const type = template ? (writtenTypes.get(name) ?? resource.type) : resource.type;
   const registry = environment.registry.inside(name, found?.kind === 'template' ? found.mapping : undefined);
-  const reached = template
-    ? tree.digests.ofFile(template.file, registry)
-    : tree.digests.ofValues(valuesOf(resource, stack, typeOf.get(name)), registry);
-  if (tree.nestedStacks === 'described') tree.count.resources += reached.resources;
+  if (tree.nestedStacks === 'described') {
+    const context = { ...tree, defaults: environment.defaults };
+    tree.count.resources += template
+      ? countInFile(template.file, registry, context)
+      : countInValues(valuesOf(resource, stack, typeOf.get(name)), registry, context);
+  }
   const lost = environment.registry.replaceLost(name);
   const replaces = replacesLost(typeOf.get(name)?.type ?? '', template !== undefined) && lost;
-  const nested = { kind, type, digest: reached.digest, reads: [], ...(replaces && { replace_lost: replaces }) };
-  return { type, nested, ...(reached.renewed && { renewed: true }) };
+  const digest = JSON.stringify([template?.file ?? null, registry.special()]);
+  const nested = { kind, type, digest, reads: [], ...(replaces && { replace_lost: replaces }) };
+  return { type, nested };
 }
 
 function valuesOf(

@@ -29,7 +29,12 @@ export function findType(name: string, entry: MappingEntry, context: TypeContext
   if (!written) return undefined;
   const { type, at } = written;
   const typePath = join(path, 'type');
-  const found = environment.registry.find({ type, resource: name, types: tree.types });
+  const found = environment.registry.find({
+    type,
+    resource: name,
+    types: tree.types,
+    note: (looked) => tree.used.type(looked),
+  });
   if (!found) {
     const message = `The Resource Type (${type}) could not be found.`;
     const nearest = nearestName(type, tree.types.keys());
@@ -42,7 +47,11 @@ export function findType(name: string, entry: MappingEntry, context: TypeContext
     mistakes.add({ code: 'Cycle', message, path: typePath, at });
     return undefined;
   }
-  if (found.kind === 'type') return { type: found.type, found, template: undefined };
+  if (found.kind === 'type') {
+    if (found.type.renewed) tree.used.renewed();
+    return { type: found.type, found, template: undefined };
+  }
+  tree.used.file(found.file);
   const template = tree.library.get(found.file, { defaults: environment.defaults, work: tree.work });
   if (!template) {
     const names = [...tree.library.names()];

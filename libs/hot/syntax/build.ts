@@ -17,6 +17,7 @@ import { exactExpression, mapCall, mapExpression, numberCall, plain } from '@ann
 import { distance } from 'fastest-levenshtein';
 import { type ExactKey, exactKeys, exactRecord } from '@anneal/python/values/record.ts';
 import { holdsUnknown } from '../evaluate/unknown.ts';
+import type { UsedSources } from '../nested/sources.ts';
 import type { Version } from './version.ts';
 
 const logic: ReadonlySet<string> = new Set(['equals', 'not', 'and', 'or']);
@@ -55,6 +56,8 @@ export interface BuildOptions {
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
+  /** Notes each file that is looked for. */
+  readonly used: Pick<UsedSources, 'file'>;
   readonly conditions: ReadonlyMap<string, MappingEntry>;
   /** Only in the dialect `cfn`. */
   readonly mappings: ReadonlyMap<string, MappingEntry>;
@@ -358,6 +361,7 @@ export class Build {
         at,
       });
     }
+    this.#options.used.file(name);
     const content = this.#options.files.get(name);
     if (content !== undefined) return { kind: 'literal', value: content };
     const isHidden = this.#hides(argument);

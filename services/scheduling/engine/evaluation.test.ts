@@ -6,7 +6,7 @@ import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
 
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
-const moment = { now: 0, entropy: key(0) };
+const moment = { now: 0, entropy: key(0), sources: new Map() };
 const size = { bytes: 1024, setting: 'test' };
 
 it('the evaluation finds no change in a property whose secret has an older key or format', () => {

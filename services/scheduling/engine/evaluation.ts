@@ -10,6 +10,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import type { Comparison, QueuePlace, Tools } from '@anneal/convergence/protocol.ts';
 import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
+import { sourcesDiffer } from '@anneal/hot/nested/sources.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
@@ -26,18 +27,22 @@ import { createPreviewTools } from './preview-tools.ts';
 import { resolveResource } from './resolve.ts';
 import { referenceTo, scopeOf } from './scope.ts';
 import { createSealing } from './sealing.ts';
+import type { KnownSources } from './sources.ts';
 import { openType, TypeDefinitions } from './types.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
 export interface Evaluation {
   readonly sizes: SizeLimits;
-  /** A step whose tools have unresolved tasks is discarded. The tasks run in a worker, and then the step runs again. */
+  /**
+   * A step whose tools have unresolved tasks, or sources that must be read, is discarded. The tasks run in a worker, the
+   * sources are added to the moment, and then the step runs again.
+   */
   toolsAt(parameters: {
     moment: Moment;
     graceMs: number;
     limit: number;
     most?: number;
-  }): Tools & { readonly unresolved: readonly HeavyTask[] };
+  }): Tools & { readonly unresolved: readonly HeavyTask[]; readonly unread: ReadonlySet<string> };
   /** Values that could show a secret are sealed; the service that shows the outputs opens them. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
   /** The value of `get_resource` for the resource in a stack of the project; a secret stays sealed. */
@@ -47,7 +52,7 @@ export interface Evaluation {
     resource: ResourceDocument,
     path: readonly Json[],
   ): { readonly value: Json | undefined; readonly rest: readonly Json[]; readonly problem?: string | undefined };
-  previewTools(parameters: { plan: Plan; stack: StackDocument }): PreviewTools;
+  previewTools(parameters: { plan: Plan; stack: StackDocument; sources: KnownSources }): PreviewTools;
   /** The value of an expression that reads only parameters. Without an expression or a known value: an empty map. */
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
@@ -94,11 +99,13 @@ export function createEvaluation(parameters: {
       newId: (text) => derivedId(text),
       ...resolving(),
       compare,
+      ...differing(moment.sources),
       atOnce: (pending) => answerAtOnce(pending, { secrets, moment }),
       replaceFailed,
       nameLimit: (resource) => types.servedBy(resource)?.name_limit ?? nameLimit,
     }),
-    previewTools: (about) => createPreviewTools({ ...tools, compare, replaceFailed }, about),
+    previewTools: (about) =>
+      createPreviewTools({ ...tools, compare, replaceFailed, ...differing(about.sources) }, about),
     referenceTo: (resource, project) => referenceTo(tools, resource, project),
     attributeOf,
     written(expression, { plan, stack }) {
@@ -118,6 +125,22 @@ export function createEvaluation(parameters: {
             error: message,
           })),
       }),
+  };
+}
+
+/** Compares sources of nested stacks. Those that are not known yet count as equal until they are read. */
+function differing(known: KnownSources): { sourcesDiffer: NonNullable<Tools['sourcesDiffer']>; unread: Set<string> } {
+  const unread = new Set<string>();
+  return {
+    unread,
+    sourcesDiffer(used, before, after) {
+      const [one, other] = [known.get(before), known.get(after)];
+      if (one === undefined) unread.add(before);
+      if (other === undefined) unread.add(after);
+      if (one === undefined || other === undefined) return false;
+      // Without the older ones, anything may have changed.
+      return one === null || other === null || sourcesDiffer(used, one, other);
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import type { Peer, Sealing } from './sealing.ts';
 const [workOfPreview, workAResource] = [500_000, 200];
 
 export function createPreviewTools(
-  tools: ScopeTools & Sealing & Pick<PreviewTools, 'compare' | 'replaceFailed'>,
+  tools: ScopeTools & Sealing & Pick<PreviewTools, 'compare' | 'replaceFailed' | 'sourcesDiffer'>,
   { plan, stack }: { plan: Plan; stack: StackDocument },
 ): PreviewTools {
   // A preview is refused when it takes more work, because no worker continues it.
@@ -22,6 +22,7 @@ export function createPreviewTools(
   return {
     compare: tools.compare,
     replaceFailed: tools.replaceFailed,
+    ...(tools.sourcesDiffer && { sourcesDiffer: tools.sourcesDiffer }),
     replaces(resource, property) {
       const type = tools.types.ofPlanned(resource);
       if (type.open_properties) return false;

@@ -11,6 +11,7 @@ import { type GroupMembers, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
+import { allUsed } from '@anneal/hot/nested/sources.ts';
 import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
@@ -36,7 +37,7 @@ export function nestedResponse(parameters: AnswerParameters): ResourceResponse {
   const response = responseOf(effect, stack);
   if (stack.deleted_at !== null) return response;
   try {
-    return { ...response, attributes: attributesOf(parameters) };
+    return { ...response, attributes: attributesOf(parameters), used: usedBy(parameters) };
   } catch (error) {
     if (!hasCode(error, 'TooLarge')) throw error;
     // A deletion must end, and a failed response already carries its own error.
@@ -62,6 +63,12 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
       : stackAttributes({ kept, stack, outputs: evaluation.outputs({ plan, stack, peer }), peer, reader });
   const servers = kept.shows_servers ? serversInside(resources) : [];
   return servers.length > 0 ? { ...attributes, [serversKey]: servers } : attributes;
+}
+
+/** The sources that the stack and the stacks in it were compiled from. */
+function usedBy({ plan, resources }: AnswerParameters): string[] {
+  const inside = [...resources].filter(({ nested, action }) => nested !== null && action !== 'DELETE');
+  return allUsed([plan.used, ...inside.map(({ used }) => used)]);
 }
 
 /** A resource inside has an error in place of the value. */

@@ -11,6 +11,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 import { drawsOf } from './draw.ts';
 import { requestData } from '../shard/request-data.ts';
+import type { KnownSources } from '../engine/sources.ts';
 
 /** What all tries of one step share, so that each computes the same as the last one. */
 export interface Moment {
@@ -18,6 +19,8 @@ export interface Moment {
   readonly now: number;
   /** The source of the random values of the step: secret, and used for no other step. */
   readonly entropy: Uint8Array;
+  /** The sources of nested stacks that earlier tries needed, by content hash. */
+  readonly sources: KnownSources;
 }
 
 /** Returns undefined when the request must be sent to a provider. */

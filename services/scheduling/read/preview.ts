@@ -19,6 +19,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
+import type { KnownSources, SourceReader } from '../engine/sources.ts';
 import type { ChildCompiler } from '../nested/compile.ts';
 import { predictionOf, launchConfiguration, type NestedPrediction } from '../nested/foresee.ts';
 import { fromKept, type StoredNestedRequest } from '../nested/kept.ts';
@@ -67,6 +68,7 @@ interface PreviewOptions {
   readonly plans: Plans;
   readonly evaluation: Evaluation;
   readonly compile: ChildCompiler;
+  readonly sourceReader: SourceReader;
   readonly find: (which: { project: string; stack: string }) => Promise<StackDocument>;
 }
 
@@ -98,7 +100,13 @@ export class StackPreview {
 
   async #visit(at: At): Promise<PlannedTree[]> {
     const { stack, plan, around } = at;
-    const tools = this.#options.evaluation.previewTools({ plan, stack });
+    const sources: KnownSources = new Map();
+    const known = new Set([plan.sources, ...at.resources.map((resource) => resource.sources)]);
+    await this.#options.sourceReader.readInto(
+      sources,
+      [...known].filter((hash) => hash !== undefined),
+    );
+    const tools = this.#options.evaluation.previewTools({ plan, stack, sources });
     const byName = new Map<string, PreviewRow>();
     const pace = new Pace();
     for (const row of previewStack({ plan, resources: at.resources, tools, ...(around && { around }) })) {

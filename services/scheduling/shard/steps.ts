@@ -35,6 +35,7 @@ import { letGo } from '../garbage.ts';
 import { touchesRevision } from '../read/revisions.ts';
 import { takeTurns } from '../limiter/release.ts';
 import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
+import { NeedsSources, type SourceReader } from '../engine/sources.ts';
 import { appendRecord, closeRecord, recordOf, type Cause } from './journal.ts';
 import { LoadedStacks, type LoadedStack, type LoadOptions } from './loaded-stacks.ts';
 import { performRecord, sendRequests } from './perform.ts';
@@ -55,6 +56,7 @@ export interface StackStepOptions extends LoadOptions {
   readonly adjust: ToInput['adjust'];
   readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
   readonly heavy: Heavy;
+  readonly sourceReader: SourceReader;
   readonly routeMs: number;
 }
 
@@ -87,14 +89,17 @@ export class StackSteps {
   #atOneMoment<T>(stackId: string, work: (moment: Moment) => Promise<T>): Promise<T> {
     // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
     // times.
-    const moment = { now: this.#options.context.now().getTime(), entropy: randomBytes(32) };
+    const moment = { now: this.#options.context.now().getTime(), entropy: randomBytes(32), sources: new Map() };
     return this.#options.heavy.trying(async () => {
-      try {
-        return await work(moment);
-      } catch (error) {
-        // The state in memory may contain a step that was not recorded.
-        this.loaded.discard(stackId);
-        throw error;
+      for (;;) {
+        try {
+          return await work(moment);
+        } catch (error) {
+          // The state in memory may contain a step that was not recorded.
+          this.loaded.discard(stackId);
+          if (!(error instanceof NeedsSources)) throw error;
+          await this.#options.sourceReader.readInto(moment.sources, error.hashes);
+        }
       }
     });
   }
@@ -195,6 +200,7 @@ export class StackSteps {
     const before = state.stack;
     const tools = toolsAt(moment);
     const outcome = step(state, inputs, tools);
+    if (tools.unread.size > 0) throw new NeedsSources([...tools.unread]);
     if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     const { changes } = outcome;
     if (!changes.dirty) return outcome;
