@@ -28,13 +28,16 @@ export interface ParameterSchema {
   readonly at: PlanSource | undefined;
 }
 
-/** The capitalised names are CloudFormation's, which the first templates of this language used. */
 const typeNames: Readonly<Record<string, ParameterType>> = {
   string: 'string',
   number: 'number',
   boolean: 'boolean',
   comma_delimited_list: 'comma_delimited_list',
   json: 'json',
+};
+/** CloudFormation's names. The first templates of HOT used them, so only the first version accepts them. */
+const firstTypeNames: typeof typeNames = {
+  ...typeNames,
   String: 'string',
   Number: 'number',
   Boolean: 'boolean',
@@ -158,7 +161,8 @@ class SchemaReader {
       this.#refuse('MissingType', `Missing parameter type for parameter: ${this.#name}`, { at: this.#at });
       return 'string';
     }
-    if (typeof value === 'string' && Object.hasOwn(typeNames, value)) return typeNames[value] ?? 'string';
+    const names = this.#version === '2013-05-23' ? firstTypeNames : typeNames;
+    if (typeof value === 'string' && Object.hasOwn(names, value)) return names[value] ?? 'string';
     const found = typeof value === 'string' ? value : kindOfNode(entry.value);
     const nearest = nearestName(found, Object.keys(typeNames));
     this.#refuse('UnknownParameterType', `Invalid type (${found})`, entry.value, 'type', {

@@ -63,6 +63,7 @@ export function readTemplate({
     mistakes.add({ code: 'WrongType', message, path: '', at: node.at, expected: 'a map', found: kindOfNode(node) });
     return undefined;
   }
+  refuseSeveralVersions(node, mistakes);
   const format = Object.keys(cfnVersions).find((name) => node.entries.has(name));
   if (format !== undefined && !node.entries.has('heat_template_version')) return readCfn(node, format, mistakes);
   const version = readVersion(node, mistakes);
@@ -70,6 +71,26 @@ export function readTemplate({
   const description = describe(node);
   // Read a template of an unknown version as the newest, so that its other mistakes are found too.
   return { version: version ?? '2021-04-16', dialect: 'hot', description, root: node, source: node };
+}
+
+/** Each key selects another language. */
+function refuseSeveralVersions({ entries }: MapNode, mistakes: Mistakes): void {
+  const known = ['heat_template_version', ...Object.keys(cfnVersions)];
+  const present = [...entries].flatMap(([name, { value }]) =>
+    known.includes(name) && value.kind === 'scalar' && typeof value.value === 'string' ? [name] : [],
+  );
+  const [, second] = present;
+  if (second === undefined) return;
+  const message = `The template version is invalid: Ambiguous versions (${present.join(', ')}). Keep one of them.`;
+  const at = entries.get(second)?.at;
+  mistakes.add({
+    code: 'UnknownVersion',
+    message,
+    path: second,
+    at,
+    expected: 'one version',
+    found: present.join(', '),
+  });
 }
 
 /** Gives it the functions of the first version of HOT, which come from CloudFormation. `dialect` enables the others. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { render, type RenderParameters } from '../render.ts';
 import { knownTypes } from '../types/known.ts';
+import { mistakesOf } from './types-and-compile.ts';
 
 const mistake = Symbol('mistake');
 const answer = (template: string, more: Partial<RenderParameters> = {}): unknown => {
@@ -61,6 +62,17 @@ describe('parameters', () => {
   });
 });
 
+describe('a template with two version keys', () => {
+  it.each([
+    'heat_template_version: 2018-08-31\nAWSTemplateFormatVersion: "2010-09-09"\n',
+    'HeatTemplateFormatVersion: "2012-12-12"\nAWSTemplateFormatVersion: "2010-09-09"\n',
+  ])('is refused at the second: %s', (text) => {
+    const [found] = mistakesOf(text);
+    expect(found).toMatchObject({ path: 'AWSTemplateFormatVersion', line: 2, column: 1 });
+    expect(found?.message).toMatch(/^The template version is invalid: Ambiguous versions \(/);
+  });
+});
+
 describe('values', () => {
   const head = (version: string): string => `heat_template_version: ${version}
 parameters:
@@ -79,8 +91,7 @@ resources: {r: {type: OS::Heat::None}}`;
   };
   it.each([
     ['{get_param: [j, z]}', null],
-    // An error of the output, once the stack exists.
-    ['{get_param: {get_param: s}}', { $unknown: true }],
+    ['{get_param: {get_param: s}}', { $error: 'The Parameter (abc) was not provided.' }],
     ['{get_attr: [r, m, 1]}', null],
     ['{get_attr: [r, m, "1"]}', 'one'],
     ['{get_attr: [r, l, true]}', 'b'],
