@@ -90,4 +90,27 @@ outputs: {o: {value: {get_attr: [n, tags]}}}
       ],
     });
   });
+
+  it('can replace a template for one resource only with the properties and attributes of that template', () => {
+    const facade = `heat_template_version: rocky
+parameters: {one: {type: string}, two: {type: string}, three: {type: number, default: 1}}
+outputs: {is: {value: a}}
+`;
+    const concrete = 'heat_template_version: rocky\nparameters: {one: {type: json}, four: {type: string}}\n';
+    const messages = answer(
+      'heat_template_version: rocky\nresources: {n: {type: T, properties: {one: {}, four: a}}}\n',
+      {
+        environments: ['resource_registry: {T: facade.yaml, resources: {n: {T: concrete.yaml}}}'],
+        files: { 'facade.yaml': facade, 'concrete.yaml': concrete },
+      },
+    );
+    expect(messages).toMatchObject({
+      mistakes: [
+        { message: 'Property one type mismatch between facade T (String) and provider (Map)', line: 2 },
+        { message: 'Required property two for facade T missing in provider', line: 2 },
+        { message: 'Provider requires property four unknown in facade T', line: 2 },
+        { message: 'Attribute is for facade T missing in provider', line: 2 },
+      ],
+    });
+  });
 });

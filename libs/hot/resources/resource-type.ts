@@ -29,12 +29,8 @@ export function findType(name: string, entry: MappingEntry, context: TypeContext
   if (!written) return undefined;
   const { type, at } = written;
   const typePath = join(path, 'type');
-  const found = environment.registry.find({
-    type,
-    resource: name,
-    types: tree.types,
-    note: (looked) => tree.used.type(looked),
-  });
+  const lookup = { type, resource: name, types: tree.types, note: (looked: string) => tree.used.type(looked) };
+  const found = environment.registry.find(lookup);
   if (!found) {
     const message = `The Resource Type (${type}) could not be found.`;
     const nearest = nearestName(type, tree.types.keys());
@@ -51,8 +47,11 @@ export function findType(name: string, entry: MappingEntry, context: TypeContext
     if (found.type.renewed) tree.used.renewed();
     return { type: found.type, found, template: undefined };
   }
-  tree.used.file(found.file);
-  const template = tree.library.get(found.file, { defaults: environment.defaults, work: tree.work });
+  const read = (file: string) => {
+    tree.used.file(file);
+    return tree.library.get(file, { defaults: environment.defaults, work: tree.work });
+  };
+  const template = read(found.file);
   if (!template) {
     const names = [...tree.library.names()];
     const message = `Failed to retrieve template data: ${found.file} is not among the files`;
@@ -61,10 +60,10 @@ export function findType(name: string, entry: MappingEntry, context: TypeContext
     mistakes.add({ code: 'MissingFile', message, path: typePath, at, found: found.file, nearest, expected });
     return undefined;
   }
-  // A template that replaces a known type must have the properties and attributes of that type.
-  const facade = environment.registry.find({ type, resource: name, types: tree.types, except: found });
-  const stands = facade?.kind === 'type' ? facade.type : undefined;
-  for (const message of stands ? checkFacade({ facade: stands, provider: template.type, type }) : []) {
+  // A template must have the properties and attributes of the type or template that it replaces.
+  const other = environment.registry.find({ ...lookup, except: found });
+  const facade = other?.kind === 'template' ? read(other.file)?.type : other?.kind === 'type' ? other.type : undefined;
+  for (const message of facade ? checkFacade({ facade, provider: template.type, type }) : []) {
     mistakes.add({ code: 'FacadeMismatch', message, path, at });
   }
   return { type: template.type, found, template };
