@@ -75,8 +75,10 @@ export function compileBody(
     identity: options,
     scope: new StackScope({
       version: read.version,
+      declared: schemas,
       values,
       strict: options.strict,
+      now: options.now,
       work: options.work,
       ...(attributes && { given: attributes }),
     }),

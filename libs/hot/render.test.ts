@@ -44,6 +44,17 @@ describe('render', () => {
     });
   });
 
+  it.each(['{get_param: [nosuch, x]}', '{str_replace: {template: x, params: {x: {get_param: nosuch}}}}'])(
+    'shows the error of an output that reads an undeclared parameter, and warns of it once: %s',
+    (value) => {
+      const answer = rendered(`${template}  bad: {value: ${value}}\n`);
+      const $error = 'The Parameter (nosuch) was not provided.';
+      const warnings = [{ message: expect.stringContaining($error) as string, line: 12 }];
+      expect(answer).toMatchObject({ rendered: { outputs: { bad: { $error } } }, warnings });
+      expect(answer).toHaveProperty('warnings.length', 1);
+    },
+  );
+
   it('shows the error of an output that only real values reveal', () => {
     const joined = `${template}  bad: {value: {list_join: [',', {get_attr: [random, show]}]}}\n`;
     expect(rendered(joined)).toHaveProperty('rendered');

@@ -22,7 +22,7 @@ export interface Rules {
 
 export async function readQuestion(
   asked: CompileQuestion,
-  { blobs, secrets, types, maxResources, maxDepth }: Sources & Rules,
+  { blobs, secrets, types, maxResources, maxDepth, now }: Sources & Rules & Pick<CompileParameters, 'now'>,
 ): Promise<CompileParameters> {
   // Open the environments and parameters. The gateway seals them, because each may hold a secret.
   const question = {
@@ -57,6 +57,7 @@ export async function readQuestion(
     types,
     maxResources,
     maxDepth,
+    now,
     ...(previous && { previousParameters: previous }),
     // Drop the stored value of a parameter that the new template lacks. A parameter in the question must exist.
     ...(environment && {

@@ -125,6 +125,23 @@ describe('the templating service', () => {
     expect(error.message).toBe('The following parameters are immutable and may not be updated: size');
   });
 
+  it('refuses a date that has passed when a client asks, and compiles a stack in its accepted parent all the same', async () => {
+    const schema = '{type: string, constraints: [{custom_constraint: expiration}]}';
+    const expiring = `heat_template_version: 2018-08-31\nparameters: {until: ${schema}}\n`;
+    const parameters = { until: '2001-01-01T00:00:00Z' };
+    expect((await refusal({ template: expiring, parameters })).message).toContain('Expiration time is out of date.');
+    const [files, environment] = await Promise.all(
+      [{ 'inner.yaml': expiring }, {}].map((value) => context.store.blobs.put(JSON.stringify(value))),
+    );
+    const data: CompileNestedQuestion = {
+      ...{ project, stack_id: 'child', stack_name: 's-one-1', resource: 'one', type: 'inner.yaml' },
+      ...{ files: files ?? '', environment: environment ?? '', properties: parameters, depth: 1, resources_outside: 0 },
+      facade: { metadata: {}, deletion_policy: 'Delete', update_policy: {} },
+    };
+    const message = context.mint(templateCompileNested, { data, project });
+    await expect(context.bus.request({ queue, call: templateCompileNested, message })).resolves.toBeDefined();
+  });
+
   it('lists every mistake, and its message is the first one', async () => {
     const error = await refusal({ template: `${template}outputs: {o: {value: {get_resource: w}}}\n` });
     expect(error.code).toBe('InvalidTemplate');

@@ -50,7 +50,7 @@ export const templatingService = defineService({
     const work = (asked: Asked, delivery: Delivery): Promise<Json> =>
       askers.whileWaiting(delivery, async (signal) => {
         const { maxResources, maxDepth } = settings;
-        const task = { ...asked, types: await types.list(), maxResources, maxDepth } as Task;
+        const task = { ...asked, types: await types.list(), maxResources, maxDepth, now: context.now() } as Task;
         const small = await runInline(task);
         if (small) return small.answer;
         // Questions of the engine (nested stacks) and of clients have separate lanes, which take turns.

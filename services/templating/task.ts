@@ -8,8 +8,10 @@ import { checkTemplate, compileAndStore, compileNestedAndStore, validateTemplate
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';
 
-export type Task = Rules &
-  (
+export type Task = Rules & {
+  /** When the client asked. A nested stack ignores it, because its parent is accepted already. */
+  readonly now: Date;
+} & (
     | { readonly kind: 'compile'; readonly question: CompileQuestion }
     | { readonly kind: 'validate'; readonly question: ValidateQuestion }
     | { readonly kind: 'check'; readonly question: CompileQuestion }

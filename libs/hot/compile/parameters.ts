@@ -33,6 +33,11 @@ export interface CompileParameters {
    * compiling.
    */
   readonly strict?: boolean;
+  /**
+   * The time at which a client asks, which a parameter with the constraint `expiration` must be after. Absent when an
+   * accepted stack is compiled again: a date that has passed since then must not stop it.
+   */
+  readonly now?: Date | undefined;
   /** Templates already read from the same files with the same defaults. */
   readonly library?: TemplateLibrary;
   /** Work that compiling the stack and all stacks nested in it may use. */

@@ -47,6 +47,7 @@ export function readFront(
     pseudo: pseudoParameters(read.dialect, options),
     previous: options.previousParameters,
     missingAllowed: options.missingAllowed,
+    now: options.now,
     mistakes,
     work,
   });

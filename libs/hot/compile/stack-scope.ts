@@ -6,6 +6,7 @@ import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, settledValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
+import { openName } from '../groups/open.ts';
 import { keptReferences, readsHidden } from '../resources/references.ts';
 
 /** Key among the attributes of a resource for the value that `get_resource` returns. */
@@ -27,7 +28,9 @@ export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'upda
 export class StackScope implements Scope {
   readonly templateVersion: string;
   readonly strict: boolean;
+  readonly now: Date | undefined;
   readonly work: EvaluationWork;
+  readonly #declared: ReadonlyMap<string, unknown>;
   readonly #values: Readonly<Record<string, PlanParameter>>;
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
@@ -37,10 +40,13 @@ export class StackScope implements Scope {
 
   constructor(options: {
     version: string;
+    /** By name: the parameters that the template declares. */
+    declared: ReadonlyMap<string, unknown>;
     values: Readonly<Record<string, PlanParameter>>;
     given?: JsonObject;
     facade?: FacadeParts;
     strict?: boolean | undefined;
+    now?: Date | undefined;
     /** The work of the stack around it. */
     work?: EvaluationWork;
   }) {
@@ -48,7 +54,9 @@ export class StackScope implements Scope {
     if (facade) this.facade = (part) => facade[part];
     this.templateVersion = options.version;
     this.strict = options.strict === true;
+    this.now = options.now;
     this.work = options.work ?? new EvaluationWork();
+    this.#declared = options.declared;
     this.#values = options.values;
     this.#given = options.given ?? {};
   }
@@ -65,6 +73,10 @@ export class StackScope implements Scope {
 
   parameter(name: string): Json | undefined {
     return Object.hasOwn(this.#values, name) ? this.#values[name]?.value : undefined;
+  }
+
+  lacks(name: string): boolean {
+    return !this.#declared.has(name) && !Object.hasOwn(this.#values, name) && name !== openName;
   }
 
   isHidden(expression: Expression): boolean {

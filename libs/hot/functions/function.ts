@@ -13,10 +13,12 @@ export interface Scope {
   readonly templateVersion: string;
   /** Undefined when not known yet. */
   parameter(name: string): Json | undefined;
-  /** True when every parameter has a value: another name is an error, and not a value that is not known yet. */
-  readonly hasAllParameters?: true;
+  /** True for a name that no parameter has. Reading it is an error, because no later value can make it known. */
+  lacks?(parameter: string): boolean;
   /** True when input that Heat silently accepts is an error: a path that leads nowhere, a null among texts. */
   readonly strict?: boolean;
+  /** The time of the request, which a property with the constraint `expiration` must be after. */
+  readonly now?: Date | undefined;
   /** Limits of a yaql expression; Heat's when absent. */
   readonly yaql?: EvaluationLimits;
   /** In a nested template: a part of the resource that the nested stack implements. Undefined when not nested. */

@@ -4,6 +4,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { isPlainObject, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { walk } from '../evaluate/attribute-path.ts';
+import { unknownParameter } from '../syntax/mistakes.ts';
 import { own, type TemplateFunction, unnoticed, wholeNumberArgument, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
@@ -13,8 +14,7 @@ const getParam: TemplateFunction = {
     const [name, ...path] = Array.isArray(argument) ? argument : [argument];
     if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
     const value = scope.parameter(name);
-    if (value === undefined && scope.hasAllParameters)
-      throw new AnnealError('InvalidTemplate', `The Parameter (${name}) was not provided.`);
+    if (value === undefined && scope.lacks?.(name)) throw notProvided(name);
     if (value === undefined) return undefined;
     let at: Json | undefined = value;
     for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);
@@ -24,6 +24,12 @@ const getParam: TemplateFunction = {
     return at === undefined ? '' : at;
   },
 };
+
+function notProvided(name: string): AnnealError {
+  const message = `The Parameter (${name}) was not provided.`;
+  const mistakes = [{ code: unknownParameter, message, path: 'parameters' }];
+  return new AnnealError('InvalidTemplate', message, { mistakes });
+}
 
 function parameterStep(value: Json, step: Json): Json | undefined {
   if (isPlainObject(value)) return typeof step === 'string' ? own(value, step) : undefined;

@@ -22,8 +22,8 @@ function run(version: string, value: string): { is?: unknown } {
   const output = plan.outputs['o'];
   const scope: Scope = {
     templateVersion: plan.template_version,
-    hasAllParameters: true,
     parameter: (name) => plan.parameters[name]?.value,
+    lacks: (name) => !Object.hasOwn(plan.parameters, name),
     reference: () => undefined,
     attribute: () => undefined,
   };

@@ -128,7 +128,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
     environment,
     mistakes,
     identity,
-    scope: new StackScope({ version: read.version, values, facade, work: options.work }),
+    scope: new StackScope({ version: read.version, declared: schemas, values, facade, work: options.work }),
     depth,
     tree: {
       library,

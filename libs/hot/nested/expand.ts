@@ -78,9 +78,11 @@ function compileChild(
   const { read, schemas, values, environment, identity, open } = child;
   const childScope = new StackScope({
     version: read.version,
+    declared: schemas,
     values,
     given: scope.givenInside(resource.name),
     strict: scope.strict,
+    now: scope.now,
     work: scope.work,
     facade: {
       metadata: partOf(resource.metadata, scope),

@@ -49,6 +49,7 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     previous: undefined,
     // A value that is unknown is not missing, and a missing property is already reported.
     missingAllowed: true,
+    now: stack.scope.now,
     mistakes: inner,
     work: stack.tree.work,
   });

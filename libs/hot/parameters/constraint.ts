@@ -1,7 +1,7 @@
 /** Constraints of parameters and properties: one rule each, with Heat's message for a violation. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
-import { checkCustom } from './custom-constraint.ts';
+import { checkCustom, type CustomChecking } from './custom-constraint.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { Pattern, PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
 import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
@@ -16,11 +16,11 @@ interface Bounds {
 export function checkConstraints(
   value: Json,
   constraints: readonly Constraint[],
-  { skipCustom = false, work = new EvaluationWork() }: Checking = {},
+  { skipCustom = false, work = new EvaluationWork(), ...custom }: Checking = {},
 ): string[] {
   return constraints.flatMap((constraint) => {
     try {
-      const breach = findBreach(value, constraint, { skipCustom, work });
+      const breach = findBreach(value, constraint, { ...custom, skipCustom, work });
       return breach === undefined ? [] : [constraint.description ?? breach];
     } catch (error) {
       if (error instanceof OutOfWork) return [`checking it ${error.message}`];
@@ -30,13 +30,13 @@ export function checkConstraints(
 }
 
 /** How far to check. */
-export interface Checking {
+export interface Checking extends CustomChecking {
   readonly skipCustom?: boolean | undefined;
   /** Work that checking may use: that of the whole stack. */
   readonly work?: EvaluationWork | undefined;
 }
 
-function findBreach(given: Json, constraint: Constraint, { skipCustom, work }: Required<Checking>): string | undefined {
+function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...asked }: Checking): string | undefined {
   const isNumeric =
     isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
   const value = isNumeric ? Number(given) : given;
@@ -65,7 +65,7 @@ function findBreach(given: Json, constraint: Constraint, { skipCustom, work }: R
   if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern, work)) {
     return `"${value}" does not match pattern "${pattern}"`;
   }
-  if (custom !== undefined && !skipCustom) return checkCustom(custom, value);
+  if (custom !== undefined && !skipCustom) return checkCustom(custom, value, asked);
   return undefined;
 }
 

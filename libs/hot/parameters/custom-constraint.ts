@@ -1,9 +1,10 @@
 /**
- * The named validators that need no cloud. Validators of a service (`nova.flavor`, `glance.image`) count as satisfied,
- * because only the provider of the resource can say whether such an object exists. It does so when it gets a request.
+ * The named constraints of Heat. Those of a service (`nova.flavor`, `glance.image`) count as satisfied, because only the
+ * provider of the resource can say whether such an object exists. It does so when it gets a request.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
+import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { wrongHints } from '../types/scheduler-hints.ts';
 
 const isIPv4 = (text: string): boolean =>
@@ -22,7 +23,7 @@ function isIPv6(text: string): boolean {
 }
 const isIP = (text: string): boolean => isIPv4(text) || isIPv6(text);
 
-type Validator = (value: string) => string | undefined;
+type Validator = (value: string, now: Date | undefined) => string | undefined;
 
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 const longestName = 255;
@@ -83,21 +84,40 @@ function isCronPart(part: string, index: number): boolean {
 }
 
 const isoTime =
-  /^(?<year>\d{4})(?:(?:-(?<monthDash>\d{1,2})|(?<month>\d{2})(?!$))(?:(?:-(?<dayDash>\d{1,2})|(?<day>\d{2}))(?:[ T](?<hour>\d{2})(?::?(?<minute>\d{2}))?(?::?(?<second>\d{1,2})(?:[.,]\d+)?)?(?:Z|[-+]\d{2}:?(?:\d{2})?)?)?)?)?$/;
+  /^(?<year>\d{4})(?:(?:-(?<monthDash>\d{1,2})|(?<month>\d{2})(?!$))(?:(?:-(?<dayDash>\d{1,2})|(?<day>\d{2}))(?:[ T](?<hour>\d{2})(?::?(?<minute>\d{2}))?(?::?(?<second>\d{1,2})(?:[.,](?<fraction>\d+))?)?(?<offset>Z|[-+]\d{2}:?(?:\d{2})?)?)?)?)?$/;
 
-function isIsoTime(text: string): boolean {
+/** Milliseconds since 1970; a text without an offset is in UTC. Undefined when the text is no such time. */
+function isoMoment(text: string): number | undefined {
   const parts = isoTime.exec(text)?.groups;
-  if (!parts) return false;
-  const [year, month, day] = [
-    parts['year'],
-    parts['monthDash'] ?? parts['month'],
-    parts['dayDash'] ?? parts['day'],
-  ].map((part) => Number(part ?? 1));
-  const date = new Date(Date.UTC(year ?? 0, (month ?? 1) - 1, day));
-  const isDay = (year ?? 0) > 0 && date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
-  return (
-    isDay && Number(parts['hour'] ?? 0) < 24 && Number(parts['minute'] ?? 0) < 60 && Number(parts['second'] ?? 0) < 60
-  );
+  if (!parts) return undefined;
+  const number = (part: string | undefined, absent = 0): number => Number(part ?? absent);
+  const year = number(parts['year']);
+  const month = number(parts['monthDash'] ?? parts['month'], 1);
+  const day = number(parts['dayDash'] ?? parts['day'], 1);
+  const [hour, minute, second] = [parts['hour'], parts['minute'], parts['second']].map((part) => number(part));
+  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second));
+  const isDay = year > 0 && date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
+  // A second of 60 or an hour of 24 rolls over to the next day at the latest, so the parts differ.
+  if (!isDay || date.getUTCHours() !== hour || date.getUTCMinutes() !== minute) return undefined;
+  const [, sign = '+', hours, minutes] = /^([-+])(\d{2}):?(\d{2})?$/.exec(parts['offset'] ?? '') ?? [];
+  const ahead = (number(hours) * 60 + number(minutes)) * (sign === '-' ? -1 : 1);
+  return date.getTime() + number(`0.${parts['fraction'] ?? 0}`) * 1000 - ahead * 60_000;
+}
+
+/** Without a time only the form is checked: a stored stack is compiled again, and a later date refuses nothing. */
+function expiration(value: string, now: Date | undefined): string | undefined {
+  const moment = isoMoment(value.trim());
+  if (moment === undefined) return `Expiration ${value} is invalid: it is no ISO 8601 time.`;
+  return now && moment <= now.getTime() ? `Expiration ${value} is invalid: Expiration time is out of date.` : undefined;
+}
+
+function jsonString(value: string): string | undefined {
+  try {
+    parseJsonText(value);
+    return undefined;
+  } catch (error) {
+    return `JSON string ${value} is invalid: ${(error as Error).message}`;
+  }
 }
 
 const validators: Record<string, Validator> = {
@@ -112,9 +132,9 @@ const validators: Record<string, Validator> = {
       : dnsName(value),
   dns_domain: (value) => dnsName(value) ?? (value.endsWith('.') ? undefined : `'${value}' must end with '.'.`),
   cron_expression: (value) => (isCron(value) ? undefined : `Invalid CRON expression: ${value}`),
-  iso_8601: (value) => (isIsoTime(value) ? undefined : `Invalid ISO 8601 time: ${value}`),
-  // Only the form is checked: a check that it is in the future needs a clock.
-  expiration: (value) => (isIsoTime(value.trim()) ? undefined : `Expiration ${value} is not in the ISO 8601 form`),
+  iso_8601: (value) => (isoMoment(value) !== undefined ? undefined : `Invalid ISO 8601 time: ${value}`),
+  expiration,
+  json_string: jsonString,
   timezone: (value) => {
     if (/^[-+]?\d/.test(value)) return `Invalid timezone: '${value}'`;
     try {
@@ -127,21 +147,66 @@ const validators: Record<string, Validator> = {
   test_constr: () => undefined,
 };
 
-/** Why the value does not have the form. Undefined when it has, or when only a cloud could tell. */
-export function checkCustom(name: string, value: Json): string | undefined {
+/** The constraints that only a cloud can check, by service, of every release of Heat. */
+const ofServices: Readonly<Record<string, string>> = {
+  barbican: 'container secret',
+  blazar: 'reservation',
+  cinder: 'backup qos_specs snapshot volume vtype',
+  designate: 'domain zone',
+  glance: 'image',
+  ironic: 'node portgroup',
+  keystone: 'domain group project region role service user',
+  magnum: 'baymodel cluster_template',
+  manila: 'share_network share_snapshot share_type',
+  mistral: 'workflow',
+  monasca: 'notification',
+  neutron:
+    'address_scope flow_classifier lb.provider lbaas.listener lbaas.loadbalancer lbaas.pool lbaas.provider network port port_pair port_pair_group qos_policy router security_group segment subnet subnetpool taas.tap_flow taas.tap_service',
+  nova: 'flavor host keypair network server',
+  octavia: 'availabilityzone availabilityzoneprofile flavor flavorprofile l7policy listener loadbalancer pool',
+  sahara: 'cluster cluster_template data_source image job_binary job_type plugin',
+  senlin: 'cluster policy policy_type profile profile_type',
+  trove: 'flavor',
+  zaqar: 'queue',
+};
+const checkedLater: ReadonlySet<string> = new Set(
+  Object.entries(ofServices).flatMap(([service, names]) => names.split(' ').map((name) => `${service}.${name}`)),
+);
+
+/** How a named constraint is checked. */
+export interface CustomChecking {
+  /** The time of the request. Without it, a date that has passed is accepted. */
+  readonly now?: Date | undefined;
+  /** In a parameter only the names of Heat exist. The provider of a type may check a constraint of its own. */
+  readonly inParameter?: boolean | undefined;
+}
+
+/** Why the value violates the constraint. Undefined when it does not, or when only a cloud could tell. */
+export function checkCustom(
+  name: string,
+  value: Json,
+  { now, inParameter = false }: CustomChecking = {},
+): string | undefined {
   if (value === null) return undefined;
   if (name === 'anneal.scheduler_hints') return wrongHints(value);
   if (!Object.hasOwn(validators, name)) {
-    return /^[a-z_]+\.[a-z0-9_.]+$/.test(name)
-      ? undefined
-      : `"${JSON.stringify(value)}" does not validate ${name} (constraint not found)`;
+    const isChecked = checkedLater.has(name) || (!inParameter && name.includes('.'));
+    return isChecked ? undefined : `"${pythonText(value)}" does not validate ${name} (constraint not found)`;
   }
   if (value === '' && emptyAllowed.has(name)) return undefined;
   const isText = typeof value === 'string';
   const problem =
-    isText || !textOnly.has(name) ? validators[name]?.(isText ? value : pythonText(value)) : 'it is no text';
-  return problem === undefined ? undefined : `"${pythonText(value)}" does not validate ${name} (${problem})`;
+    isText || !textOnly.has(name) ? validators[name]?.(isText ? value : pythonText(value), now) : 'it is no text';
+  return problem === undefined ? undefined : `Error validating value '${pythonText(value)}': ${problem}`;
 }
 
-const emptyAllowed = new Set(['dns_name', 'rel_dns_name', 'dns_domain', 'cron_expression', 'expiration', 'timezone']);
+const emptyAllowed = new Set([
+  'dns_name',
+  'rel_dns_name',
+  'dns_domain',
+  'cron_expression',
+  'expiration',
+  'json_string',
+  'timezone',
+]);
 const textOnly = new Set(['dns_name', 'rel_dns_name', 'dns_domain']);

@@ -88,12 +88,14 @@ export interface Checked {
   readonly value: Json;
   readonly constraints: readonly Constraint[];
   readonly skipCustom?: boolean;
+  /** The time of the request; see {@link CustomChecking}. */
+  readonly now?: Date | undefined;
   /** Work that checking may use: that of the whole stack. */
   readonly work: EvaluationWork;
 }
 
 /** Returns the constraints that a value violates. As in Python, a number has no length and matches no pattern. */
-export function breaches({ type, value, constraints, skipCustom = false, work }: Checked): string[] {
+export function breaches({ type, value, constraints, skipCustom = false, now, work }: Checked): string[] {
   return constraints.flatMap((constraint) => {
     const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
     if (length && numberOf(value) !== undefined) return [`${shown(value)} has no length`];
@@ -103,7 +105,7 @@ export function breaches({ type, value, constraints, skipCustom = false, work }:
       const number = toNumber(value);
       return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint], { work });
     }
-    if (!allowed) return checkConstraints(value, [constraint], { skipCustom, work });
+    if (!allowed) return checkConstraints(value, [constraint], { skipCustom, now, inParameter: true, work });
     work.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
     return isAllowed(type, value, allowed) ? [] : breachOf(constraint, value, allowed);
   });

@@ -25,9 +25,14 @@ describe('parameters', () => {
     ['comma_delimited_list', [1, true, null], ['1', 'True', 'None']],
     ['json', '{"a": [1]}', { a: [1] }],
     ['json', '', ''],
-    ['CommaDelimitedList', 'a,b', ['a', 'b']],
   ])('of type %s accept %j', (type, given, expected) => {
     expect(value(`type: ${type}`, given)).toEqual(expected);
+  });
+
+  it("have CloudFormation's types only in the first version", () => {
+    const first = template('type: CommaDelimitedList').replace('2018-08-31', '2013-05-23');
+    expect(planOf(first, { parameters: { p: 'a,b' } }).parameters['p']?.value).toEqual(['a', 'b']);
+    expect(problem('type: String', 'a')).toBe('Invalid type (String)');
   });
 
   it('of type string keep the written form of a default', () => {
@@ -46,6 +51,17 @@ describe('parameters', () => {
     ["type: string, constraints: [{allowed_pattern: '[a-z]'}]", 'ab', '"ab" does not match pattern "[a-z]"'],
     ['type: string, constraints: [{custom_constraint: ip_addr}]', 'x', 'Invalid IP address: x'],
     ['type: string, constraints: [{custom_constraint: nonsense}]', 'x', 'constraint not found'],
+    [
+      'type: string, constraints: [{custom_constraint: no.such}]',
+      'x',
+      '"x" does not validate no.such (constraint not found)',
+    ],
+    ['type: string, default: x, constraints: [{custom_constraint: no.such}]', null, 'constraint not found'],
+    [
+      'type: string, constraints: [{custom_constraint: json_string}]',
+      '{',
+      "Error validating value '{': JSON string { is invalid",
+    ],
     ['type: string, constraints: [{length: {max: 1}, description: my words}]', 'xx', 'my words'],
     ['type: string, constraints: [{range: {max: 1}}]', 'x', 'range constraint invalid for string'],
     ['type: string, constraints: [{}]', 'x', 'No constraint expressed'],
@@ -57,6 +73,29 @@ describe('parameters', () => {
   it('accept values that only a service could verify', () => {
     expect(value('type: string, constraints: [{custom_constraint: nova.flavor}]', 'x')).toBe('x');
     expect(value('type: string, constraints: [{allowed_values: [true]}]', true)).toBe('True');
+  });
+
+  it.each<[string, string | undefined]>([
+    ['2026-05-04T12:00:01Z', undefined],
+    ['2026-05-04T12:00:00.5', undefined],
+    ['2026-05-04T13:30:00+01:00', undefined],
+    ['', undefined],
+    ['2026-05-04T12:00:00Z', 'Expiration time is out of date.'],
+    ['2026-05-04T12:59:59+01:00', 'Expiration time is out of date.'],
+    ['2026-05-04T07:59:59-0400', 'Expiration time is out of date.'],
+    ['2026-05', 'Expiration time is out of date.'],
+    ['2026-02-30', 'it is no ISO 8601 time.'],
+    ['tomorrow', 'it is no ISO 8601 time.'],
+  ])('with the constraint expiration take %j as a time after the request, or refuse it: %s', (given, reason) => {
+    const text = template('type: string, constraints: [{custom_constraint: expiration}]');
+    const now = new Date('2026-05-04T12:00:00Z');
+    const messages = mistakesOf(text, { parameters: { p: given }, now }).map(({ message }) => message);
+    const wanted = `Parameter 'p' is invalid: Error validating value '${given}': Expiration ${given} is invalid: ${reason}`;
+    expect(messages).toEqual(reason === undefined ? [] : [wanted]);
+  });
+
+  it('that have expired do not stop a stack that is compiled again, because then no time is given', () => {
+    expect(value('type: string, constraints: [{custom_constraint: expiration}]', '2001-01-01')).toBe('2001-01-01');
   });
 
   it('check their defaults', () => {

@@ -22,6 +22,8 @@ export interface ResolveParameters {
   readonly previous: Readonly<Record<string, PlanParameter>> | undefined;
   /** True when a template is validated by itself: values may be missing. */
   readonly missingAllowed: boolean;
+  /** The time of the request. Without it, a date that has passed is accepted. */
+  readonly now?: Date | undefined;
   readonly mistakes: Mistakes;
   readonly work: EvaluationWork;
 }
@@ -76,7 +78,7 @@ function refuseUnknown({ schemas, environment, mistakes }: ResolveParameters): v
 }
 
 function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | undefined {
-  const { environment, mistakes, work } = options;
+  const { environment, mistakes, now, work } = options;
   const { name, type, constraints } = schema;
   const path = join('parameters', name);
   const usable = (node: YamlNode | undefined): node is YamlNode => node !== undefined && !isNull(node);
@@ -98,7 +100,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
     if ('problem' in converted) refuse(converted.problem, at);
     else {
       const value = type === 'string' ? toExact(node) : converted.value;
-      for (const problem of breaches({ type, value, constraints, work })) refuse(problem, at);
+      for (const problem of breaches({ type, value, constraints, now, work })) refuse(problem, at);
     }
     return 'value' in converted ? converted.value : undefined;
   };

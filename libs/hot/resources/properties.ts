@@ -71,6 +71,7 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
     hiddenAt: (steps) => hiddenAt(parameters, steps),
     isTemplate: parameters.isTemplate === true,
     absentAsNull,
+    now: scope.now,
     work: scope.work,
   };
   for (const [name, value] of given) if (value === unknown) checkReferenced({ name, context, ...parameters });
@@ -125,6 +126,7 @@ interface Context {
   readonly hiddenAt: (steps: PropertyMistake['steps']) => PropertyMistake['steps'] | undefined;
   readonly isTemplate: boolean;
   readonly absentAsNull: boolean;
+  readonly now: Date | undefined;
   readonly work: EvaluationWork | undefined;
 }
 interface Place {
@@ -218,7 +220,8 @@ function readValue(place: Place, given: PartialValue, schema: PropertySchema): P
   if (converted === undefined) return unknown;
   if (schema.constraints && !holdsUnknown(converted)) {
     const checked = Array.isArray(given) && given.includes(null) ? given : converted;
-    for (const breach of checkConstraints(checked as Json, schema.constraints, { work: place.context.work })) {
+    const { now, work } = place.context;
+    for (const breach of checkConstraints(checked as Json, schema.constraints, { now, work })) {
       const names = schema.constraints.flatMap(({ allowed_values: allowed = [] }) => allowed.map(String));
       const nearest = typeof converted === 'string' ? nearestName(converted, names) : undefined;
       refuse(place, 'ConstraintBroken', breach, {

@@ -11,7 +11,15 @@ import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUpFunction, takesWritten } from '../functions/table.ts';
-import { hiddenValue, join, listed, type MistakeDraft, type Mistakes, nearestName } from './mistakes.ts';
+import {
+  hiddenValue,
+  join,
+  listed,
+  type MistakeDraft,
+  type Mistakes,
+  nearestName,
+  unknownParameter,
+} from './mistakes.ts';
 import { type MappingEntry, type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { exactExpression, mapCall, mapExpression, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { distance } from 'fastest-levenshtein';
@@ -311,6 +319,8 @@ export class Build {
     const error = this.#known(call, place.path);
     if (!(error instanceof AnnealError)) return true;
     const [found] = error.mistakes ?? [];
+    // The name is reported where it stands.
+    if (found?.code === unknownParameter) return true;
     const draft = { code: found?.code ?? 'InvalidArguments', message: error.message, path, at: call.source };
     const canBeRight = found?.code === 'InvalidValue' && !isWritten(call.arguments);
     if (!place.inOutput || !canBeRight || this.#options.scope.strict) {
@@ -339,7 +349,7 @@ export class Build {
     const message = `The Parameter (${isHidden ? hiddenValue : name}) was not provided. (in ${path})`;
     const expected = listed(this.#options.parameters);
     const quoted = isHidden ? {} : { found: name, nearest: nearestName(name, this.#options.parameters) };
-    const draft = { code: 'UnknownParameter', message, path, at, expected, ...quoted };
+    const draft = { code: unknownParameter, message, path, at, expected, ...quoted };
     if (place.inOutput && !this.#options.scope.strict) {
       this.#options.mistakes.warn({ ...draft, message: `${message} The output will have no value.` });
       return true;

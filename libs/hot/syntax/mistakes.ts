@@ -17,6 +17,9 @@ export interface MistakeDraft {
 /** Shown in place of a value that an error must not quote. */
 export const hiddenValue = '******';
 
+/** Code of a mistake: an expression reads a parameter that the template does not declare. */
+export const unknownParameter = 'UnknownParameter';
+
 /** A longer list helps no reader, and a hostile input must not make an answer larger than itself. */
 const most = 200;
 

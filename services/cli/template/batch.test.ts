@@ -21,6 +21,9 @@ describe('template render --batch', () => {
   it('answers an invalid case with its errors', () => {
     expect(answer({ id: 'y', template })).toMatchObject({ id: 'y', errors: [{ code: 'MissingParameter', line: 2 }] });
     expect(answer({ id: 'z', template, files: 3 })).toMatchObject({ id: 'z', errors: [{ code: 'InvalidCase' }] });
+    const constraint = '{custom_constraint: expiration}';
+    const past = `heat_template_version: rocky\nparameters: {p: {type: string, default: '2001-01-01', constraints: [${constraint}]}}\n`;
+    expect(answer({ id: 9, template: past })).toMatchObject({ id: 9, errors: [{ code: 'InvalidParameter' }] });
     expect(renderLine('{')).toMatchObject({ id: null, errors: [{ code: 'InvalidCase' }] });
   });
 });

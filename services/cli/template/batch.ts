@@ -38,6 +38,7 @@ function readCase(line: string): { id: Json; parameters: RenderParameters | Mist
       id,
       parameters: {
         ...offlineStack,
+        now: new Date(),
         ...pick(value, { stack_name: 'stackName', stack_id: 'stackId', project_id: 'projectId' }),
         template,
         environments: environmentsOf(environment),

@@ -39,6 +39,7 @@ export async function loadTemplate(
     ...offlineStack,
     ...(stackName !== undefined && { stackName }),
     ...(strict && { strict }),
+    now: new Date(),
     maxDepth,
     ...read,
     ...(files !== undefined && { files: await readTexts(files, cwd) }),
