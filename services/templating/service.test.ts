@@ -134,8 +134,16 @@ describe('the templating service', () => {
       [{ 'inner.yaml': expiring }, {}].map((value) => context.store.blobs.put(JSON.stringify(value))),
     );
     const data: CompileNestedQuestion = {
-      ...{ project, stack_id: 'child', stack_name: 's-one-1', resource: 'one', type: 'inner.yaml' },
-      ...{ files: files ?? '', environment: environment ?? '', properties: parameters, depth: 1, resources_outside: 0 },
+      project,
+      stack_id: 'child',
+      stack_name: 's-one-1',
+      resource: 'one',
+      type: 'inner.yaml',
+      files: files ?? '',
+      environment: environment ?? '',
+      properties: parameters,
+      depth: 1,
+      resources_outside: 0,
       facade: { metadata: {}, deletion_policy: 'Delete', update_policy: {} },
     };
     const message = context.mint(templateCompileNested, { data, project });
