@@ -118,6 +118,7 @@ resources: {r: {type: OS::Heat::None}}`;
     ['{if: [{equals: [{if: [c, 1, 2]}, 1]}, a, b]}', mistake],
     ['{if: [{equals: [{list_join: ["", [a]]}, a]}, x, y]}', mistake],
     ['{get_parm: s}', { get_parm: 's' }],
+    ['{yaql: {expression: "[$.data.get(1), $.data[2.5], $.data.get(\'1\')]", data: {1: a, 2.5: b}}}', ['a', 'b', null]],
     ['[1.0, 1.50]', [1, 1.5]],
   ])('%s', (yaml, expected) => {
     expect(value(yaml)).toEqual(expected);

@@ -2,19 +2,21 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { exactNumber, isExact } from '@anneal/python/values/number.ts';
 import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
-import { entriesOf } from '@anneal/python/values/record.ts';
+import { exactEntries } from '@anneal/python/values/record.ts';
 import { toText } from './library/text.ts';
 import type { YaqlMachine } from './call.ts';
 import { fault } from './fault.ts';
 import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';
 
-/** The value of an expression. Numbers keep the difference between integers and floats. */
+/** The value of an expression. Numbers keep the difference between integers and floats, also as keys of a map. */
 export function valueFromJson(value: Json): Value {
   if (isExact(value)) return /[.en]/.test(value.text) ? Number(value) : BigInt(value.text);
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(valueFromJson);
   if (!isPlainObject(value)) return value;
-  return new Dict(entriesOf(value).map(([key, item]): [Value, Value] => [key, valueFromJson(item)]));
+  return new Dict(
+    exactEntries(value).map(([key, item]): [Value, Value] => [valueFromJson(key as Json), valueFromJson(item)]),
+  );
 }
 
 /** Converts the result. Elements of sets must be plain, because lists and maps cannot be in a set. */

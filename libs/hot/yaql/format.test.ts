@@ -24,6 +24,7 @@ describe('format', () => {
     ['"{0}|{1}".format(1.0, [1, a])', "1.0|(1, 'a')"],
     ['"{0:{1}}".format(a, 3)', 'a  '],
     ['"{0:c}".format(65)', 'A'],
+    ['format("{0} {a}", 1, a => 2)', '1 2'],
   ])('%s is %s', (expression, expected) => {
     expect(run(expression)).toBe(expected);
   });

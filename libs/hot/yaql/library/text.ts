@@ -164,7 +164,7 @@ export const yaqlTextFunctions: FunctionDefinition[] = [
       text(a),
     ),
   ),
-  define('format', 'method', 'string:string, *args:any, **', ([a, ...places], { named, machine }) =>
+  define('format', 'both', 'string:string, *args:any, **', ([a, ...places], { named, machine }) =>
     formatYaqlText(text(a), { places, named }, machine),
   ),
   define('substring', 'method', 'string:string, start:int, length:int=-1', ([a, start, length]) => {
