@@ -9,7 +9,7 @@ import type { Version } from '../syntax/version.ts';
 const keys = ['value', 'description', 'condition'];
 
 /** The parts of the compiler that an output needs. */
-export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'dialect'> {
+export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'scope' | 'dialect'> {
   readonly build: Build;
   readonly mistakes: Mistakes;
   readonly version: Version;
@@ -54,7 +54,7 @@ export function compileOutput(name: string, entry: MappingEntry, context: Output
   const built = build.value(value.value, {
     path: join(path, 'value'),
     inOutput: true,
-    onReference: (reference) => void checkReference(reference, `outputs.${name}`, context),
+    onReference: (reference) => void checkReference(reference, `outputs.${name}`, { ...context, inOutput: true }),
   });
   return built && { ...about, value: built };
 }

@@ -78,6 +78,18 @@ outputs: {o: {value: {get_attr: [n, tags]}}}
     expect(result).toMatchObject({ mistakes: expect.arrayContaining([expect.objectContaining({ code: 'TooDeep' })]) });
   });
 
+  it('may lack an output that only an output reads: its value is null, with a warning', () => {
+    const reads = (section: string) => answer(`${outer('{name: a}')}${section}`);
+    expect(reads('  gone: {value: {get_attr: [n, gone, x]}}\n')).toMatchObject({
+      rendered: { outputs: { gone: null } },
+      warnings: [{ code: 'UnknownAttribute', message: expect.stringContaining('(n gone) is incorrect.') as string }],
+    });
+    const inResource = 'resources: {n: {type: inner.yaml, properties: {name: a}}, v: {type: OS::Heat::Value, properties: {value: {get_attr: [n, gone]}}}}';
+    expect(answer(`heat_template_version: 2018-08-31\n${inResource}\n`)).toMatchObject({
+      mistakes: [{ code: 'UnknownAttribute' }],
+    });
+  });
+
   it('can replace only types whose properties and attributes they have', () => {
     const template =
       'heat_template_version: rocky\nresources: {n: {type: OS::Heat::RandomString, properties: {name: a}}}\n';

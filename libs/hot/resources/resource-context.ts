@@ -35,7 +35,14 @@ export interface ResourceContext {
 export function checkReference(
   { resource, attribute, function: name, at, path, isHidden }: Reference,
   where: string,
-  { enabled, typeOf, templateOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes'>,
+  {
+    enabled,
+    typeOf,
+    templateOf,
+    mistakes,
+    scope,
+    inOutput = false,
+  }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes' | 'scope'> & { readonly inOutput?: boolean },
 ): boolean {
   if (!enabled.get(resource)) {
     const nearest = enabled.has(resource) || isHidden ? undefined : nearestName(resource, enabled.keys());
@@ -57,7 +64,7 @@ export function checkReference(
   ) {
     const known = Object.keys(type.attributes);
     const message = `The Referenced Attribute (${resource} ${attribute}) is incorrect.`;
-    mistakes.add({
+    const draft = {
       code: 'UnknownAttribute',
       message,
       path,
@@ -65,7 +72,11 @@ export function checkReference(
       found: attribute,
       nearest: nearestName(attribute, known),
       expected: known.join(', '),
-    });
+    };
+    // As in Heat: a template may lose an output, and an output of the stack around it must not stop that update.
+    if (inOutput && templateOf.has(resource) && !scope.strict)
+      mistakes.warn({ ...draft, message: `${message} The output will have no value.` });
+    else mistakes.add(draft);
   }
   return true;
 }
