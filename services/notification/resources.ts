@@ -3,7 +3,7 @@ import type { Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
-import { measuringTypes } from '@anneal/hot/types/measuring.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo, type Request, type Result } from '@anneal/provider/document.ts';
 import { Provider, type WorkingDocument } from '@anneal/provider/provide.ts';
@@ -21,8 +21,7 @@ export interface Resources {
   readonly routes: Route[];
   /** Continues a request whose timer fired. */
   wake(id: string): Promise<void>;
-  /** Announces the types. */
-  announce(): Promise<void>;
+  announce(types: readonly ResourceType[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -66,11 +65,11 @@ export async function openResources(
       },
     }),
     wake: (id) => provider.wake(id),
-    announce: () =>
+    announce: (types) =>
       announceTypes(context, {
         provider: 'anneal.notification',
         queue: requestsQueue('notification'),
-        types: [...measuringTypes],
+        types: [...types],
       }),
     stop: () => provider.stop(),
   };

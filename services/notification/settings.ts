@@ -1,4 +1,5 @@
 /** Settings of the notification service. */
+import { defaultPeriod } from '@anneal/hot/types/alarm-limits.ts';
 import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 
@@ -97,7 +98,10 @@ export const notificationSettings = defineSettings({
   },
   measurementPeriod: {
     env: 'ANNEAL_NOTIFICATION_MEASUREMENT_PERIOD_SECONDS',
-    schema: whole(10, 1, 60).refine((seconds) => 300 % seconds === 0, 'must divide 300: 1, 2, 5, 10, 15, 20, 30 or 60'),
+    schema: whole(defaultPeriod, 1, 60).refine(
+      (seconds) => 300 % seconds === 0,
+      'must divide 300: 1, 2, 5, 10, 15, 20, 30 or 60',
+    ),
     meaning: 'Shortest period of measurements: the finest granularity of a query or an alarm.',
     cost: 'A shorter period takes more of the store. Measurements stored with another period are not read any more.',
   },

@@ -40,6 +40,8 @@ function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...
   const isNumeric =
     isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
   const value = isNumeric ? Number(given) : given;
+  // A few types of AWS have numbers as text.
+  const amount = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   const {
     length,
     range,
@@ -52,11 +54,11 @@ function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...
     const size = sizeOf(value);
     if (size !== undefined && outside(size, length)) return `length (${size}) is out of range (${boundsText(length)})`;
   }
-  if (range && typeof value === 'number' && outside(value, range)) {
-    return `${numberText(value)} is out of range (${boundsText(range)})`;
+  if (range && typeof amount === 'number' && outside(amount, range)) {
+    return `${numberText(amount)} is out of range (${boundsText(range)})`;
   }
-  if (modulo && typeof value === 'number' && remainder(value, modulo.step) !== modulo.offset) {
-    return `${numberText(value)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
+  if (modulo && typeof amount === 'number' && remainder(amount, modulo.step) !== modulo.offset) {
+    return `${numberText(amount)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
   }
   if (allowed) work?.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
   if (allowed && !isAllowed(value, allowed)) {

@@ -1,5 +1,6 @@
 /** Every type with a built-in schema, for work without a server. A server accepts the types that providers announce. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { defaultPeriod, withAlarmLimits } from './alarm-limits.ts';
 import { aodhTypes } from './openstack/aodh.ts';
 import { awsTypes } from './openstack/aws.ts';
 import { cinderTypes } from './openstack/cinder.ts';
@@ -30,7 +31,7 @@ import { zaqarTypes } from './openstack/zaqar.ts';
 
 /** All types, each once. */
 export const knownTypes: readonly ResourceType[] = [
-  ...aodhTypes,
+  ...withAlarmLimits([...aodhTypes, ...moreAlarmTypes], defaultPeriod),
   ...awsTypes,
   ...cinderTypes,
   ...clusterTypes,
@@ -38,7 +39,6 @@ export const knownTypes: readonly ResourceType[] = [
   ...groupTypes,
   ...keystoneTypes,
   ...new Set([...mistralTypes, ...workflowTypes, ...zaqarTypes]),
-  ...moreAlarmTypes,
   ...neutronBalanceTypes,
   ...neutronBaseTypes,
   ...neutronChainTypes,

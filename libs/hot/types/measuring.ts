@@ -2,6 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { aodhTypes } from './openstack/aodh.ts';
 import { awsTypes } from './openstack/aws.ts';
+import { defaultPeriod, withAlarmLimits } from './alarm-limits.ts';
 import { explained } from './texts/texts.ts';
 import { boolean, integer, list, listOf, map, number, oneOf, resourceType, string } from './schema.ts';
 
@@ -170,13 +171,23 @@ export const moreAlarmTypes: readonly ResourceType[] = explained([
   }),
 ]);
 
-/** The types that the notification service serves. A failed update of an alarm is repaired by the next one. */
-export const measuringTypes: readonly ResourceType[] = [
-  ...aodhTypes.filter(({ type }) => !unserved.has(type)),
-  ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')),
-  ...moreAlarmTypes,
-].map((type) => ({
-  ...type,
-  actions: ['check', 'suspend', 'resume', ...(type.type === alertmanager.type ? (['signal'] as const) : [])],
-  failed_update: 'repair',
-}));
+/**
+ * The types that the notification service serves when it stores measurements with this period, in seconds. A failed
+ * update of an alarm is repaired by the next one.
+ */
+export const measuringTypesFor = (period: number): ResourceType[] =>
+  withAlarmLimits(
+    [
+      ...aodhTypes.filter(({ type }) => !unserved.has(type)),
+      ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')),
+      ...moreAlarmTypes,
+    ],
+    period,
+  ).map((type) => ({
+    ...type,
+    actions: ['check', 'suspend', 'resume', ...(type.type === alertmanager.type ? (['signal'] as const) : [])],
+    failed_update: 'repair',
+  }));
+
+/** The types that the notification service serves with its default settings. */
+export const measuringTypes: readonly ResourceType[] = measuringTypesFor(defaultPeriod);

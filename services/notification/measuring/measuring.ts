@@ -1,4 +1,5 @@
 /** Measurements and alarms: connects their stores, their timers, and the questions about them. */
+import { measuringTypesFor } from '@anneal/hot/types/measuring.ts';
 import type { Route } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -108,7 +109,7 @@ export async function openMeasuring(
       await alarms.onEvent(event, project);
       await credentials.onEvent(event, project);
     },
-    announce: () => resources.announce(),
+    announce: () => resources.announce(measuringTypesFor(settings.measurementPeriod)),
     async close() {
       await resources.stop();
       await timers.stop();

@@ -1,6 +1,7 @@
 /** An alarm as the properties of its resource define it. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { hostTypes, longestPeriod, mostPeriods } from '@anneal/hot/types/alarm-limits.ts';
 import { missingPolicies, type AlarmState, type CompositePart, type Limit, type PointsRule } from './evaluate.ts';
 import { comparisons, meterField, parseSearch, type LimitComparison, type LabelFilter } from './filter.ts';
 import { AlarmProperties, propertyText, type AlarmSetting } from './properties.ts';
@@ -60,10 +61,7 @@ const amazonComparisons: Readonly<Record<string, LimitComparison>> = {
   LessThanThreshold: 'lt',
   LessThanOrEqualToThreshold: 'le',
 };
-/** Types of Gnocchi's resources that have a host. */
-const resourceTypes: ReadonlySet<string> = new Set(['instance', 'host', 'server', 'generic']);
 const none: LabelFilter = { all: [] };
-const mostPeriods = 100;
 
 /** The type of an alarm without the prefix of its service, which has had several names. */
 const shapeOf = (type: string): string => type.replace(/^OS::(?:Aodh|Ceilometer|Metering)::/, '');
@@ -94,8 +92,8 @@ const threshold = (
 
 function resourceType(reader: AlarmProperties): void {
   const type = reader.required('resource_type');
-  if (type === '' || resourceTypes.has(type)) return;
-  reader.mistake('resource_type', `"${type}" is not known; use one of ${[...resourceTypes].join(', ')}`);
+  if (type === '' || hostTypes.includes(type)) return;
+  reader.mistake('resource_type', `"${type}" is not known; use one of ${hostTypes.join(', ')}`);
 }
 
 function search(reader: AlarmProperties): LabelFilter {
@@ -185,7 +183,7 @@ const own: Shape = (reader) => {
     periods,
     datapoints: reader.integer('datapoints', periods, [1, periods]),
     missing: missingPolicies.find((each) => each === reader.text('missing')) ?? 'keep',
-    warmUp: reader.integer('warm_up', 0, [0, 86_400]),
+    warmUp: reader.integer('warm_up', 0, [0, longestPeriod]),
   };
 };
 

@@ -2,16 +2,9 @@
 import { aggregatePattern } from '@anneal/contracts/calls/measuring.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { aggregateText, longestPeriod, statisticNames } from '@anneal/hot/types/alarm-limits.ts';
 import { comparisons, type LimitComparison } from './filter.ts';
 
-const statistics: Readonly<Record<string, string>> = {
-  avg: 'mean',
-  Average: 'mean',
-  SampleCount: 'count',
-  Sum: 'sum',
-  Minimum: 'min',
-  Maximum: 'max',
-};
 /** A value as text; a list or a map is empty. */
 export const propertyText = (value: Json | undefined): string =>
   value === undefined || value === null || typeof value === 'object' ? '' : String(value);
@@ -99,17 +92,14 @@ export class AlarmProperties {
   }
   aggregate(name: string, fallback = 'mean'): string {
     const given = this.text(name, fallback);
-    const aggregate = (Object.hasOwn(statistics, given) ? statistics[given] : undefined) ?? given;
+    const aggregate = (Object.hasOwn(statisticNames, given) ? statisticNames[given] : undefined) ?? given;
     if (!aggregatePattern.test(aggregate)) {
-      this.mistake(
-        name,
-        'must be mean, min, max, sum, count, last, median, 1pct to 99pct, rate, or rate: and one of them',
-      );
+      this.mistake(name, aggregateText);
     }
     return aggregate;
   }
   granularity(name: string): number {
-    const value = this.integer(name, 60, [1, 86_400]);
+    const value = this.integer(name, 60, [1, longestPeriod]);
     const { period } = this.#setting;
     if (value % period !== 0) this.mistake(name, `must be a multiple of the stored period, ${period} s`);
     return value;
