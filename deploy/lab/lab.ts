@@ -1,5 +1,6 @@
 /** Machines and the endpoint in front of them. One folder holds their whole state. */
-import { randomBytes, randomInt } from 'node:crypto';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
+import { randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -76,7 +77,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const remembered = readRemembered(directory);
   const credentials = {
     username: remembered?.username ?? 'admin',
-    password: remembered?.password ?? randomBytes(12).toString('base64url'),
+    password: remembered?.password ?? newCredential(12),
   };
   const machines = await machinesIn(directory, options);
   const certificate = options.tls ? readCertificate(directory, options.host) : undefined;

@@ -1,8 +1,8 @@
 /** `anneal project …`, `anneal user …` and `anneal token …`: who may use this server, and for what. */
-import { randomBytes } from 'node:crypto';
 import { roleMeanings, type AccessRuleView } from '@anneal/client/identity.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { quotaNames, type QuotaChanges, type QuotaName } from '@anneal/contracts/calls/quotas.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
@@ -376,7 +376,7 @@ function ruleOf(text: string): AccessRuleView {
   );
 }
 
-const generated = (): string => randomBytes(18).toString('base64url');
+const generated = (): string => newCredential(18);
 
 /** @throws AnnealError InvalidRequest for a file that cannot be read or whose first line is empty */
 async function passwordIn(file: string, cwd: string): Promise<string> {

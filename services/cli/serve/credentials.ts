@@ -1,7 +1,7 @@
 /** The administrator's credentials: created at the first start, kept for later starts, readable only by the owner. */
-import { randomBytes } from 'node:crypto';
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { adminProject } from '@anneal/contracts/project.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import { credentialsFile, readCredentials, type Credentials } from '../login.ts';
 
 /** Writes the server's current address. The password stays, unless the environment sets one. */
@@ -15,7 +15,7 @@ export async function prepareCredentials(parameters: {
   const credentials: Credentials = {
     auth_url: `${url}/identity/v3`,
     username: known?.username ?? 'admin',
-    password: password ?? known?.password ?? randomBytes(18).toString('base64url'),
+    password: password ?? known?.password ?? newCredential(18),
     project_name: known?.project_name ?? 'admin',
     project_id: known?.project_id ?? adminProject.id,
   };

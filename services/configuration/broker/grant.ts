@@ -8,11 +8,11 @@
  * B4 A deleted host gets a last message before its credentials end, if it listens. Any process may die before it, so the
  *    refusal of its credentials is what a host can rely on.
  */
-import { randomBytes } from 'node:crypto';
 import type { BrokerAccess, HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { HostFarewell } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { HostDocument } from '../collections.ts';
 import { hostTokenHash, type HostContext } from '../hosts/host.ts';
 
@@ -35,7 +35,7 @@ export async function grantBroker(
   host: HostDocument,
 ): Promise<{ host: HostDocument; access: BrokerAccess & { password: string } }> {
   const door = requireDoor(context);
-  const password = randomBytes(24).toString('base64url');
+  const password = newCredential(24);
   const broker = { hash: hostTokenHash(password), issued_at: context.service.now().toISOString(), seen_at: 0 };
   const { document, changed } = await change(context.collections.hosts, host.id, (current) =>
     current.status === 'deleting' ? undefined : { ...current, broker },

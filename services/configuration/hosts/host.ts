@@ -9,7 +9,7 @@
  * H3 A search of the index of `last_seen_at` finds silent hosts. The written contact of a host that is not silent is never
  *    older than half the time of silence and the interval of its reports, so the search reads no other hosts.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostCollector, HostView } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -29,6 +29,7 @@ import { mergeFacts } from './facts.ts';
 import { actorOfHost, originOfHost } from './origin.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import { isQuotaRefusal, roomyQuota } from '../queues/limits.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
@@ -68,7 +69,7 @@ export async function createHost(
   { id, name, project, place }: { id: string; name: string; project: string; place?: TreePlace | undefined },
 ): Promise<{ host: HostDocument; token: string }> {
   const { collections, service } = context;
-  const token = randomBytes(32).toString('base64url');
+  const token = newCredential(32);
   const created_at = service.now().toISOString();
   const insert = (): Promise<HostDocument> =>
     collections.hosts.insert({
@@ -146,7 +147,7 @@ export async function renewToken(
   context: HostContext,
   host: HostDocument,
 ): Promise<{ host: HostDocument; token: string }> {
-  const token = randomBytes(32).toString('base64url');
+  const token = newCredential(32);
   await armRevocation(context, host);
   const { document: renewed } = await change(
     context.collections.hosts,

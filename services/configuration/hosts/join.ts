@@ -9,9 +9,10 @@
  * A joined host exists without a stack. An `OS::Heat::DeployedServer` of the same name takes it while no other one does:
  * the host is then that server, and returns when the server is deleted.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { HostDocument } from '../collections.ts';
 import { findHost } from '../queues/names.ts';
 import { armRevocation, createHost, hostTokenHash, openHostToken, withToken, type HostContext } from './host.ts';
@@ -30,7 +31,7 @@ export async function issueJoinToken(
   const { collections, service } = context;
   const found = await findHost(collections, { project, host: named });
   const { host } = found ? { host: found } : await createHost(context, { id: randomUUID(), name: named, project });
-  const join_token = randomBytes(24).toString('base64url');
+  const join_token = newCredential(24);
   const expires_at = new Date(service.now().getTime() + context.joinMs).toISOString();
   const { document: saved } = await change(collections.hosts, host.id, ({ join_key_hash: _used, ...current }) => ({
     ...current,
@@ -58,7 +59,7 @@ export async function exchangeJoinToken(
     );
   }
   const join_key_hash = hostTokenHash(key);
-  const token = randomBytes(32).toString('base64url');
+  const token = newCredential(32);
   // The machine that had the broker credentials is the host no more (J3).
   if (host.join_key_hash === undefined) await armRevocation(context, host);
   const { document, changed } = await change(context.collections.hosts, host.id, ({ broker: _revoked, ...current }) =>

@@ -5,7 +5,7 @@
  * K2 Every use asks this service, so a credential that is revoked, disabled or expired is refused at once.
  * K3 A credential expires an hour after the deletion of its stack: until then a listener can read the last events.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import {
   credentialAuthenticate,
@@ -27,6 +27,7 @@ import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { Posted } from '../measuring/metrics/calls.ts';
 import type { ServiceQuestion } from '../service-questions.ts';
 
@@ -65,7 +66,7 @@ export interface WantedCredential {
 const afterDeletionMs = 3_600_000;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
-export const newSecret = (): string => randomBytes(32).toString('base64url');
+export const newSecret = (): string => newCredential(32);
 
 export class CredentialStore {
   readonly #credentials: Collection<CredentialDocument>;

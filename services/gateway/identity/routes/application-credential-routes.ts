@@ -1,7 +1,7 @@
 /** Application credentials: secrets by which programs log in for a user, in one project. */
-import { randomBytes } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApplicationCredentialDocument, UserDocument } from '../directory/documents.ts';
@@ -99,7 +99,7 @@ export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
     const rules =
       used?.access_rules ??
       (known.access_rules?.length ? await storedRules(options.directory, user, known.access_rules) : undefined);
-    const secret = known.secret ?? randomBytes(64).toString('base64url');
+    const secret = known.secret ?? newCredential(64);
     const credential = await applicationCredentials.insert(
       {
         id: keystoneId(options.newId),
