@@ -45,7 +45,7 @@ function parts(expression: Expression, run: Run, path: string): PartialValue {
   }
 }
 
-function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path: string): PartialValue {
+function call(expression: Call, run: Run, path: string): PartialValue {
   const { function: name } = expression;
   if (name === numberCall) return fromText((expression.arguments as { value: string }).value);
   if (name === mapCall) return mapOfPairs(parts(expression.arguments, run, path) as PartialValue[][]);
@@ -62,7 +62,7 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   } catch (error) {
     if (error instanceof Wrong || error instanceof AnnealError) {
       const code = error instanceof WrongForm ? 'InvalidArguments' : 'InvalidValue';
-      if (run.scope.isHidden?.(expression)) throw refused(code, notShown(name), here);
+      if (run.scope.isHidden?.(expression)) throw refused(code, maskedReason(error, expression, run.scope), here);
       if (error instanceof Wrong) throw refused(code, error.message, here);
     }
     if (error instanceof OutOfWork) throw refused('TooMuchWork', `"${name}" ${error.message}`, here);
@@ -73,9 +73,19 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   }
 }
 
-/** The reason of a refusal that could quote a hidden value. */
-const notShown = (name: string): string =>
-  `"${name}" cannot take its arguments. The reason is not shown because it could quote a hidden value`;
+type Call = Extract<Expression, { kind: 'call' }>;
+
+/** The reason of a refusal, without the values that it quotes: one of them may be hidden. */
+function maskedReason(error: Error, { function: name, arguments: argument }: Call, scope: Scope): string {
+  const program = functions.get(name)?.program;
+  const words = program === undefined ? undefined : partNamed(argument, program);
+  if (error instanceof Wrong && !(words && scope.isHidden?.(words))) return error.reason.masked;
+  return `"${name}" cannot take its arguments. The reason is not shown because it could quote a hidden value`;
+}
+
+/** The part of a written map; the whole argument where it is not written out. */
+const partNamed = (argument: Expression, key: string): Expression =>
+  (argument.kind === 'map' ? argument.entries.find((entry) => entry.key === key)?.value : undefined) ?? argument;
 
 function valueOf(definition: TemplateFunction, argument: Json, { scope, work }: Run): PartialValue {
   const value = definition.evaluate(argument, scope, work);

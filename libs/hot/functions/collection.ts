@@ -1,4 +1,5 @@
 /** Functions on lists and maps. */
+import { stated, why } from '../evaluate/reason.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isPlainObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
@@ -15,14 +16,14 @@ const mapMerge: TemplateFunction = {
   name: 'map_merge',
   evaluate(argument, scope) {
     const items = argument === '' ? [] : argument;
-    if (!Array.isArray(items)) return wrong('Incorrect arguments to "map_merge" should be a list of maps');
+    if (!Array.isArray(items)) return wrong(why`Incorrect arguments to "map_merge" should be a list of maps`);
     return exactRecord(
       items.flatMap((item) => {
-        if (item === null) unnoticed(scope, () => '"map_merge" merges null as an empty map');
+        if (item === null) unnoticed(scope, () => why`"map_merge" merges null as an empty map`);
         if (item === null) return [];
         return isPlainObject(item)
           ? exactEntries(item)
-          : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
+          : wrong(why`Items to merge must be maps, not ${stated(kindOfValue(item))}`);
       }),
     );
   },
@@ -37,11 +38,11 @@ const mapReplace: TemplateFunction = {
         ? {}
         : isPlainObject(value)
           ? value
-          : wrong('Incorrect arguments to "map_replace" should be two maps');
+          : wrong(why`Incorrect arguments to "map_replace" should be two maps`);
     const [source, changes] = [ensured(given), ensured(wanted)];
     const extra = keysOf(changes).find((key) => key !== 'keys' && key !== 'values');
     if (extra !== undefined)
-      return wrong(`Incorrect arguments to "map_replace": unknown key ${keyText(extra)}; it takes keys and values`);
+      return wrong(why`Incorrect arguments to "map_replace": unknown key ${keyText(extra)}; it takes keys and values`);
     const keys = ensured(changes['keys'] ?? null);
     const values = ensured(changes['values'] ?? null);
     const [inSource, inKeys, inValues] = [new EqualMap(source), new EqualMap(keys), new EqualMap(values)];
@@ -51,9 +52,9 @@ const mapReplace: TemplateFunction = {
       const renamed = inKeys.get(key as Json) ?? null;
       const name = renamed === null ? key : asKey(renamed);
       if (renamed !== null && !sameKey(name, key) && inSource.get(name as Json) !== undefined)
-        return wrong(`key replacement ${keyText(name)} collides with a key in the input map`);
+        return wrong(why`key replacement ${keyText(name)} collides with a key in the input map`);
       if (!names.add(name as Json) && renamed !== null)
-        return wrong(`key replacement ${keyText(name)} collides with a key in the output map`);
+        return wrong(why`key replacement ${keyText(name)} collides with a key in the output map`);
       const replaced = typeof value === 'object' && value !== null && !isExact(value) ? undefined : inValues.get(value);
       result.push([name, replaced === undefined ? value : replaced]);
     }
@@ -62,17 +63,17 @@ const mapReplace: TemplateFunction = {
 };
 
 const asKey = (value: Json): ExactKey =>
-  typeof value === 'object' && value !== null && !isExact(value) ? wrong('keys must be strings') : value;
+  typeof value === 'object' && value !== null && !isExact(value) ? wrong(why`keys must be strings`) : value;
 const sameKey = (a: ExactKey, b: ExactKey): boolean => pythonEqual(a as Json, b as Json);
 
 const concat = (name: string, unique: boolean): TemplateFunction => ({
   name,
   evaluate(argument, scope) {
-    if (!Array.isArray(argument)) return wrong(`Incorrect arguments to "${name}" should be a list of lists`);
+    if (!Array.isArray(argument)) return wrong(why`Incorrect arguments to "${stated(name)}" should be a list of lists`);
     const items = argument.flatMap((list) => {
-      if (list === null) unnoticed(scope, () => `"${name}" takes null for an empty list`);
+      if (list === null) unnoticed(scope, () => why`"${stated(name)}" takes null for an empty list`);
       if (list === null) return [];
-      return Array.isArray(list) ? list : wrong(`Items to concat must be lists, not ${shown(list)}`);
+      return Array.isArray(list) ? list : wrong(why`Items to concat must be lists, not ${shown(list)}`);
     });
     if (!unique) return items;
     const seen = new EqualSet();
@@ -86,9 +87,9 @@ const filter: TemplateFunction = {
   evaluate(argument) {
     const [values = null, list = null] = listArgument(argument, { name: 'filter', least: 2, most: 2 });
     if (isEmpty(list)) return list;
-    if (!Array.isArray(list)) return wrong('"filter" takes a list of values and the list to filter');
+    if (!Array.isArray(list)) return wrong(why`"filter" takes a list of values and the list to filter`);
     if (isEmpty(values)) return list;
-    if (!Array.isArray(values)) return wrong('The values of "filter" must be a list');
+    if (!Array.isArray(values)) return wrong(why`The values of "filter" must be a list`);
     const unwanted = new EqualSet();
     for (const value of values) unwanted.add(value);
     return list.filter((item) => !unwanted.has(item));
@@ -101,9 +102,12 @@ const contains: TemplateFunction = {
   evaluate(argument) {
     const [value = null, sequence = null] = listArgument(argument, { name: 'contains', least: 2, most: 2 });
     if (typeof sequence === 'string') {
-      return typeof value === 'string' ? sequence.includes(value) : wrong('"contains" looks for a string in a string');
+      return typeof value === 'string'
+        ? sequence.includes(value)
+        : wrong(why`"contains" looks for a string in a string`);
     }
-    if (!Array.isArray(sequence)) return wrong(`"contains" needs a list or a string, not ${kindOfValue(sequence)}`);
+    if (!Array.isArray(sequence))
+      return wrong(why`"contains" needs a list or a string, not ${stated(kindOfValue(sequence))}`);
     return sequence.some((item) => pythonEqual(item, value));
   },
 };
@@ -114,24 +118,25 @@ const repeat: TemplateFunction = {
   evaluate(argument, scope, work) {
     const map = mapArgument(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;
-    if (!isPlainObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
+    if (!isPlainObject(forEach)) return wrong(why`The "for_each" argument to "repeat" must contain a map`);
     // Older versions ignore `permutations`, as they ignore every key that they do not know.
     const permutations =
       scope.templateVersion >= '2017-09-01' ? (Object.hasOwn(map, 'permutations') ? map['permutations'] : true) : true;
-    if (typeof permutations !== 'boolean') return wrong('"permutations" should be boolean type for repeat function.');
+    if (typeof permutations !== 'boolean')
+      return wrong(why`"permutations" should be boolean type for repeat function.`);
     const names = entriesOf(forEach).map(([name]) => name);
     const unnamed = keysOf(forEach).some((name) => typeof name !== 'string');
-    if (names.length === 0) return wrong('The "for_each" argument to "repeat" must name at least one placeholder');
+    if (names.length === 0) return wrong(why`The "for_each" argument to "repeat" must name at least one placeholder`);
     const lists = names.map((name) =>
       forEach[name] === null
         ? undefined
         : members(name, forEach[name] ?? null, permutations && scope.templateVersion >= '2016-10-14'),
     );
     for (const [index, list] of lists.entries())
-      if (!list) unnoticed(scope, () => `"repeat" takes null for an empty list of ${names[index]}`);
+      if (!list) unnoticed(scope, () => why`"repeat" takes null for an empty list of ${names[index] ?? ''}`);
     const rows = permutations ? product(lists.map((list) => list ?? [])) : inStep(lists);
     if (unnamed && rows.length > 0 && holdsText(map['template'] ?? null))
-      wrong('The placeholders of "repeat" must be strings');
+      wrong(why`The placeholders of "repeat" must be strings`);
     return rows.map((row) =>
       names.reduce(
         (at, name, index) => substitute(at, { name, value: row[index] ?? null, work }),
@@ -144,12 +149,12 @@ const repeat: TemplateFunction = {
 function members(name: string, value: Json, mapsToo: boolean): Json[] {
   if (Array.isArray(value)) return value;
   if (mapsToo && isPlainObject(value)) return keysOf(value).map((key) => key as Json);
-  return wrong(`The values of ${name} in "for_each" of "repeat" must be a list, not ${kindOfValue(value)}`);
+  return wrong(why`The values of ${name} in "for_each" of "repeat" must be a list, not ${stated(kindOfValue(value))}`);
 }
 
 function product(lists: Json[][]): Json[][] {
   const size = lists.reduce((total, list) => total * list.length, 1);
-  if (size > mostRepeated) wrong(`"repeat" would make ${size} items; the limit is ${mostRepeated}`);
+  if (size > mostRepeated) wrong(why`"repeat" would make ${size} items; the limit is ${stated(mostRepeated)}`);
   return lists.reduce<Json[][]>((rows, list) => rows.flatMap((row) => list.map((item) => [...row, item])), [[]]);
 }
 
@@ -157,7 +162,7 @@ function inStep(lists: readonly (Json[] | undefined)[]): Json[][] {
   const known = lists.filter((list) => list !== undefined);
   const [first] = known;
   if (first && known.some((list) => list.length !== first.length))
-    wrong('For "repeat" without permutations, all lists must have the same length');
+    wrong(why`For "repeat" without permutations, all lists must have the same length`);
   // A list that is null has no items, so there are no rows.
   return !first || known.length < lists.length ? [] : first.map((_, row) => known.map((list) => list[row] ?? null));
 }
@@ -175,7 +180,7 @@ interface Placeholder {
 
 function substituteText(text: string, { name, value, work }: Placeholder): string {
   if (typeof value !== 'string')
-    return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
+    return wrong(why`"repeat" puts strings into text; ${shown(value)} for ${name} is ${stated(kindOfValue(value))}`);
   const count = name === '' ? text.length + 1 : text.split(name).length - 1;
   work.characters(text.length + count * value.length);
   return name === '' ? between(text, value) : text.replaceAll(name, () => value);

@@ -5,6 +5,7 @@ import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
+import { type Reason, stated, why } from '../evaluate/reason.ts';
 import type { EvaluationLimits } from '../yaql/call.ts';
 
 /** The values outside the arguments that a function can read. */
@@ -46,6 +47,8 @@ export interface TemplateFunction {
   readonly name: string;
   /** The argument must be literal, not the result of a function. */
   readonly written?: true;
+  /** Key of the argument that is a program. A reason states its words, which no value is made of unless it is hidden itself. */
+  readonly program?: string;
   /** The result comes from outside the arguments. */
   readonly looksUp?: true;
   /**
@@ -57,24 +60,31 @@ export interface TemplateFunction {
 }
 
 /** The arguments are wrong. The evaluator adds the path. */
-export class Wrong extends Error {}
+export class Wrong extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason) {
+    super(reason.full);
+    this.reason = reason;
+  }
+}
 
 /** The form of the arguments is wrong: the length of their list, the keys of their map. No value makes it right. */
 export class WrongForm extends Wrong {}
 
-/** Refuses an argument. @throws Wrong with this message */
-export function wrong(message: string): never {
-  throw new Wrong(message);
+/** Refuses an argument. @throws Wrong with this reason */
+export function wrong(reason: Reason): never {
+  throw new Wrong(reason);
 }
 
-/** Refuses the form of the arguments. @throws WrongForm with this message */
-export function wrongForm(message: string): never {
-  throw new WrongForm(message);
+/** Refuses the form of the arguments. @throws WrongForm with this reason */
+export function wrongForm(reason: Reason): never {
+  throw new WrongForm(reason);
 }
 
 /** Reports input that is accepted silently outside strict mode. */
-export function unnoticed({ strict }: Scope, what: () => string): void {
-  if (strict) wrong(`strict: ${what()}`);
+export function unnoticed({ strict }: Scope, what: () => Reason): void {
+  if (strict) wrong(why`strict: ${what()}`);
 }
 
 /** The argument as a list. @throws WrongForm for another kind or length */
@@ -83,7 +93,7 @@ export function listArgument(
   { name, least, most }: { name: string; least: number; most?: number },
 ): Json[] {
   if (!Array.isArray(argument) || argument.length < least || argument.length > (most ?? Infinity)) {
-    wrongForm(`Incorrect arguments to "${name}" should be a list of ${count(least, most)} items`);
+    wrongForm(why`Incorrect arguments to "${stated(name)}" should be a list of ${stated(count(least, most))} items`);
   }
   return argument;
 }
@@ -93,10 +103,11 @@ const count = (least: number, most: number | undefined): string =>
 /** The argument as a map that has these keys. @throws WrongForm otherwise */
 export function mapArgument(argument: Json, name: string, keys: readonly string[]): JsonObject {
   if (!isPlainObject(argument)) {
-    wrongForm(`Arguments to "${name}" must be a map`);
+    wrongForm(why`Arguments to "${stated(name)}" must be a map`);
   }
   for (const key of keys) {
-    if (!Object.hasOwn(argument, key)) wrongForm(`"${name}" needs the keys ${keys.join(' and ')}; ${key} is missing`);
+    if (!Object.hasOwn(argument, key))
+      wrongForm(why`"${stated(name)}" needs the keys ${stated(keys.join(' and '))}; ${stated(key)} is missing`);
   }
   return argument;
 }

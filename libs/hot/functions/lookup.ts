@@ -1,4 +1,5 @@
 /** Functions that read values outside their arguments. */
+import { type Reason, why } from '../evaluate/reason.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isPlainObject, shown } from '@anneal/python/yaml/node.ts';
@@ -12,7 +13,7 @@ const getParam: TemplateFunction = {
   looksUp: true,
   evaluate(argument, scope) {
     const [name, ...path] = Array.isArray(argument) ? argument : [argument];
-    if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
+    if (typeof name !== 'string') return wrong(why`Argument to "get_param" must be string or list`);
     const value = scope.parameter(name);
     if (value === undefined && scope.lacks?.(name)) throw notProvided(name);
     if (value === undefined) return undefined;
@@ -20,7 +21,7 @@ const getParam: TemplateFunction = {
     for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);
     // A path that leads nowhere gives the empty string.
     if (at === undefined)
-      unnoticed(scope, () => `"get_param" finds nothing under ${[name, ...path].map(shown).join(', ')}`);
+      unnoticed(scope, () => why`"get_param" finds nothing under ${[name, ...path].map(shown).join(', ')}`);
     return at === undefined ? '' : at;
   },
 };
@@ -44,7 +45,7 @@ const getResource: TemplateFunction = {
   name: 'get_resource',
   looksUp: true,
   evaluate(argument, scope) {
-    if (typeof argument !== 'string') return wrong('Argument to "get_resource" must be string');
+    if (typeof argument !== 'string') return wrong(why`Argument to "get_resource" must be string`);
     return scope.reference(argument);
   },
 };
@@ -57,13 +58,13 @@ const getAttr: TemplateFunction = {
     const allAllowed = scope.templateVersion >= '2015-10-15';
     // A name of one character counts as a list that holds it.
     const argument = allAllowed && typeof given === 'string' && given.length === 1 ? [given] : given;
-    if (!Array.isArray(argument)) return wrong('Argument to "get_attr" must be a list');
+    if (!Array.isArray(argument)) return wrong(why`Argument to "get_attr" must be a list`);
     const [resource, attribute, ...path] = argument;
     if (typeof resource !== 'string' || (attribute === undefined && !allAllowed)) {
-      return wrong('Arguments to "get_attr" must be of the form [resource_name, attribute, (path), ...]');
+      return wrong(why`Arguments to "get_attr" must be of the form [resource_name, attribute, (path), ...]`);
     }
     const known = typeof attribute === 'string' ? scope.read?.(resource, attribute, path) : undefined;
-    const missing = (): string => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`;
+    const missing = (): Reason => why`"get_attr" finds nothing under ${argument.map(shown).join(', ')}`;
     if (known === null) unnoticed(scope, missing);
     if (known !== undefined) return known;
     const attributes = scope.attribute(resource);
@@ -71,10 +72,10 @@ const getAttr: TemplateFunction = {
     if (attribute === undefined || (attribute === null && allAllowed)) {
       return Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'show'));
     }
-    if (typeof attribute !== 'string') return wrong('The attribute name in "get_attr" must be a string');
+    if (typeof attribute !== 'string') return wrong(why`The attribute name in "get_attr" must be a string`);
     // The first version walks the path itself; later versions pass it to the resource as a key.
     if (scope.templateVersion >= '2014-10-16' && path.some((step) => isPlainObject(step) || Array.isArray(step)))
-      return wrong('Path components in attributes must be strings');
+      return wrong(why`Path components in attributes must be strings`);
     const found = walk(own(attributes, attribute) ?? null, path);
     if (found === null && (path.length > 0 || own(attributes, attribute) === undefined)) unnoticed(scope, missing);
     return found;
@@ -86,13 +87,13 @@ const getContext: TemplateFunction = {
   name: 'get_context',
   written: true,
   looksUp: true,
-  evaluate: () => wrong('"get_context" can only be worked out when the template is compiled'),
+  evaluate: () => wrong(why`"get_context" can only be worked out when the template is compiled`),
 };
 
 /** `get_file` becomes a literal when the template is compiled, so that a plan needs no files. */
 const getFile: TemplateFunction = {
   name: 'get_file',
-  evaluate: () => wrong('"get_file" can only be worked out when the template is compiled'),
+  evaluate: () => wrong(why`"get_file" can only be worked out when the template is compiled`),
 };
 
 /** The functions of this file. */

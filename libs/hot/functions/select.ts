@@ -1,4 +1,5 @@
 /** Functions that the first versions took over from CloudFormation. Later versions refuse them by name. */
+import { stated, why } from '../evaluate/reason.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
@@ -10,7 +11,7 @@ const parsed = (value: Json): Json => {
   try {
     return parseJsonText(value);
   } catch {
-    return wrong('"Fn::Select" takes a list, a map or JSON text');
+    return wrong(why`"Fn::Select" takes a list, a map or JSON text`);
   }
 };
 
@@ -19,7 +20,7 @@ const select: TemplateFunction = {
   evaluate(argument, scope) {
     const [step = null, from = null] = listArgument(argument, { name: 'Fn::Select', least: 2, most: 2 });
     const nothing = (): string => {
-      unnoticed(scope, () => `"Fn::Select" finds nothing under ${shown(step)}`);
+      unnoticed(scope, () => why`"Fn::Select" finds nothing under ${shown(step)}`);
       return '';
     };
     if (from === '') return nothing();
@@ -30,10 +31,10 @@ const select: TemplateFunction = {
         ? Object.hasOwn(value, step)
           ? (value[step] ?? null)
           : nothing()
-        : wrong('Index to "Fn::Select" must be a string for a map');
+        : wrong(why`Index to "Fn::Select" must be a string for a map`);
     const index = wholeNumberArgument(step);
     if (!Array.isArray(value) || index === undefined)
-      return wrong(`"Fn::Select" cannot take ${shown(step)} from ${kindOfValue(value)}`);
+      return wrong(why`"Fn::Select" cannot take ${shown(step)} from ${stated(kindOfValue(value))}`);
     return value.at(index) ?? (index < value.length && index >= -value.length ? null : nothing());
   },
 };
@@ -44,7 +45,8 @@ const joinStrings: TemplateFunction = {
   evaluate(argument, _, work) {
     const [delimiter, items = null] = listArgument(argument, { name: 'Fn::Join', least: 2, most: 2 });
     if (items === null) return '';
-    if (typeof delimiter !== 'string' || !Array.isArray(items)) return wrong('"Fn::Join" takes a delimiter and a list');
+    if (typeof delimiter !== 'string' || !Array.isArray(items))
+      return wrong(why`"Fn::Join" takes a delimiter and a list`);
     work.characters(delimiter.length * items.length);
     return items
       .map((item) =>
@@ -52,7 +54,7 @@ const joinStrings: TemplateFunction = {
           ? ''
           : typeof item === 'string'
             ? item
-            : wrong(`Items to join must be strings not ${shown(item)}`),
+            : wrong(why`Items to join must be strings not ${shown(item)}`),
       )
       .join(delimiter);
   },
@@ -63,8 +65,8 @@ const split: TemplateFunction = {
   evaluate(argument) {
     const [delimiter, text] = listArgument(argument, { name: 'Fn::Split', least: 2, most: 2 });
     if (typeof delimiter !== 'string' || typeof text !== 'string')
-      return wrong('"Fn::Split" takes a delimiter and a string');
-    if (delimiter === '') return wrong('"Fn::Split" has an empty separator');
+      return wrong(why`"Fn::Split" takes a delimiter and a string`);
+    if (delimiter === '') return wrong(why`"Fn::Split" has an empty separator`);
     return text.split(delimiter);
   },
 };
@@ -72,7 +74,7 @@ const split: TemplateFunction = {
 const base64: TemplateFunction = {
   name: 'Fn::Base64',
   // Heat returns the text unchanged; the reader of the value encodes it.
-  evaluate: (argument) => (typeof argument === 'string' ? argument : wrong('"Fn::Base64" takes a string')),
+  evaluate: (argument) => (typeof argument === 'string' ? argument : wrong(why`"Fn::Base64" takes a string`)),
 };
 
 const reference: TemplateFunction = {
@@ -81,7 +83,7 @@ const reference: TemplateFunction = {
   evaluate: (argument, scope) =>
     typeof argument === 'string'
       ? (scope.reference(argument) ?? scope.parameter(argument))
-      : wrong('"Ref" takes a name'),
+      : wrong(why`"Ref" takes a name`),
 };
 
 /** `.member.0.Name=key` and `.member.0.Value=door` make `key: door`. */
@@ -94,13 +96,13 @@ const memberListToMap: TemplateFunction = {
       most: 3,
     });
     if (typeof keyName !== 'string' || typeof valueName !== 'string')
-      return wrong('Fn::MemberListToMap Key Name and Value Name must be strings');
-    if (!Array.isArray(items)) return wrong('Member list must be a list');
+      return wrong(why`Fn::MemberListToMap Key Name and Value Name must be strings`);
+    if (!Array.isArray(items)) return wrong(why`Member list must be a list`);
     const rows = new Map<number, { key?: string; value?: string }>();
     for (const item of items) {
-      if (typeof item !== 'string') return wrong('Member list items must be strings');
+      if (typeof item !== 'string') return wrong(why`Member list items must be strings`);
       const at = item.indexOf('=');
-      if (at < 0) return wrong(`Member list items have the form .member.0.Name=key, not ${shown(item)}`);
+      if (at < 0) return wrong(why`Member list items have the form .member.0.Name=key, not ${shown(item)}`);
       const match = /^\.member\.(\d+)\.(.*)$/s.exec(item.slice(0, at));
       if (!match) continue;
       const row = rows.get(Number(match[1])) ?? {};
@@ -138,8 +140,11 @@ const facade = (name: string, parts: Readonly<Record<string, Facade>>): Template
   looksUp: true,
   evaluate(argument, scope) {
     const part = typeof argument === 'string' && Object.hasOwn(parts, argument) ? parts[argument] : undefined;
-    if (!part) return wrong(`Incorrect arguments to "${name}" should be one of: ${Object.keys(parts).join(', ')}`);
-    return scope.facade ? scope.facade(part) : wrong(`"${name}" means something in a nested template only`);
+    if (!part)
+      return wrong(
+        why`Incorrect arguments to "${stated(name)}" should be one of: ${stated(Object.keys(parts).join(', '))}`,
+      );
+    return scope.facade ? scope.facade(part) : wrong(why`"${stated(name)}" means something in a nested template only`);
   },
 });
 

@@ -1,4 +1,5 @@
 /** Functions that build and split text. */
+import { stated, why } from '../evaluate/reason.ts';
 import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isPlainObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
@@ -30,15 +31,15 @@ const listJoin: TemplateFunction = {
       least: 2,
       ...(!serialises(scope) && { most: 2 }),
     });
-    if (typeof delimiter !== 'string') return wrong('"list_join" delimiter must be a string');
+    if (typeof delimiter !== 'string') return wrong(why`"list_join" delimiter must be a string`);
     const items = lists.flatMap((list) => {
       if (Array.isArray(list)) return list;
       // An empty value of any type counts as an empty list. In the first versions only null does.
-      if (list === null) unnoticed(scope, () => '"list_join" joins null as a list of nothing');
+      if (list === null) unnoticed(scope, () => why`"list_join" joins null as a list of nothing`);
       if (list === null || (serialises(scope) && isEmpty(list))) return [];
-      return wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
+      return wrong(why`"list_join" must operate on a list, not ${stated(kindOfValue(list))}`);
     });
-    if (items.includes(null)) unnoticed(scope, () => '"list_join" joins null as an empty text');
+    if (items.includes(null)) unnoticed(scope, () => why`"list_join" joins null as an empty text`);
     work.characters(delimiter.length * items.length);
     return items.map((item) => joined(item, serialises(scope))).join(delimiter);
   },
@@ -48,7 +49,7 @@ function joined(item: Json, serialise: boolean): string {
   if (item === null) return '';
   if (typeof item === 'string') return item;
   if (serialise && typeof item === 'object' && !isExact(item) && isSortable(item)) return jsonText(item);
-  return wrong(`Items to join must be string${serialise ? ', map or list' : ''} not ${shown(item)}`);
+  return wrong(why`Items to join must be string${stated(serialise ? ', map or list' : '')} not ${shown(item)}`);
 }
 
 type Strictness = 'lenient' | 'strict' | 'very strict';
@@ -71,19 +72,22 @@ export function replaceText(options: {
   strictness?: Strictness;
 }): string {
   const { name, template, params, scope, work, strictness = 'lenient' } = options;
-  if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
-  if (!isPlainObject(params)) return wrong(`"${name}" parameters must be a mapping`);
-  if (exactKeys(params)?.some((key) => typeof key !== 'string')) wrong(`"${name}" param placeholders must be strings`);
+  if (typeof template !== 'string')
+    return wrong(why`"${stated(name)}" template must be a string, not ${stated(kindOfValue(template))}`);
+  if (!isPlainObject(params)) return wrong(why`"${stated(name)}" parameters must be a mapping`);
+  if (exactKeys(params)?.some((key) => typeof key !== 'string'))
+    wrong(why`"${stated(name)}" param placeholders must be strings`);
   const keys = Object.keys(params).sort((a, b) => lengthOf(b) - lengthOf(a) || compareText(a, b));
-  if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
+  if (keys.includes('')) return wrong(why`"${stated(name)}" has an empty separator among its params`);
   for (const key of keys)
-    if (params[key] === null) unnoticed(scope, () => `"${name}" puts an empty text where ${key} is, which is null`);
+    if (params[key] === null)
+      unnoticed(scope, () => why`"${stated(name)}" puts an empty text where ${key} is, which is null`);
   const values = new Map(keys.map((key) => [key, replacement(name, params[key] ?? null, serialises(scope))]));
   if (strictness === 'very strict') refuseEmpty(name, keys, params);
   const missing = new Set(keys);
   const result = replaceAll({ text: template, keys, values, missing, work });
   if (strictness !== 'lenient' && missing.size > 0) {
-    return wrong(`The following params were not found in the template: ${[...missing].join(',')}`);
+    return wrong(why`The following params were not found in the template: ${[...missing].join(',')}`);
   }
   return result;
 }
@@ -91,8 +95,9 @@ export function replaceText(options: {
 function replacement(name: string, value: Json, serialise: boolean): string {
   if (value === null) return '';
   if (typeof value !== 'object' || isExact(value)) return pythonText(value);
-  if (!serialise) return wrong(`"${name}" params must be strings or numbers, not ${kindOfValue(value)}`);
-  return isSortable(value) ? jsonText(value) : wrong(`"${name}" params must have keys of one kind`);
+  if (!serialise)
+    return wrong(why`"${stated(name)}" params must be strings or numbers, not ${stated(kindOfValue(value))}`);
+  return isSortable(value) ? jsonText(value) : wrong(why`"${stated(name)}" params must have keys of one kind`);
 }
 
 function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: Json }): void {
@@ -104,7 +109,7 @@ function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: 
       (typeof value === 'object' && !isExact(value) && Object.keys(value).length === 0)
     );
   });
-  if (empty.length > 0) wrong(`"${name}" has empty values for the params ${empty.join(',')}`);
+  if (empty.length > 0) wrong(why`"${stated(name)}" has empty values for the params ${empty.join(',')}`);
 }
 
 /**
@@ -148,16 +153,16 @@ const strSplit: TemplateFunction = {
   name: 'str_split',
   evaluate(argument, scope) {
     const [delimiter = null, text, index] = listArgument(argument, { name: 'str_split', least: 2 });
-    if (text === null) unnoticed(scope, () => '"str_split" splits null, which gives null');
+    if (text === null) unnoticed(scope, () => why`"str_split" splits null, which gives null`);
     if (text === null || text === undefined) return null;
-    if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
+    if (typeof text !== 'string') return wrong(why`"str_split" must split a string, not ${stated(kindOfValue(text))}`);
     if (delimiter !== null && (typeof delimiter !== 'string' || delimiter === ''))
-      return wrong('"str_split" delimiter must be a string of at least one character');
+      return wrong(why`"str_split" delimiter must be a string of at least one character`);
     // Without a delimiter, any run of blanks separates.
     const parts = delimiter === null ? text.split(/\s+/).filter((part) => part !== '') : text.split(delimiter);
     if (index === undefined) return parts;
-    const position = wholeNumberArgument(index) ?? wrong(`Incorrect index to "str_split": ${shown(index)}`);
-    return parts.at(position) ?? wrong(`Incorrect index to "str_split" should be between 0 and ${parts.length - 1}`);
+    const position = wholeNumberArgument(index) ?? wrong(why`Incorrect index to "str_split": ${shown(index)}`);
+    return parts.at(position) ?? wrong(why`Incorrect index to "str_split" should be between 0 and ${parts.length - 1}`);
   },
 };
 
@@ -169,15 +174,15 @@ const digest: TemplateFunction = {
   evaluate(argument) {
     const [algorithm, text] = listArgument(argument, { name: 'digest', least: 2, most: 2 });
     if (typeof algorithm !== 'string' || typeof text !== 'string') {
-      return wrong('"digest" takes the name of an algorithm and a string');
+      return wrong(why`"digest" takes the name of an algorithm and a string`);
     }
     const name =
       digestNames[algorithm.toLowerCase()] ??
       algorithm.toLowerCase().replace('sha3_', 'sha3-').replace('sha512_', 'sha512-');
     if (!getHashes().includes(name) || name.startsWith('shake') || /^sha(?:3|512)-/.test(algorithm.toLowerCase()))
-      return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
+      return wrong(why`Algorithm must be one of ${stated(getHashes().slice(0, 40).join(', '))}`);
     // oxlint-disable-next-line no-control-regex -- latin-1 is all of these
-    if (/[^\u0000-\u00ff]/.test(text)) return wrong('"digest" takes text of which every character is in latin-1');
+    if (/[^\u0000-\u00ff]/.test(text)) return wrong(why`"digest" takes text of which every character is in latin-1`);
     return createHash(name).update(text, 'latin1').digest('hex');
   },
 };
@@ -194,15 +199,17 @@ const makeUrl: TemplateFunction = {
     const map = mapArgument(argument, 'make_url', []);
     for (const key of Object.keys(map)) {
       if (!urlParts.includes(key))
-        return wrongForm(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
+        return wrongForm(why`Invalid key "${key}" to "make_url"; it takes ${stated(urlParts.join(', '))}`);
     }
     const part = (name: string): string => {
       const value = own(map, name);
       if (value === undefined || typeof value === 'string') return value ?? '';
-      return wrong(`The "${name}" argument to "make_url" must be a string, not ${kindOfValue(value)}`);
+      return wrong(
+        why`The "${stated(name)}" argument to "make_url" must be a string, not ${stated(kindOfValue(value))}`,
+      );
     };
     const scheme = part('scheme');
-    if (scheme.includes(':')) return wrong('URL "scheme" should not contain \':\'');
+    if (scheme.includes(':')) return wrong(why`URL "scheme" should not contain ':'`);
     const authority = `${userInfo(part('username'), part('password'))}${bracketed(part('host'))}${port(own(map, 'port'))}`;
     const path = pathEncoded(part('path'));
     const query = queryText(own(map, 'query'));
@@ -232,14 +239,14 @@ function bracketed(host: string): string {
 /** Writes a port as given, when Python's `int` of it is a valid port. */
 function port(value: Json | undefined): string {
   if (value === undefined) return '';
-  const number = wholeNumberArgument(value) ?? wrong(`Invalid URL port "${shown(value)}" for make_url`);
-  if (number < 1 || number > 65535) return wrong(`Invalid URL port ${number}, must be in range 1-65535`);
+  const number = wholeNumberArgument(value) ?? wrong(why`Invalid URL port "${shown(value)}" for make_url`);
+  if (number < 1 || number > 65535) return wrong(why`Invalid URL port ${number}, must be in range 1-65535`);
   return `:${pythonText(value)}`;
 }
 
 function queryText(query: Json | undefined): string {
   if (query === undefined) return '';
-  if (!isPlainObject(query)) return wrong('The "query" argument to "make_url" must be a map');
+  if (!isPlainObject(query)) return wrong(why`The "query" argument to "make_url" must be a map`);
   const form = (value: Json): string => pathEncoded(pythonText(value)).replaceAll('%20', '+');
   return entriesOf(query)
     .map(([key, value]) => `${form(key)}=${form(value)}`)

@@ -1,4 +1,5 @@
 /** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
+import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
 import { mapArgument, type TemplateFunction, wrong, wrongForm } from './function.ts';
@@ -22,27 +23,28 @@ function parse(expression: string): Tree {
 /** The function. Its budget is that of the whole stack. */
 export const yaql: TemplateFunction = {
   name: 'yaql',
+  program: 'expression',
   evaluate(argument, scope, work) {
-    const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
-    if (!isPlainObject(argument)) return wrongForm('Arguments to "yaql" must be a map.');
+    const form = why`"yaql" syntax should be {expression: <expression>, data: <map>}`;
+    if (!isPlainObject(argument)) return wrongForm(why`Arguments to "yaql" must be a map.`);
     const { expression } = mapArgument(argument, 'yaql', ['expression']);
     if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrongForm(form);
     const data = Object.hasOwn(argument, 'data') ? (argument['data'] ?? null) : {};
-    if (typeof expression !== 'string') return wrong('The "expression" argument to "yaql" must contain a string');
-    const where = (fault: YaqlFault): string =>
-      fault.offset === undefined ? '' : ` (at character ${fault.offset + 1})`;
+    if (typeof expression !== 'string') return wrong(why`The "expression" argument to "yaql" must contain a string`);
+    const placed = ({ reason, offset }: YaqlFault): Reason =>
+      offset === undefined ? reason : why`${reason} (at character ${stated(offset + 1)})`;
     let tree: Tree;
     try {
       tree = parse(expression);
     } catch (error) {
       if (!(error instanceof YaqlFault)) throw error;
-      return wrongForm(`Bad expression ${error.message}${where(error)}`);
+      return wrongForm(why`Bad expression ${placed(error)}`);
     }
     try {
       return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits, work });
     } catch (error) {
       if (!(error instanceof YaqlFault)) throw error;
-      return wrong(`${error.message}${where(error)}`);
+      return wrong(placed(error));
     }
   },
 };

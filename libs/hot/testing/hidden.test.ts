@@ -56,6 +56,15 @@ it.each([
       "{yaql: {expression: '$.data.nothing.Zq()', data: {get_param: map}}}".replace('.Zq()', '.unknown($.data)'),
     ),
   ],
+  [
+    'an expression of yaql that is hidden itself',
+    withOutput('{yaql: {expression: {str_replace: {template: "$.data.NAME()", params: {NAME: {get_param: text}}}}}}'),
+  ],
+  [
+    'a function that yaql calls by a hidden name',
+    withOutput('{yaql: {expression: "call($.data, [], {})", data: {get_param: text}}}'),
+  ],
+  ['an assertion of yaql', withOutput('{yaql: {expression: "1.assert(false, $.data)", data: {get_param: text}}}')],
   ['digest', withOutput('{digest: [{get_param: text}, x]}')],
   ['a deletion policy', `${declared}resources:\n  r: {type: OS::Heat::None, deletion_policy: {get_param: text}}\n`],
 ])('a refusal or a warning of %s does not quote a hidden value', (_what, template) => {
@@ -63,6 +72,43 @@ it.each([
   const found = 'plan' in result ? result.warnings : result.mistakes;
   expect(found.length).toBeGreaterThan(0);
   expect(JSON.stringify(found)).not.toContain(secret);
+});
+
+it.each([
+  ['$.data.nothing', 'yaql: Unable to resolve property nothing of a string'],
+  ['$.data.nothing()', 'yaql: Unknown method "nothing" for receiver a string'],
+  ['nothing($.data)', 'yaql: Unknown function "nothing"'],
+  ['$.data.split(1)', 'yaql: No method "split" for receiver a string matches supplied arguments'],
+  ['let($.data) -> range(300)', 'yaql: Collection length exceeds 200 elements'],
+  ['$.data * 20000', 'yaql: Expression consumed too much memory'],
+  ['int($.data)', "yaql: invalid literal for int(): '******'"],
+  ['call($.data, [], {})', 'yaql: Unknown function "******"'],
+])(
+  'a refusal of the expression %s on a hidden value states its reason, with each quoted value masked',
+  (expression, reason) => {
+    const template = withResource(
+      'OS::Heat::Value',
+      `{value: {yaql: {expression: "${expression}", data: {get_param: text}}}}`,
+    );
+    expect(mistakesOf(template, { parameters }).map(({ message }) => message)).toEqual([
+      `resources.r.properties.value.${reason}`,
+    ]);
+  },
+);
+
+it.each([
+  ["{list_join: [',', {get_param: text}]}", 'list_join: "list_join" must operate on a list, not a string'],
+  ["{list_join: [',', [{get_param: text}, 1]]}", 'list_join: Items to join must be string, map or list not ******'],
+  ["{str_split: [',', {get_param: map}]}", 'str_split: "str_split" must split a string, not a map'],
+  [
+    "{str_split: [',', {get_param: text}, 5]}",
+    'str_split: Incorrect index to "str_split" should be between 0 and ******',
+  ],
+  ['{digest: [{get_param: text}, x]}', 'digest: Algorithm must be one of '],
+  ['{map_merge: [{get_param: text}]}', 'map_merge: Items to merge must be maps, not a string'],
+])('a refusal of %s states its reason, with each quoted value masked', (call, reason) => {
+  const [found] = mistakesOf(withResource('OS::Heat::Value', `{value: ${call}}`), { parameters });
+  expect(found?.message).toContain(`resources.r.properties.value.${reason}`);
 });
 
 it('a refusal of a visible value beside a hidden one quotes the visible value', () => {

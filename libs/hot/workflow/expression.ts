@@ -2,6 +2,7 @@
  * Expressions in the texts of a workflow: `<% yaql %>`. A text that is one expression keeps the type of its value; in any
  * other text, the value becomes text. Each value has its own budget of work, so that no workflow keeps the event loop.
  */
+import { why } from '../evaluate/reason.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { toRecord } from '@anneal/python/values/record.ts';
@@ -140,7 +141,7 @@ function parsed(text: Json | undefined): Json {
   try {
     return JSON.parse(typeof text === 'string' ? text : '') as Json;
   } catch {
-    throw new YaqlFault('json_parse got a text that is not JSON');
+    throw new YaqlFault(why`json_parse got a text that is not JSON`);
   }
 }
 

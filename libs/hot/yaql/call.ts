@@ -2,6 +2,7 @@
  * Finds the function for a name and its arguments, and calls it. Several functions may share a name; the kinds of their
  * arguments select one.
  */
+import { stated, why } from '../evaluate/reason.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { fault } from './fault.ts';
 import type { YaqlNames } from './names.ts';
@@ -93,18 +94,23 @@ export interface FunctionParameters {
 
 /** Chooses the form that fits the arguments and calls it. @throws YaqlFault when none fits, or more than one */
 export function invokeFunction(parameters: FunctionParameters): Value {
-  const { name, candidates, receiver, machine, names } = parameters;
-  const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${valueKind(receiver)}`;
+  const { name, candidates, receiver, evaluated, machine, names } = parameters;
   const [first] = candidates;
-  if (!first) return fault(`Unknown ${what}`);
-  if (candidates.some(({ rules }) => rules !== first.rules)) fault(`Ambiguous ${what}`);
+  // A name that the code computes (`call`) may be a value; the name of a function is not.
+  const called = evaluated && !first ? name : stated(name);
+  const what =
+    receiver === undefined
+      ? why`function "${called}"`
+      : why`method "${called}" for receiver ${stated(valueKind(receiver))}`;
+  if (!first) return fault(why`Unknown ${what}`);
+  if (candidates.some(({ rules }) => rules !== first.rules)) fault(why`Ambiguous ${what}`);
   const { places, named } = given(parameters, first.rules);
   const possible = candidates.flatMap((definition) => arrange(definition, places, named) ?? []);
   const [some] = possible;
-  if (!some) return fault(`No ${what} matches supplied arguments`);
+  if (!some) return fault(why`No ${what} matches supplied arguments`);
   const laziness = (candidate: Candidate): string =>
     candidate.places.map(({ kind }) => (isLazy(kind) ? 'l' : 'v')).join('') + lazyNames(candidate, named);
-  if (possible.some((candidate) => laziness(candidate) !== laziness(some))) fault(`Ambiguous ${what}`);
+  if (possible.some((candidate) => laziness(candidate) !== laziness(some))) fault(why`Ambiguous ${what}`);
   const work = (item: Given, lazy: boolean): Given =>
     item && 'tree' in item && !lazy ? { value: machine.evaluate(item.tree, names) } : item;
   const worked = places.map((item, index) => work(item, isLazy(some.places[index]?.kind ?? 'any')));
@@ -124,11 +130,11 @@ export function invokeFunction(parameters: FunctionParameters): Value {
       best &&
       !candidate.places.some((place, index) => narrower(place.kind, best?.candidate.places[index]?.kind ?? place.kind))
     ) {
-      fault(`Ambiguous ${what}`);
+      fault(why`Ambiguous ${what}`);
     }
     best = { candidate, bound };
   }
-  if (!best) return fault(`No ${what} matches supplied arguments`);
+  if (!best) return fault(why`No ${what} matches supplied arguments`);
   return run(best.candidate, best.bound, workedNamed, parameters);
 }
 
@@ -150,7 +156,7 @@ function given(
       const tree = item as SyntaxTree;
       if (rules || tree.kind !== 'rule') places.push({ tree });
       else if (tree.source.kind === 'keyword') named.set(tree.source.name, { tree: tree.destination });
-      else fault('Cannot convert mapping to keyword argument', tree.offset);
+      else fault(why`Cannot convert mapping to keyword argument`, tree.offset);
     }
   }
   return { places, named };

@@ -1,4 +1,5 @@
 /** Definition of a library function: its name, how it is called, its parameters, its code. */
+import { why } from '../evaluate/reason.ts';
 import type { Call, FunctionDefinition } from './call.ts';
 import { fault } from './fault.ts';
 import { signature } from './signature.ts';
@@ -44,5 +45,5 @@ export function elements(value: Value): Value[] | undefined {
 
 /** Refuses an empty collection. @throws YaqlFault */
 export function empty(): never {
-  return fault('The collection is empty');
+  return fault(why`The collection is empty`);
 }

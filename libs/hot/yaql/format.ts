@@ -2,6 +2,7 @@
  * Python's `str.format` without access to objects: a field names an argument, by number or by name, and nothing inside
  * it. Widths and precisions are bounded, and their output is paid for.
  */
+import { stated, why } from '../evaluate/reason.ts';
 import { pythonQuoted } from '@anneal/python/values/compare.ts';
 import type { YaqlMachine } from './call.ts';
 import { characters } from './define.ts';
@@ -42,7 +43,7 @@ export function formatYaqlText(template: string, given: FormatArguments, machine
   for (const [part] of template.matchAll(/\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]|[^{}]+/gu)) {
     machine.step();
     if (part === '{{' || part === '}}') result += part[0];
-    else if (part === '{' || part === '}') fault(`Single '${part}' encountered in format string`);
+    else if (part === '{' || part === '}') fault(why`Single '${part}' encountered in format string`);
     else if (part.startsWith('{')) result += replaced(part.slice(1, -1));
     else result += part;
     machine.work.characters(part.length);
@@ -54,16 +55,17 @@ export function formatYaqlText(template: string, given: FormatArguments, machine
     const value = valueOf(name);
     const inner = spec.replace(/\{([^{}]*)\}/gu, (_, of: string) => plainText(valueOf(of)));
     if (conversion === undefined) return formatted(value, inner, machine);
-    if (conversion !== 'r' && conversion !== 's') return fault(`Unknown conversion specifier '${conversion}'`);
+    if (conversion !== 'r' && conversion !== 's') return fault(why`Unknown conversion specifier '${conversion}'`);
     return formatted(conversion === 'r' ? quotedText(value) : plainText(value), inner, machine);
   }
 
   function valueOf(name: string): Value {
-    if (/[.[\]]/.test(name)) return fault(`The field "${name}" looks into its value; format takes whole values only`);
+    if (/[.[\]]/.test(name))
+      return fault(why`The field "${name}" looks into its value; format takes whole values only`);
     const place = name === '' ? next++ : /^\d{1,9}$/.test(name) ? Number(name) : undefined;
     const found = place === undefined ? given.named.get(name) : given.places[place];
     if (found !== undefined) return found;
-    return fault(place === undefined ? `format has no argument "${name}"` : `format has no argument ${place}`);
+    return fault(place === undefined ? why`format has no argument "${name}"` : why`format has no argument ${place}`);
   }
 }
 
@@ -77,9 +79,9 @@ function formatted(value: Value, text: string, machine: YaqlMachine): string {
   machine.work.characters(spec.width + (spec.precision ?? 0));
   const number = typeof value === 'boolean' && spec.type !== 's' && spec.type !== '' ? BigInt(value) : value;
   if (typeof number === 'bigint' || typeof number === 'number') return numeric(number, spec);
-  if (typeof value !== 'string' && typeof value !== 'boolean') return fault('Only texts and numbers have a format');
+  if (typeof value !== 'string' && typeof value !== 'boolean') return fault(why`Only texts and numbers have a format`);
   if ((spec.type !== '' && spec.type !== 's') || spec.sign !== '' || spec.grouping !== '' || spec.align === '=') {
-    return fault(`The format "${text}" is not one of a text`);
+    return fault(why`The format "${text}" is not one of a text`);
   }
   const body = characters(plainText(value)).slice(0, spec.precision).join('');
   return padded({ prefix: '', body, natural: '<' }, spec);
@@ -87,7 +89,7 @@ function formatted(value: Value, text: string, machine: YaqlMachine): string {
 
 function specOf(text: string): Spec {
   const found = specification.exec(text)?.groups;
-  if (!found) return fault(`Invalid format specifier "${text}"`);
+  if (!found) return fault(why`Invalid format specifier "${text}"`);
   const { fill, align = '', sign = '', alternate, zero, width, grouping = '', precision, type = '' } = found;
   const spec = {
     fill: fill ?? (zero === '0' && align === '' ? '0' : ' '),
@@ -99,8 +101,9 @@ function specOf(text: string): Spec {
     precision: precision === undefined ? undefined : Number(precision),
     type,
   };
-  if (spec.width > widest) return fault(`The width ${spec.width} of a format is more than ${widest}`);
-  if ((spec.precision ?? 0) > mostPrecise) return fault(`The precision of a format is more than ${mostPrecise}`);
+  if (spec.width > widest) return fault(why`The width ${spec.width} of a format is more than ${stated(widest)}`);
+  if ((spec.precision ?? 0) > mostPrecise)
+    return fault(why`The precision of a format is more than ${stated(mostPrecise)}`);
   return spec;
 }
 
@@ -123,9 +126,12 @@ function numeric(value: bigint | number, spec: Spec): string {
 function digitsOf(value: bigint | number, { type, precision, alternate }: Spec): [string, string] {
   const base = bases[type];
   if (type === 'd' || type === 'n' || type === 'c' || base || (type === '' && typeof value === 'bigint')) {
-    if (typeof value !== 'bigint') return fault(`The format "${type}" is one of integers`);
+    if (typeof value !== 'bigint') return fault(why`The format "${type}" is one of integers`);
     if (type === 'c')
-      return ['', value >= 0n && value < 0x110000n ? String.fromCodePoint(Number(value)) : fault('No such character')];
+      return [
+        '',
+        value >= 0n && value < 0x110000n ? String.fromCodePoint(Number(value)) : fault(why`No such character`),
+      ];
     const [radix, prefix] = base ?? [10, ''];
     const text = (value < 0n ? -value : value).toString(radix);
     return [alternate ? prefix : '', type === 'X' ? text.toUpperCase() : text];
@@ -146,7 +152,7 @@ function digitsOf(value: bigint | number, { type, precision, alternate }: Spec):
     case 'G':
       return ['', type === '' && precision === undefined ? plainText(size) : general(size, precision ?? 6, type)];
     default:
-      return fault(`Unknown format code "${type}"`);
+      return fault(why`Unknown format code "${type}"`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Operations on sequences. Most are lazy: they evaluate only the elements that are read. */
+import { why } from '../evaluate/reason.ts';
 import type { Call, Lambda } from './call.ts';
 import { elements, listValue, listing } from './define.ts';
 import { fault, YaqlFault } from './fault.ts';
@@ -22,13 +23,13 @@ export function* select(items: Iterable<Value>, selector: Lambda): Generator<Val
 }
 /** The items after the first ones. @throws YaqlFault for a negative number */
 export function* skip(items: Iterable<Value>, most: number): Generator<Value> {
-  if (most < 0) fault('The number of items to skip must not be negative');
+  if (most < 0) fault(why`The number of items to skip must not be negative`);
   let index = 0;
   for (const item of items) if (index++ >= most) yield item;
 }
 /** Does not read beyond the last element that it returns. */
 export function* take(items: Iterable<Value>, most: number): Generator<Value> {
-  if (most < 0) fault('The number of items must not be negative');
+  if (most < 0) fault(why`The number of items must not be negative`);
   const iterator = items[Symbol.iterator]();
   for (let index = 0; index < most; index += 1) {
     const { value, done } = iterator.next();
@@ -52,7 +53,7 @@ export function* numbered(items: Iterable<Value>, start: bigint): Generator<Valu
 }
 /** Integers from `start`, without an end if `stop` is undefined. @throws YaqlFault for a step of 0 */
 export function* counting(start: bigint, stop: bigint | undefined, step: bigint, { machine }: Call): Generator<Value> {
-  if (step === 0n && stop !== undefined) fault('range() arg 3 must not be zero');
+  if (step === 0n && stop !== undefined) fault(why`range() arg 3 must not be zero`);
   const before = (at: bigint): boolean => stop === undefined || (step > 0n ? at < stop : at > stop);
   for (let at = start; before(at); at += step) {
     machine.step();
@@ -112,7 +113,7 @@ export function* skipWhile(items: Iterable<Value>, predicate: Lambda): Generator
 }
 /** Slices of this length; the last one may be shorter. */
 export function* cut(items: Iterable<Value>, length: number): Generator<Value> {
-  if (length < 0) fault('The length of a slice must not be negative');
+  if (length < 0) fault(why`The length of a slice must not be negative`);
   const iterator = { [Symbol.iterator]: (): Iterator<Value> => inner };
   const inner = items[Symbol.iterator]();
   for (;;) {
@@ -151,7 +152,7 @@ export function* accumulate(items: Iterable<Value>, selector: Lambda, seed: Valu
   let total = seed;
   if (total === undefined) {
     const { value, done } = iterator.next();
-    if (done) return fault('accumulate() of empty sequence with no initial value');
+    if (done) return fault(why`accumulate() of empty sequence with no initial value`);
     total = value;
   }
   yield total;
@@ -180,9 +181,9 @@ export function* generateMany(initial: Value, decycle: boolean, depthFirst: bool
     seen?.add(valueKey(at));
     yield call.given(2) ? call.lambda(2)(at) : at;
     const produced = call.lambda(1)(at);
-    const more = elements(produced) ?? fault('The producer must give a collection');
+    const more = elements(produced) ?? fault(why`The producer must give a collection`);
     queue = depthFirst ? [...more, ...queue] : [...queue, ...more];
-    if (queue.length > 10_000) fault('Expression consumed too much memory');
+    if (queue.length > 10_000) fault(why`Expression consumed too much memory`);
   }
 }
 
@@ -190,7 +191,7 @@ export function* generateMany(initial: Value, decycle: boolean, depthFirst: bool
 export function reduce(items: Iterable<Value>, selector: Lambda, seed: Value | undefined): Value {
   let total = seed;
   for (const item of items) total = total === undefined ? item : selector(total, item);
-  return total === undefined ? fault('reduce() of empty iterable with no initial value') : total;
+  return total === undefined ? fault(why`reduce() of empty iterable with no initial value`) : total;
 }
 
 /** The first item. Undefined when there is none. */

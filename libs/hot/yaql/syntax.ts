@@ -1,4 +1,5 @@
 /** Parses tokens to a tree, by the precedence of operators. */
+import { stated, why } from '../evaluate/reason.ts';
 import { fault } from './fault.ts';
 import { type YaqlToken, tokens } from './token.ts';
 
@@ -68,7 +69,7 @@ class Parser {
   }
 
   expression(least: number): SyntaxTree {
-    if (++this.#depth > deepest) fault(`Parse error: nested deeper than ${deepest} levels`);
+    if (++this.#depth > deepest) fault(why`Parse error: nested deeper than ${stated(deepest)} levels`);
     let left = this.#operand();
     for (;;) {
       const symbol = this.#symbol();
@@ -146,7 +147,7 @@ class Parser {
       if (this.#symbol() === ',' && !named) list.push(undefined);
       else {
         const tree = this.#argument();
-        if (named && tree.kind !== 'rule') fault('Parse error: a value after a named one', tree.offset);
+        if (named && tree.kind !== 'rule') fault(why`Parse error: a value after a named one`, tree.offset);
         named = tree.kind === 'rule';
         list.push(tree);
       }
@@ -178,9 +179,9 @@ class Parser {
 
   #unexpected(): never {
     const token = this.#tokens[this.#at];
-    if (!token) return fault('Parse error: unexpected end of statement', this.#length);
+    if (!token) return fault(why`Parse error: unexpected end of statement`, this.#length);
     const text = 'symbol' in token ? token.symbol : 'name' in token ? token.name : String(token.value);
-    return fault(`Parse error: unexpected '${text}' at position ${token.offset}`, token.offset);
+    return fault(why`Parse error: unexpected '${stated(text)}' at position ${stated(token.offset)}`, token.offset);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Splits text into tokens. The words `and or not in mod` are operators, unless a parenthesis follows immediately. */
+import { stated, why } from '../evaluate/reason.ts';
 import { fault } from './fault.ts';
 
 /** A token. `offset` is its character in the expression. */
@@ -38,7 +39,8 @@ export function tokens(text: string): YaqlToken[] {
       offset += blank.length;
       continue;
     }
-    const [length, token] = next(match, offset) ?? fault(`Lexical error: illegal character '${text[offset]}'`, offset);
+    const [length, token] =
+      next(match, offset) ?? fault(why`Lexical error: illegal character '${stated(text[offset] ?? '')}'`, offset);
     found.push(token);
     offset += length;
   }
@@ -90,6 +92,6 @@ function unescape(text: string, offset: number): string {
     if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
     const digits = long ?? short ?? byte ?? '';
     const code = /^[0-9a-fA-F]+$/.test(digits) ? Number.parseInt(digits, 16) : Infinity;
-    return code <= 0x10ffff ? String.fromCodePoint(code) : fault(`Lexical error: illegal escape`, offset);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : fault(why`Lexical error: illegal escape`, offset);
   });
 }

@@ -2,6 +2,7 @@
  * The values of expressions, as in Python: integers (bigint here) are not floats (number here); 1, 1.0 and true are the
  * same key of a map; and the result of a function like `where` can be read only once.
  */
+import { stated, why } from '../evaluate/reason.ts';
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import { floatText } from '@anneal/python/values/compare.ts';
 import { fault } from './fault.ts';
@@ -43,7 +44,7 @@ export function valueKey(value: Value): string {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value).toString() : String(value);
   if (Array.isArray(value)) {
-    if (isChangeable(value)) return fault('A list that was made by a function cannot be a key');
+    if (isChangeable(value)) return fault(why`A list that was made by a function cannot be a key`);
     return `[${value.map((item) => escaped(valueKey(item))).join(',')}]`;
   }
   if (value instanceof Dict) {
@@ -54,7 +55,7 @@ export function valueKey(value: Value): string {
   if (value instanceof Moment) return `@${value.instant}`;
   if (value instanceof TimeSpan) return `~${value.micros}`;
   // Keys and items of a map are sets, which in Python change with the map.
-  if (value instanceof View && value.kind !== 'values') return fault(`${valueKind(value)} cannot be a key`);
+  if (value instanceof View && value.kind !== 'values') return fault(why`${stated(valueKind(value))} cannot be a key`);
   return identityOf(value);
 }
 /** Every other value is a key by identity. */
@@ -332,5 +333,5 @@ export function representation(value: Value, quote: (text: string) => string): s
   }
   if (value instanceof View) return `${viewNames[value.kind]}(${inner(value.dict)})`;
   if (value instanceof Pattern) return patternText(value, quote);
-  return fault(`${valueKind(value)} has no text`);
+  return fault(why`${stated(valueKind(value))} has no text`);
 }

@@ -2,6 +2,7 @@
  * Expressions of the function `yaql`: parsed once, evaluated on data. They are pure and always end: every call and
  * every element read counts as a step, and steps (like all other work), elements, memory and depth are limited.
  */
+import { stated, why } from '../evaluate/reason.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
 import { invokeFunction as callFunction, type CallOptions, type EvaluationLimits, type YaqlMachine } from './call.ts';
@@ -51,12 +52,12 @@ export function evaluateYaql({
     names.set('', valueFromJson(data));
     return valueToJson(machine.evaluate(tree, names), machine);
   } catch (error) {
-    if (error instanceof OutOfWork) return fault(`The expression ${error.message}`);
+    if (error instanceof OutOfWork) return fault(why`The expression ${stated(error.message)}`);
     if (error instanceof RangeError) {
       const isDeep = error.message.includes('call stack');
-      return fault(isDeep ? 'The expression recurses too deeply' : 'Expression consumed too much memory');
+      return fault(isDeep ? why`The expression recurses too deeply` : why`Expression consumed too much memory`);
     }
-    if (error instanceof PatternTooSlow) return fault(error.message);
+    if (error instanceof PatternTooSlow) return fault(why`${stated(error.message)}`);
     throw error;
   }
 }
@@ -99,7 +100,7 @@ class Evaluator implements YaqlMachine {
   #deeper(work: () => Value): Value {
     this.#depth += 1;
     try {
-      return this.#depth > deepest ? fault('The expression recurses too deeply') : work();
+      return this.#depth > deepest ? fault(why`The expression recurses too deeply`) : work();
     } finally {
       this.#depth -= 1;
     }
@@ -135,7 +136,7 @@ class Evaluator implements YaqlMachine {
   }
 
   #switch(items: Extract<SyntaxTree, { kind: 'call' }>['items'], names: YaqlNames): Value {
-    for (const item of items) if (item?.kind !== 'rule') fault('No function "switch" matches supplied arguments');
+    for (const item of items) if (item?.kind !== 'rule') fault(why`No function "switch" matches supplied arguments`);
     for (const item of items) {
       if (item?.kind === 'rule' && truth(this.evaluate(item.source, names)))
         return this.evaluate(item.destination, names);
@@ -149,7 +150,7 @@ class Evaluator implements YaqlMachine {
     const { member } = tree;
     if (member.kind === 'keyword') return this.#property(from, member.name);
     const isMethod = member.kind === 'call' && !member.name.startsWith('#');
-    if (!isMethod) return fault('No function "#operator_." matches supplied arguments', tree.offset);
+    if (!isMethod) return fault(why`No function "#operator_." matches supplied arguments`, tree.offset);
     return this.#deeper(() => {
       const candidates = yaqlFunctions.get(`.${member.name}`) ?? [];
       return this.weigh(
@@ -169,10 +170,11 @@ class Evaluator implements YaqlMachine {
 
   /** Reads a property; of a list, that of each element. */
   #property(from: Value, name: string): Value {
-    if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
+    if (from instanceof Dict)
+      return from.get(name) ?? (from.has(name) ? null : fault(why`KeyError: '${stated(name)}'`));
     if (from instanceof Moment || from instanceof TimeSpan)
-      return partOf(from, name) ?? fault(`Unable to resolve property ${name} of ${valueKind(from)}`);
-    if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${valueKind(from)}`);
+      return partOf(from, name) ?? fault(why`Unable to resolve property ${stated(name)} of ${stated(valueKind(from))}`);
+    if (!isListing(from)) return fault(why`Unable to resolve property ${stated(name)} of ${stated(valueKind(from))}`);
     const limited = iterate(this.limited(from) as Once);
     const each = (item: Value): Value => this.#deeper(() => this.#property(item, name));
     return new Once({
@@ -216,7 +218,7 @@ class Evaluator implements YaqlMachine {
         : value instanceof View && value.kind !== 'values'
           ? value.dict.size
           : undefined;
-    const refuse = (): never => fault(`Collection length exceeds ${most} elements`);
+    const refuse = (): never => fault(why`Collection length exceeds ${stated(most)} elements`);
     if (size !== undefined) {
       this.work.spend(size);
       return most >= 0 && size > most ? refuse() : value;
@@ -241,7 +243,7 @@ class Evaluator implements YaqlMachine {
     else if (Array.isArray(value)) this.work.spend(value.length);
     if (memory < 0) return value;
     const bytes = typeof value === 'string' ? textBytes(value) : Array.isArray(value) ? 40 + 8 * value.length : 0;
-    return bytes > memory ? fault('Expression consumed too much memory') : value;
+    return bytes > memory ? fault(why`Expression consumed too much memory`) : value;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Functions on lists, maps and sets: create them, read from them, return changed copies. */
+import { why } from '../../evaluate/reason.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { define, elements, listValue, listing, mapValue, whole } from '../define.ts';
 import { fault } from '../fault.ts';
@@ -25,7 +26,7 @@ function* spread(items: Iterable<Value>): Generator<Value> {
 }
 
 function* flatten(items: Iterable<Value>, { machine }: Call, depth = 0): Generator<Value> {
-  if (depth > 100) fault('Lists in lists are too deep');
+  if (depth > 100) fault(why`Lists in lists are too deep`);
   for (const item of items) {
     machine.step();
     if (isListing(item)) yield* flatten(listing(item), { machine } as Call, depth + 1);
@@ -41,20 +42,22 @@ const once = (source: () => Iterable<Value>): Once =>
   });
 
 const pairs = (rules: readonly Value[]): [Value, Value][] =>
-  rules.map((rule) => (rule instanceof Rule ? [rule.source, rule.destination] : fault('Not a pair')));
+  rules.map((rule) => (rule instanceof Rule ? [rule.source, rule.destination] : fault(why`Not a pair`)));
 
 function pairOf(item: Value): [Value, Value] {
   const parts = elements(item) ?? [];
   const [key, value] = parts;
-  return key === undefined || value === undefined ? fault('A map is made of pairs') : [key, value];
+  return key === undefined || value === undefined ? fault(why`A map is made of pairs`) : [key, value];
 }
 
 const at = (items: readonly Value[], index: number): Value =>
-  items.at(index) ?? (index < items.length && index >= -items.length ? null : fault('list index out of range'));
+  items.at(index) ?? (index < items.length && index >= -items.length ? null : fault(why`list index out of range`));
 
 function lookUp(dict: Dict, key: Value): Value {
   const value = dict.get(key);
-  return value === undefined ? fault(`KeyError: ${typeof key === 'string' ? `'${key}'` : 'no such key'}`) : value;
+  return value === undefined
+    ? fault(typeof key === 'string' ? why`KeyError: '${key}'` : why`KeyError: no such key`)
+    : value;
 }
 
 const inRange = (index: number, position: number, count: number): boolean =>
@@ -112,7 +115,7 @@ function timesList(items: Value[], count: number, { machine }: Call): Value {
   const { memory } = machine.limits;
   const bytes = count * (40 + 8 * items.length) - (count - 1) * 56;
   if ((memory >= 0 && bytes > memory) || count * items.length > 1_000_000) {
-    fault('Expression consumed too much memory');
+    fault(why`Expression consumed too much memory`);
   }
   return Array.from({ length: Math.max(0, count) }, () => items).flat();
 }
@@ -186,7 +189,8 @@ function contains(items: Value, value: Value): boolean {
   if (items instanceof View && items.kind === 'items') {
     const pair = elements(value) ?? [];
     const [key, item] = pair;
-    if (key === undefined || item === undefined || pair.length > 2) return fault('Only a pair can be an item of a map');
+    if (key === undefined || item === undefined || pair.length > 2)
+      return fault(why`Only a pair can be an item of a map`);
     const found = items.dict.get(key);
     return found !== undefined && equal(found, item);
   }

@@ -1,4 +1,5 @@
 /** Functions for choices, names and sequencing: `and`, `switch`, `coalesce`, `let`, `->`. */
+import { why } from '../../evaluate/reason.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { define, listValue, listing, mapValue, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
@@ -63,7 +64,7 @@ export const controlFunctions: FunctionDefinition[] = [
   define('unpack', 'method', 'sequence:listing, *args:string', ([items, ...names], call) => {
     const all = names.length === 0 ? listValue(items) : firstOf(items, names.length + 1);
     if (names.length > 0 && all.length !== names.length)
-      fault(`Cannot unpack ${all.length} elements into ${names.length}`);
+      fault(why`Cannot unpack ${all.length} elements into ${names.length}`);
     for (const [index, value] of all.entries())
       call.names.set(names.length > 0 ? text(names[index]) : String(index + 1), value);
     return call.names;
@@ -82,7 +83,9 @@ export const controlFunctions: FunctionDefinition[] = [
   }),
   define('assert', 'method', 'obj:any, condition:lambda, message:string=null', ([obj = null, , message], call) => {
     const kept = obj instanceof Once ? listValue(obj) : obj;
-    return truth(call.lambda(1)(kept)) ? kept : fault(typeof message === 'string' ? message : 'Assertion failed');
+    return truth(call.lambda(1)(kept))
+      ? kept
+      : fault(typeof message === 'string' ? why`${message}` : why`Assertion failed`);
   }),
   define('call', 'function', 'name:string, args:list, kwargs:dict, receiver:any=nothing', (values, call) => {
     const [name, items, extra, receiver = null] = values;

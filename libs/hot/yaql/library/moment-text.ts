@@ -1,4 +1,5 @@
 /** Converts moments to text and back: C's formats, and free-form dates. Names are English in every locale. */
+import { why } from '../../evaluate/reason.ts';
 import { fault } from '../fault.ts';
 import { day, daysIn, hour, Moment, type Parts, second, two, weekdayOf, zoneText } from './moment.ts';
 
@@ -127,8 +128,8 @@ export function readMoment(text: string, format: string): Moment {
   const accept = (letter: string): string => {
     if (letter === '%') return '%';
     const accepted = readable[letter];
-    if (accepted === undefined) return fault(`'${letter}' is a bad directive in format '${format}'`);
-    if (order.includes(letter)) return fault(`The directive %${letter} stands twice in format '${format}'`);
+    if (accepted === undefined) return fault(why`'${letter}' is a bad directive in format '${format}'`);
+    if (order.includes(letter)) return fault(why`The directive %${letter} stands twice in format '${format}'`);
     order.push(letter);
     return `(${accepted})`;
   };
@@ -138,7 +139,7 @@ export function readMoment(text: string, format: string): Moment {
     return plain === undefined ? accept(groups?.['letter'] ?? '') : plain.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
   }).join('');
   const match = new RegExp(`^(?:${source})$`, 'i').exec(text);
-  if (!match) return fault(`time data '${text}' does not match format '${format}'`);
+  if (!match) return fault(why`time data '${text}' does not match format '${format}'`);
   const found = new Map(order.map((letter, index) => [letter, match[index + 1] ?? '']));
   const number = (letter: string, other: number): number => (found.has(letter) ? Number(found.get(letter)) : other);
   const named = (letter: string, list: readonly string[]): number | undefined => {
@@ -190,7 +191,7 @@ const compactTime = /^(\d{8})(?:T(?=\d{2})|(?=\d{4}(?:\d{2})?\b))(\d{2})(\d{2})?
  * Year, month and day are required, because a missing part would come from today's date and so change from day to day.
  */
 export function guessMoment(text: string): Moment {
-  const bad = (): never => fault(`Unknown string format: ${text}`);
+  const bad = (): never => fault(why`Unknown string format: ${text}`);
   let [hours, minute, seconds, micros] = [0, 0, 0, 0];
   const fraction = (digits: string | undefined): number => Number((digits ?? '0').slice(0, 6).padEnd(6, '0'));
   let rest = text.trim();

@@ -2,6 +2,7 @@
  * Points in time and lengths of time, in whole microseconds. A moment keeps the offset that it was written with, and
  * its parts are in local time at that offset. Two moments are equal when they are the same instant.
  */
+import { stated, why } from '../../evaluate/reason.ts';
 import { fault } from '../fault.ts';
 
 /** Microseconds in a second. */
@@ -33,13 +34,13 @@ export class TimeSpan {
 
   constructor(micros: bigint) {
     const days = micros / day - (micros % day < 0n ? 1n : 0n);
-    if (days > longest || days < -longest) fault('The timespan is too long');
+    if (days > longest || days < -longest) fault(why`The timespan is too long`);
     this.micros = micros;
   }
 
   /** Rounds to a whole microsecond, halves to the even one. */
   static of(micros: number): TimeSpan {
-    if (!Number.isFinite(micros)) return fault('The timespan is too long');
+    if (!Number.isFinite(micros)) return fault(why`The timespan is too long`);
     return new TimeSpan(BigInt(halfEven(micros)));
   }
 
@@ -62,8 +63,8 @@ export class Moment {
   readonly offset: bigint;
 
   constructor(wall: bigint, offset: bigint) {
-    if (wall < first || wall > last) fault('The date is outside the years 1 to 9999');
-    if (offset <= -day || offset >= day) fault('The offset of a date must be less than a day');
+    if (wall < first || wall > last) fault(why`The date is outside the years 1 to 9999`);
+    if (offset <= -day || offset >= day) fault(why`The offset of a date must be less than a day`);
     this.wall = wall;
     this.offset = offset;
   }
@@ -79,7 +80,8 @@ export class Moment {
       ['second', 0, 59],
       ['microsecond', 0, 999_999],
     ] as const) {
-      if (parts[name] < least || parts[name] > most) fault(`${name} must be in ${least}..${most}`);
+      if (parts[name] < least || parts[name] > most)
+        fault(why`${stated(name)} must be in ${stated(least)}..${stated(most)}`);
     }
     const at = new Date(0);
     at.setUTCFullYear(year, month - 1, date);

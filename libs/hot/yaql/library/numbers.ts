@@ -1,4 +1,5 @@
 /** Arithmetic and comparison. Integers stay integers; `/` of two integers rounds down. */
+import { type Reason, stated, why } from '../../evaluate/reason.ts';
 import { floatText } from '@anneal/python/values/compare.ts';
 import type { FunctionDefinition } from '../call.ts';
 import { define, numeric, whole } from '../define.ts';
@@ -19,36 +20,36 @@ const both = (
 
 function bounded(value: Value): Value {
   if (typeof value === 'bigint' && BigInt.asIntN(Number(widest), value) !== value)
-    return fault('The number is too large');
+    return fault(why`The number is too large`);
   return value;
 }
 const finite = (value: Value): Value =>
-  typeof value === 'number' && !Number.isFinite(value) ? fault('The number cannot be written') : value;
+  typeof value === 'number' && !Number.isFinite(value) ? fault(why`The number cannot be written`) : value;
 
 function floorDivide(a: bigint, b: bigint): bigint {
-  if (b === 0n) return fault('integer division or modulo by zero');
+  if (b === 0n) return fault(why`integer division or modulo by zero`);
   const quotient = a / b;
   return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
 }
 function floatModulo(a: number, b: number): number {
-  if (b === 0) return fault('float modulo');
+  if (b === 0) return fault(why`float modulo`);
   const rest = a % b;
   return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
 }
-const divide = (a: number, b: number): number => (b === 0 ? fault('division by zero') : a / b);
+const divide = (a: number, b: number): number => (b === 0 ? fault(why`division by zero`) : a / b);
 
 function power(a: Value | undefined, b: Value | undefined, modulus: Value | undefined): Value {
   if (modulus !== null && modulus !== undefined) {
     if (typeof a !== 'bigint' || typeof b !== 'bigint' || typeof modulus !== 'bigint' || modulus === 0n || b < 0n) {
-      return fault('pow() with a modulus takes integers');
+      return fault(why`pow() with a modulus takes integers`);
     }
     return modularPower(a, b, modulus);
   }
   if (typeof a === 'bigint' && typeof b === 'bigint' && b >= 0n) {
     const bits = BigInt(a.toString(2).length);
-    return bits * b > widest ? fault('The number is too large') : a ** b;
+    return bits * b > widest ? fault(why`The number is too large`) : a ** b;
   }
-  if (Number(a) === 0 && Number(b) < 0) return fault('0.0 cannot be raised to a negative power');
+  if (Number(a) === 0 && Number(b) < 0) return fault(why`0.0 cannot be raised to a negative power`);
   return finite(Number(a) ** Number(b));
 }
 function modularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
@@ -79,6 +80,10 @@ function round(value: Numeric, digits: number): Value {
   return (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
 }
 
+/** A text as it is, another value by its type. */
+const quotedText = (value: Value): Reason =>
+  typeof value === 'string' ? why`'${value}'` : why`${stated(valueKind(value))}`;
+
 /** The value as an integer. @throws YaqlFault for a value that Python cannot convert */
 export function toInteger(value: Value): bigint {
   if (value === null) return 0n;
@@ -87,9 +92,9 @@ export function toInteger(value: Value): bigint {
   if (typeof value === 'number') return BigInt(Math.trunc(value));
   if (typeof value === 'string' && /^\s*[-+]?\d+(?:_\d+)*\s*$/.test(value)) {
     const digits = value.trim().replaceAll('_', '');
-    return digits.length > 4300 ? fault('The number is too large') : BigInt(digits.replace(/^\+/, ''));
+    return digits.length > 4300 ? fault(why`The number is too large`) : BigInt(digits.replace(/^\+/, ''));
   }
-  return fault(`invalid literal for int(): ${typeof value === 'string' ? `'${value}'` : valueKind(value)}`);
+  return fault(why`invalid literal for int(): ${quotedText(value)}`);
 }
 
 function toFloat(value: Value): number {
@@ -101,7 +106,7 @@ function toFloat(value: Value): number {
   ) {
     return Number(value.trim().replaceAll('_', ''));
   }
-  return fault(`could not convert to float: ${typeof value === 'string' ? `'${value}'` : valueKind(value)}`);
+  return fault(why`could not convert to float: ${quotedText(value)}`);
 }
 
 type Order = '<' | '<=' | '>' | '>=';
@@ -193,10 +198,10 @@ export const numberFunctions: FunctionDefinition[] = [
   bits('bitwiseOr', (a, b) => a | b),
   bits('bitwiseXor', (a, b) => a ^ b),
   define('bitwiseNot', 'function', 'arg:int', ([a]) => ~BigInt(a as bigint | boolean)),
-  bits('shiftBitsRight', (a, b) => (b < 0n ? fault('negative shift count') : a >> b), 'value:int, bitsNumber:int'),
+  bits('shiftBitsRight', (a, b) => (b < 0n ? fault(why`negative shift count`) : a >> b), 'value:int, bitsNumber:int'),
   bits(
     'shiftBitsLeft',
-    (a, b) => (b < 0n ? fault('negative shift count') : b > widest ? fault('The number is too large') : a << b),
+    (a, b) => (b < 0n ? fault(why`negative shift count`) : b > widest ? fault(why`The number is too large`) : a << b),
     'value:int, bitsNumber:int',
   ),
   define('max', 'function', 'a:any, b:any', ([a = null, b = null], { machine }) =>
@@ -213,7 +218,7 @@ export const numberFunctions: FunctionDefinition[] = [
   define('hex', 'function', 'num:number?', ([a]) =>
     typeof a === 'bigint'
       ? `${a < 0n ? '-' : ''}0x${(a < 0n ? -a : a).toString(16)}`
-      : fault(`hex() takes an integer, not ${typeof a === 'number' ? floatText(a) : 'null'}`),
+      : fault(why`hex() takes an integer, not ${typeof a === 'number' ? floatText(a) : 'null'}`),
   ),
   define('isBoolean', 'function', 'value:any', ([a]) => typeof a === 'boolean'),
   define('isIterable', 'function', 'value:any', ([a = null]) => isListing(a)),

@@ -1,4 +1,5 @@
 /** Regular expressions. Positions count characters. */
+import { why } from '../../evaluate/reason.ts';
 import { type Match, Pattern, type Search } from '@anneal/python/pattern/pattern.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { define, text, whole } from '../define.ts';
@@ -14,7 +15,7 @@ const compiled = (pattern: Value | undefined, { machine }: Call, flags = ''): Pa
     return made;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return fault(`The regular expression is not valid: ${error.message}`);
+    return fault(why`The regular expression is not valid: ${error.message}`);
   }
 };
 const pattern = (value: Value | undefined): Pattern => value as Pattern;
@@ -37,7 +38,7 @@ function* matchesOf(search: Search, { machine }: Call): Generator<Match> {
 function published(by: Pattern, found: Match, parent: YaqlNames): YaqlNames {
   const names = new YaqlNames(parent);
   // yaql itself fails here on named groups.
-  if (by.names.size > 0) fault('Named groups cannot be published to a selector');
+  if (by.names.size > 0) fault(why`Named groups cannot be published to a selector`);
   for (const [index, group] of [found, ...found.groups].entries()) {
     names.set(
       String(index + 1),
@@ -90,7 +91,7 @@ const replaceBy = (
   substitute(pattern(by), text(value), whole(count), call, (found) => {
     const replacement = call.within(index, published(pattern(by), found, call.names));
     if (replacement === null) return '';
-    return typeof replacement === 'string' ? replacement : fault('The replacement must be a string');
+    return typeof replacement === 'string' ? replacement : fault(why`The replacement must be a string`);
   });
 
 /** The functions of this file. */
@@ -187,7 +188,7 @@ function expanding(template: string, by: Pattern): (found: Match) => string {
     parts.push(template.slice(at, match.index));
     at = match.index + whole_.length;
     if (octal !== undefined) parts.push(octalCharacter(octal));
-    else if (letter !== undefined) parts.push(escapes[letter] ?? fault(`bad escape \\${letter} in the replacement`));
+    else if (letter !== undefined) parts.push(escapes[letter] ?? fault(why`bad escape \\${letter} in the replacement`));
     else if (named === undefined && decimal === undefined) parts.push(whole_);
     else parts.push(groupOf(named ?? decimal ?? '', by));
   }
@@ -212,6 +213,6 @@ const escapes: Readonly<Record<string, string>> = {
 const octalCharacter = (digits: string): string => String.fromCharCode(Number.parseInt(digits, 8) & 0o377);
 
 function groupOf(key: string, by: Pattern): number {
-  const index = /^\d+$/.test(key) ? Number(key) : (by.names.get(key) ?? fault(`unknown group name '${key}'`));
-  return index <= by.groups ? index : fault(`invalid group reference ${index}`);
+  const index = /^\d+$/.test(key) ? Number(key) : (by.names.get(key) ?? fault(why`unknown group name '${key}'`));
+  return index <= by.groups ? index : fault(why`invalid group reference ${index}`);
 }

@@ -1,4 +1,5 @@
 /** Queries on sequences. */
+import { why } from '../../evaluate/reason.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { define, empty, listValue, listing, mapValue, whole } from '../define.ts';
 import { fault } from '../fault.ts';
@@ -53,11 +54,11 @@ function merge(
     if (!b.has(key)) return [key, left];
     const right = b.get(key) ?? null;
     if (levels !== 1 && right instanceof Dict) {
-      if (!(left instanceof Dict)) return fault('Cannot merge a map with something else');
+      if (!(left instanceof Dict)) return fault(why`Cannot merge a map with something else`);
       return [key, merge(left, right, { ...options, levels: levels === 0 ? 0 : levels - 1 })];
     }
     if (levels !== 1 && Array.isArray(right)) {
-      return Array.isArray(left) ? [key, lists(left, right)] : fault('Cannot merge a list with something else');
+      return Array.isArray(left) ? [key, lists(left, right)] : fault(why`Cannot merge a list with something else`);
     }
     return [key, items(left, right)];
   });
@@ -154,7 +155,7 @@ export const queryFunctions: FunctionDefinition[] = [
     const found = [...take(listing(items), 2)];
     return found.length === 1
       ? (found[0] ?? null)
-      : fault(found.length === 0 ? 'The collection is empty' : 'Collection contains more than one item');
+      : fault(found.length === 0 ? why`The collection is empty` : why`Collection contains more than one item`);
   }),
   define('last', 'method', 'collection:listing, default:any=nothing', ([items, other = null], call) =>
     given(listValue(items).at(-1), call.given(1) ? other : undefined),

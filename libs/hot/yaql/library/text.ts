@@ -1,4 +1,5 @@
 /** Functions on strings. Positions count characters. */
+import { stated, why } from '../../evaluate/reason.ts';
 import { lengthOf, pythonQuoted } from '@anneal/python/values/compare.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { characters, define, listing, mapValue, text, whole } from '../define.ts';
@@ -34,7 +35,7 @@ function strip(value: string, chars: Value | undefined, sides: 'both' | 'left' |
 function split(value: string, separator: Value | undefined, most: number, fromRight: boolean): Value {
   if (separator === null || separator === undefined) return splitBlank(value, most, fromRight);
   const by = text(separator);
-  if (by === '') return fault('empty separator');
+  if (by === '') return fault(why`empty separator`);
   const parts = value.split(by);
   if (most < 0 || parts.length - 1 <= most) return changeable(parts);
   return changeable(
@@ -94,7 +95,7 @@ const lower = (value: string): string => value.toLowerCase();
 function repeated(value: string, count: number, { machine }: Call): Value {
   const { memory } = machine.limits;
   const size = characters(value).length * Math.max(0, count);
-  if ((memory >= 0 && 49 + size > memory) || size > 10_000_000) fault('Expression consumed too much memory');
+  if ((memory >= 0 && 49 + size > memory) || size > 10_000_000) fault(why`Expression consumed too much memory`);
   return value.repeat(Math.max(0, count));
 }
 
@@ -187,7 +188,7 @@ export const yaqlTextFunctions: FunctionDefinition[] = [
         wanted[index] !== true
           ? []
           : set === undefined
-            ? fault(`There is no set of characters "${name}"`)
+            ? fault(why`There is no set of characters "${stated(name)}"`)
             : characters(set),
       ),
     ),

@@ -2,6 +2,7 @@
  * Functions on moments and lengths of time. Results that change between evaluations are refused: a plan is a pure
  * function.
  */
+import { stated, why } from '../../evaluate/reason.ts';
 import type { FunctionDefinition } from '../call.ts';
 import { define, numeric, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
@@ -22,7 +23,7 @@ function fromTimestamp(timestamp: number | bigint, offset: bigint): Moment {
 const scaled = (length: TimeSpan, by: number | bigint): TimeSpan =>
   typeof by === 'bigint' ? new TimeSpan(length.micros * by) : TimeSpan.of(Number(length.micros) * by);
 const divided = (length: TimeSpan, by: number | bigint): TimeSpan =>
-  Number(by) === 0 ? fault('division by zero') : TimeSpan.of(Number(length.micros) / Number(by));
+  Number(by) === 0 ? fault(why`division by zero`) : TimeSpan.of(Number(length.micros) / Number(by));
 
 function replaced(from: Moment, values: readonly (Value | undefined)[]): Moment {
   const names = ['year', 'month', 'day', 'hour', 'minute', 'second', 'microsecond'] as const;
@@ -52,7 +53,9 @@ const comparisons = Object.entries(orders).flatMap(([symbol, holds]) => [
 
 const changing = (name: string, takes: string): FunctionDefinition =>
   define(name, 'function', takes, () =>
-    fault(`${name}() is refused: it would give another value at each evaluation; pass the value as a parameter`),
+    fault(
+      why`${stated(name)}() is refused: it would give another value at each evaluation; pass the value as a parameter`,
+    ),
   );
 
 /** The functions of this file. */
@@ -124,7 +127,7 @@ export const timeFunctions: FunctionDefinition[] = [
   define('#operator_*', 'function', 'ts:span, n:number', ([a, n]) => scaled(span(a), numeric(n))),
   define('#operator_*', 'function', 'n:number, ts:span', ([n, a]) => scaled(span(a), numeric(n))),
   define('#operator_/', 'function', 'ts1:span, ts2:span', ([a, b]) =>
-    span(b).micros === 0n ? fault('float division by zero') : Number(span(a).micros) / Number(span(b).micros),
+    span(b).micros === 0n ? fault(why`float division by zero`) : Number(span(a).micros) / Number(span(b).micros),
   ),
   define('#operator_/', 'function', 'ts:span, n:number', ([a, n]) => divided(span(a), numeric(n))),
   define('#unary_-', 'function', 'ts:span', ([a]) => new TimeSpan(-span(a).micros)),
