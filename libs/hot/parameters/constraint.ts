@@ -4,6 +4,7 @@ import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkCustom, type CustomChecking } from './custom-constraint.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { Pattern, PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
+import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
 import { numberText, pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
 
@@ -12,18 +13,19 @@ interface Bounds {
   readonly max?: number | undefined;
 }
 
-/** Returns one message per constraint that the value violates. The description of a constraint replaces its message. */
+/** Returns one reason per constraint that the value violates. The description of a constraint replaces its reason. */
 export function checkConstraints(
   value: Json,
   constraints: readonly Constraint[],
   { skipCustom = false, work = new EvaluationWork(), ...custom }: Checking = {},
-): string[] {
+): Reason[] {
   return constraints.flatMap((constraint) => {
     try {
       const breach = findBreach(value, constraint, { ...custom, skipCustom, work });
-      return breach === undefined ? [] : [constraint.description ?? breach];
+      if (breach === undefined) return [];
+      return [constraint.description === undefined ? breach : why`${stated(constraint.description)}`];
     } catch (error) {
-      if (error instanceof OutOfWork) return [`checking it ${error.message}`];
+      if (error instanceof OutOfWork) return [why`checking it ${stated(error.message)}`];
       throw error;
     }
   });
@@ -36,7 +38,7 @@ export interface Checking extends CustomChecking {
   readonly work?: EvaluationWork | undefined;
 }
 
-function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...asked }: Checking): string | undefined {
+function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...asked }: Checking): Reason | undefined {
   const isNumeric =
     isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
   const value = isNumeric ? Number(given) : given;
@@ -52,20 +54,21 @@ function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...
   } = constraint;
   if (length) {
     const size = sizeOf(value);
-    if (size !== undefined && outside(size, length)) return `length (${size}) is out of range (${boundsText(length)})`;
+    if (size !== undefined && outside(size, length))
+      return why`length (${size}) is out of range (${boundsText(length)})`;
   }
   if (range && typeof amount === 'number' && outside(amount, range)) {
-    return `${numberText(amount)} is out of range (${boundsText(range)})`;
+    return why`${numberText(amount)} is out of range (${boundsText(range)})`;
   }
   if (modulo && typeof amount === 'number' && remainder(amount, modulo.step) !== modulo.offset) {
-    return `${numberText(amount)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
+    return why`${numberText(amount)} is not a multiple of ${stated(modulo.step)} with an offset of ${stated(modulo.offset)}`;
   }
   if (allowed) work?.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
   if (allowed && !isAllowed(value, allowed)) {
-    return `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`;
+    return notAllowed(value, allowed);
   }
   if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern, work)) {
-    return `"${value}" does not match pattern "${pattern}"`;
+    return why`"${value}" does not match pattern "${stated(pattern)}"`;
   }
   if (custom !== undefined && !skipCustom) return checkCustom(custom, value, asked);
   return undefined;
@@ -73,7 +76,11 @@ function findBreach(given: Json, constraint: Constraint, { skipCustom, work, ...
 
 const outside = (value: number, { min, max }: Bounds): boolean =>
   (min !== undefined && value < min) || (max !== undefined && value > max);
-const boundsText = ({ min, max }: Bounds): string => `min: ${min ?? 'None'}, max: ${max ?? 'None'}`;
+const boundsText = ({ min, max }: Bounds): Reason => why`min: ${stated(min ?? 'None')}, max: ${stated(max ?? 'None')}`;
+
+/** The reason for a value that is none of those that a constraint lists. */
+export const notAllowed = (value: Json, allowed: readonly Json[]): Reason =>
+  why`${JSON.stringify(value)} is not an allowed value [${stated(allowed.map((item) => JSON.stringify(item)).join(', '))}]`;
 
 /** Python's sign rule: the remainder has the sign of the step. */
 const remainder = (value: number, step: number): number => (((value % step) + step) % step) + 0;

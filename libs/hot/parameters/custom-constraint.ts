@@ -3,6 +3,7 @@
  * provider of the resource can say whether such an object exists. It does so when it gets a request.
  */
 import type { Json } from '@anneal/contracts/json.ts';
+import { Reason, stated, why } from '../evaluate/reason.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { wrongHints } from '../types/scheduler-hints.ts';
@@ -186,18 +187,23 @@ export function checkCustom(
   name: string,
   value: Json,
   { now, inParameter = false }: CustomChecking = {},
-): string | undefined {
+): Reason | undefined {
   if (value === null) return undefined;
-  if (name === 'anneal.scheduler_hints') return wrongHints(value);
+  if (name === 'anneal.scheduler_hints') {
+    const problem = wrongHints(value);
+    return problem === undefined ? undefined : why`${problem}`;
+  }
   if (!Object.hasOwn(validators, name)) {
     const isChecked = checkedLater.has(name) || (!inParameter && name.includes('.'));
-    return isChecked ? undefined : `"${pythonText(value)}" does not validate ${name} (constraint not found)`;
+    return isChecked ? undefined : why`"${pythonText(value)}" does not validate ${stated(name)} (constraint not found)`;
   }
   if (value === '' && emptyAllowed.has(name)) return undefined;
   const isText = typeof value === 'string';
   const problem =
     isText || !textOnly.has(name) ? validators[name]?.(isText ? value : pythonText(value), now) : 'it is no text';
-  return problem === undefined ? undefined : `Error validating value '${pythonText(value)}': ${problem}`;
+  if (problem === undefined) return undefined;
+  const full = `Error validating value '${pythonText(value)}': ${problem}`;
+  return new Reason(full, why`"${pythonText(value)}" does not validate ${stated(name)}`.masked);
 }
 
 const emptyAllowed = new Set([

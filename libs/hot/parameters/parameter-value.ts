@@ -2,7 +2,8 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
-import { checkConstraints } from './constraint.ts';
+import { type Reason, stated, why } from '../evaluate/reason.ts';
+import { checkConstraints, notAllowed } from './constraint.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { exactNumber, isExact, numberOf } from '@anneal/python/values/number.ts';
 import { kindOfValue, type YamlNode, shown, toExact } from '@anneal/python/yaml/node.ts';
@@ -14,7 +15,7 @@ import { entriesOf, toRecord } from '@anneal/python/values/record.ts';
 export type ParameterType = PlanParameter['type'];
 
 /** The value in its type, or the reason why it has another one. */
-export type Converted = { readonly value: Json } | { readonly problem: string };
+export type Converted = { readonly value: Json } | { readonly problem: Reason };
 
 /** Converts a value of a document. A number that becomes text keeps the form in which it was written. */
 export function convertNode(type: ParameterType, node: YamlNode): Converted {
@@ -33,7 +34,9 @@ export function convertValue(type: ParameterType, value: Json): Converted {
     case 'comma_delimited_list':
       if (Array.isArray(value)) return { value: value.map(pythonText) };
       if (typeof value === 'string') return { value: value === '' ? [] : value.split(',') };
-      return { problem: `Value must be a comma-delimited list string: ${shown(value)} is ${kindOfValue(value)}` };
+      return {
+        problem: why`Value must be a comma-delimited list string: ${shown(value)} is ${stated(kindOfValue(value))}`,
+      };
     case 'json':
       return toJsonValue(value);
   }
@@ -49,7 +52,7 @@ function toNumber(value: Json): Converted {
   if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return { value: exactNumber(Number(text)) };
   const endless = /^([-+]?)(?:(inf)(?:inity)?|nan)$/i.exec(text);
   if (endless) return { value: exactNumber(endless[2] ? (endless[1] === '-' ? -Infinity : Infinity) : Number.NaN) };
-  return { problem: `could not convert ${shown(value)} to a number` };
+  return { problem: why`could not convert ${shown(value)} to a number` };
 }
 
 const truths = ['1', 't', 'true', 'on', 'y', 'yes'];
@@ -61,7 +64,9 @@ function toBoolean(value: Json): Converted {
   if (truths.includes(word)) return { value: true };
   if (untruths.includes(word)) return { value: false };
   const acceptable = [...untruths, ...truths].sort().map((item) => `'${item}'`);
-  return { problem: `Unrecognized value '${shown(value)}', acceptable values are: ${acceptable.join(', ')}` };
+  return {
+    problem: why`Unrecognized value '${shown(value)}', acceptable values are: ${stated(acceptable.join(', '))}`,
+  };
 }
 
 function toJsonValue(value: Json): Converted {
@@ -70,7 +75,7 @@ function toJsonValue(value: Json): Converted {
   try {
     return { value: parseJsonText(value) };
   } catch (error) {
-    return { problem: `Value must be valid JSON: ${(error as Error).message}` };
+    return { problem: why`Value must be valid JSON: ${(error as Error).message}` };
   }
 }
 
@@ -95,12 +100,13 @@ export interface Checked {
 }
 
 /** Returns the constraints that a value violates. As in Python, a number has no length and matches no pattern. */
-export function breaches({ type, value, constraints, skipCustom = false, now, work }: Checked): string[] {
+export function breaches({ type, value, constraints, skipCustom = false, now, work }: Checked): Reason[] {
   return constraints.flatMap((constraint) => {
     const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
-    if (length && numberOf(value) !== undefined) return [`${shown(value)} has no length`];
-    if (length && (value === null || typeof value === 'boolean')) return [`${shown(value)} has no length`];
-    if (pattern !== undefined && typeof value !== 'string') return [`expected string, got ${kindOfValue(value)}`];
+    if (length && numberOf(value) !== undefined) return [why`${shown(value)} has no length`];
+    if (length && (value === null || typeof value === 'boolean')) return [why`${shown(value)} has no length`];
+    if (pattern !== undefined && typeof value !== 'string')
+      return [why`expected string, got ${stated(kindOfValue(value))}`];
     if (range || modulo) {
       const number = toNumber(value);
       return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint], { work });
@@ -113,9 +119,8 @@ export function breaches({ type, value, constraints, skipCustom = false, now, wo
 
 const numeric = (value: Json): Json => (typeof value === 'boolean' ? Number(value) : value);
 
-const breachOf = ({ description }: Constraint, value: Json, allowed: readonly Json[]): string[] => [
-  description ??
-    `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`,
+const breachOf = ({ description }: Constraint, value: Json, allowed: readonly Json[]): Reason[] => [
+  description === undefined ? notAllowed(value, allowed) : why`${stated(description)}`,
 ];
 
 /**

@@ -5,6 +5,7 @@ import type { Environment } from '../environment/environment.ts';
 import { join, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
 import { isNull, type YamlNode, shown, toExact, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
+import { type Reason, why } from '../evaluate/reason.ts';
 import { breaches, convertNode } from './parameter-value.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
@@ -84,12 +85,11 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   const usable = (node: YamlNode | undefined): node is YamlNode => node !== undefined && !isNull(node);
   const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
 
-  const refuse = (problem: string, at: PlanSource | undefined, fallback?: Json): void => {
-    // The value of a hidden parameter must not appear in a message.
-    const fits = fallback === undefined ? problem : `Invalid default ${shown(fallback)} (${problem})`;
+  const refuse = (problem: Reason, at: PlanSource | undefined, fallback?: Json): void => {
+    const fits = fallback === undefined ? problem : why`Invalid default ${shown(fallback)} (${problem})`;
     mistakes.add({
       code: 'InvalidParameter',
-      message: `Parameter '${name}' is invalid: ${schema.hidden ? 'its value does not fit its type or constraints' : fits}`,
+      message: `Parameter '${name}' is invalid: ${schema.hidden ? fits.masked : fits.full}`,
       path: fallback === undefined ? path : join(path, 'default'),
       at,
       expected: type,

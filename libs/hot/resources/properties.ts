@@ -4,6 +4,7 @@ import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts'
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from '../parameters/constraint.ts';
+import type { Reason } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
 import { plain } from '@anneal/python/values/exact.ts';
@@ -138,20 +139,22 @@ interface Place {
 function refuse(
   { context, steps, path }: Place,
   code: string,
-  message: string,
+  message: string | Reason,
   more: { expected?: string; found?: string; nearest?: string } = {},
 ): void {
   // The name of a property is wrong in the map that holds it, not in its value.
   const hidden = context.hiddenAt(code === 'UnknownProperty' ? steps.slice(0, -1) : steps);
   if (!hidden) {
-    context.mistakes.push({ code, message: `Property error: ${path}: ${message}`, path, steps, ...more });
+    const text = typeof message === 'string' ? message : message.full;
+    context.mistakes.push({ code, message: `Property error: ${path}: ${text}`, path, steps, ...more });
     return;
   }
   const at = hidden.reduce(join, context.base);
   const { expected } = more;
+  const fit = `a hidden value does not fit${expected === undefined ? '' : `; expected ${expected}`}`;
   context.mistakes.push({
     code,
-    message: `Property error: ${at}: a hidden value does not fit${expected === undefined ? '' : `; expected ${expected}`}`,
+    message: `Property error: ${at}: ${typeof message === 'string' ? fit : message.masked}`,
     path: at,
     steps: hidden,
     ...(expected !== undefined && { expected }),

@@ -111,6 +111,27 @@ it.each([
   expect(found?.message).toContain(`resources.r.properties.value.${reason}`);
 });
 
+it.each([
+  ['string, constraints: [{length: {min: 8}}]', 'length (******) is out of range (min: 8, max: None)'],
+  ["string, constraints: [{allowed_pattern: '[0-9]+'}]", '"******" does not match pattern "[0-9]+"'],
+  ['string, constraints: [{allowed_values: [a, b]}]', '****** is not an allowed value ["a", "b"]'],
+  ['string, constraints: [{custom_constraint: ip_addr}]', '"******" does not validate ip_addr'],
+  ['string, constraints: [{length: {min: 8}, description: at least 8}]', 'at least 8'],
+  ['number', 'could not convert ****** to a number'],
+])('a refusal of a hidden parameter of type %s states its reason', (schema, reason) => {
+  const template = `heat_template_version: 2018-08-31\nparameters:\n  p: {hidden: true, type: ${schema}}\n`;
+  expect(mistakesOf(template, { parameters: { p: secret } }).map(({ message }) => message)).toEqual([
+    `Parameter 'p' is invalid: ${reason}`,
+  ]);
+});
+
+it('a refusal of a property that a hidden value breaks states the constraint', () => {
+  const [found] = mistakesOf(withResource('OS::Heat::RandomString', '{sequence: {get_param: text}}'), { parameters });
+  expect(found?.message).toMatch(
+    /^Property error: resources\.r\.properties\.sequence: \*{6} is not an allowed value \[/,
+  );
+});
+
 it('a refusal of a visible value beside a hidden one quotes the visible value', () => {
   const template = withResource('OS::Heat::TestResource', '{wait_secs: soon, value: {get_param: text}}');
   expect(mistakesOf(template, { parameters }).map(({ message }) => message)).toEqual([
