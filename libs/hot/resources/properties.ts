@@ -4,7 +4,7 @@ import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts'
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from '../parameters/constraint.ts';
-import type { Reason } from '../evaluate/reason.ts';
+import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
 import { plain } from '@anneal/python/values/exact.ts';
@@ -81,13 +81,9 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
   if (mistakes.length === 0 && section === 'properties') {
     for (const problem of brokenRules(type, toRecord(read), parameters.siblings)) {
       const isHidden = Object.values(resource.properties).some((each) => scope.isHidden?.(each));
-      const shownProblem = isHidden ? 'The properties break a rule of the type; a hidden value is not shown' : problem;
-      mistakes.push({
-        code: 'ConstraintBroken',
-        message: typeof shownProblem === 'string' ? `resources.${resource.name}: ${shownProblem}` : shownProblem.whole,
-        path: base,
-        steps: [],
-      });
+      const reason = 'whole' in problem ? problem.whole : why`resources.${stated(resource.name)}: ${problem}`;
+      const message = isHidden ? reason.masked : reason.full;
+      mistakes.push({ code: 'ConstraintBroken', message, path: base, steps: [] });
     }
   }
   // A schema chosen by another property (`schemaFor`) only checks the value; the value stays as written.

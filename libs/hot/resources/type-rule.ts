@@ -1,6 +1,7 @@
 /**
  * Rules of a type beyond the schemas of its properties: on several properties together, or on one by another's value.
  */
+import type { Reason } from '../evaluate/reason.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { rules } from '../types/rules.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
@@ -31,7 +32,7 @@ export function brokenRules(
   { type, properties }: ResourceType,
   values: Values,
   siblings?: ReadonlyMap<string, boolean>,
-): (string | { readonly whole: string })[] {
+): (Reason | { readonly whole: Reason })[] {
   const rule = Object.hasOwn(rules, type) ? rules[type] : undefined;
   const problem = rule?.({ values, siblings, properties });
   return problem === undefined ? [] : [problem];

@@ -132,6 +132,14 @@ it('a refusal of a property that a hidden value breaks states the constraint', (
   );
 });
 
+it('a refusal of properties that break a rule of their type together states the rule', () => {
+  const properties = '{length: 1, character_classes: [{class: digits, min: 2}], salt: {get_param: text}}';
+  const [found] = mistakesOf(withResource('OS::Heat::RandomString', properties), { parameters });
+  expect(found?.message).toBe(
+    'resources.r: Length property cannot be smaller than combined character class and character sequence minimums',
+  );
+});
+
 it('a refusal of a visible value beside a hidden one quotes the visible value', () => {
   const template = withResource('OS::Heat::TestResource', '{wait_secs: soon, value: {get_param: text}}');
   expect(mistakesOf(template, { parameters }).map(({ message }) => message)).toEqual([

@@ -1,5 +1,5 @@
 /**
- * What the alarms here can evaluate, as constraints of their types: a value that the provider would refuse is refused
+ * Limits of the alarms here, as constraints of their types: a value that the provider would refuse is refused
  * when the template is validated.
  */
 import type { Constraint, PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -21,7 +21,7 @@ export const statisticNames: Readonly<Record<string, string>> = {
   Minimum: 'min',
   Maximum: 'max',
 };
-/** What an alarm says of an aggregate that it does not know. */
+/** The refusal of an unknown aggregate. */
 export const aggregateText =
   'must be mean, min, max, sum, count, last, median, 1pct to 99pct, rate, or rate: and one of them';
 

@@ -1,6 +1,7 @@
 /** Rules of a type beyond the schemas of its properties: relations between properties. Messages are Heat's. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { wrongSizes } from '../groups/scaling.ts';
 import { Mistakes } from '../syntax/mistakes.ts';
 import { readTemplate } from '../syntax/template.ts';
@@ -16,8 +17,8 @@ interface Ruled {
   readonly properties: ResourceType['properties'];
 }
 
-/** Returns the message of a violation, or undefined. A `whole` message is shown without the name of the resource. */
-type Rule = (resource: Ruled) => string | { readonly whole: string } | undefined;
+/** Returns the reason of a violation, or undefined. A `whole` message is shown without the name of the resource. */
+type Rule = (resource: Ruled) => Reason | { readonly whole: Reason } | undefined;
 
 const isGiven = (value: PartialValue | undefined): boolean => value !== undefined && value !== null && value !== '';
 
@@ -26,14 +27,16 @@ const either =
   (name: string, older: string): Rule =>
   ({ values }) =>
     // An explicit null counts as given.
-    Object.hasOwn(values, name) || Object.hasOwn(values, older) ? undefined : `Property ${name} not assigned`;
+    Object.hasOwn(values, name) || Object.hasOwn(values, older)
+      ? undefined
+      : why`Property ${stated(name)} not assigned`;
 
 const oneAtLeast =
   (...names: string[]): Rule =>
   ({ values }) =>
     names.some((name) => isGiven(values[name]))
       ? undefined
-      : `At least one of the following properties must be specified: ${names.join(', ')}.`;
+      : why`At least one of the following properties must be specified: ${stated(names.join(', '))}.`;
 
 const both =
   (first: Rule, second: Rule): Rule =>
@@ -51,7 +54,7 @@ const randomLength: Rule = ({ values }) => {
   const { character_classes: classes, character_sequences: sequences } = values;
   const length = numberOf(values['length']);
   if (length === undefined || sum(maps(classes)) + sum(maps(sequences)) <= length) return undefined;
-  return 'Length property cannot be smaller than combined character class and character sequence minimums';
+  return why`Length property cannot be smaller than combined character class and character sequence minimums`;
 };
 
 const oneConfigPerAction: Rule = ({ values }) => {
@@ -59,40 +62,42 @@ const oneConfigPerAction: Rule = ({ values }) => {
     Array.isArray(config['actions']) ? [...new Set(config['actions'])] : [],
   );
   if (new Set(actions).size === actions.length) return undefined;
-  return 'Defining more than one configuration for the same action is not allowed.';
+  return why`Defining more than one configuration for the same action is not allowed.`;
 };
 
 const stepOnlyWith =
   (name: string, other: string, value: string): Rule =>
   ({ values: { [name]: step, [other]: kind } }) =>
     isGiven(step) && typeof kind === 'string' && kind !== value
-      ? `${name} property should only be specified for ${other} with value ${value}.`
+      ? why`${stated(name)} property should only be specified for ${stated(other)} with value ${stated(value)}.`
       : undefined;
 
 const launch: Rule = ({ values }) =>
   isGiven(values['InstanceId']) === isGiven(values['LaunchConfigurationName'])
-    ? "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
+    ? why`Either 'InstanceId' or 'LaunchConfigurationName' must be provided.`
     : undefined;
 
 /** Refuses credentials for another cloud, another region, and a text that is no template. */
 const remote: Rule = ({ values: { context, template }, properties }) => {
   const given = isMap(context) ? context : {};
   if (isGiven(given['credential_secret_id'])) {
-    return 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.';
+    return why`context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.`;
   }
   const here = properties['context']?.schema?.['region_name']?.default;
   if (typeof here !== 'string') return undefined;
   const region = given['region_name'] ?? here;
   if (typeof region === 'string' && region !== here) {
-    const reason = `public endpoint for orchestration service in ${region} region not found`;
-    return { whole: `Cannot establish connection to Heat endpoint at region "${region}" due to "${reason}"` };
+    const reason = why`public endpoint for orchestration service in ${region} region not found`;
+    return { whole: why`Cannot establish connection to Heat endpoint at region "${region}" due to "${reason}"` };
   }
   const mistakes = new Mistakes();
   if (typeof template === 'string') readTemplate({ content: template, mistakes });
   const [first] = mistakes.all();
   if (!first) return undefined;
-  const reason = `ERROR: ${first.message}`;
-  return { whole: `Failed validating stack template using Heat endpoint at region "${here}" due to "${reason}"` };
+  const reason = why`ERROR: ${first.message}`;
+  return {
+    whole: why`Failed validating stack template using Heat endpoint at region "${stated(here)}" due to "${reason}"`,
+  };
 };
 
 /** Refuses a known value: a reference is unknown until the resource exists, so a known value is not one. */
@@ -101,45 +106,52 @@ const reference =
   ({ values: { [property]: name }, siblings }) => {
     if (!siblings || typeof name !== 'string' || name === '') return undefined;
     return siblings.get(name) === true
-      ? `${property} (${name}) requires a reference to the configuration not just the name of the resource.`
-      : `${property} (${name}) reference can not be found.`;
+      ? why`${stated(property)} (${name}) requires a reference to the configuration not just the name of the resource.`
+      : why`${stated(property)} (${name}) reference can not be found.`;
   };
 
 const workflow: Rule = ({ values }) => {
   const { type, params, tasks } = values;
   const isReverse = type === 'reverse';
   if (isReverse && params !== unknown && !(isMap(params) && isGiven(params['task_name']))) {
-    return "'task_name' is not assigned in 'params' in case of reverse type workflow.";
+    return why`'task_name' is not assigned in 'params' in case of reverse type workflow.`;
   }
   for (const task of maps(tasks)) {
     const { name, workflow: other, action, requires, with_items: items, concurrency } = task;
     const named = typeof name === 'string' ? name : '';
     if (isGiven(other) && isGiven(action)) {
-      return 'Cannot define the following properties at the same time: workflow, action.';
+      return why`Cannot define the following properties at the same time: workflow, action.`;
     }
     if (!isGiven(other) && !isGiven(action)) {
-      return 'At least one of the following properties must be specified: workflow, action.';
+      return why`At least one of the following properties must be specified: workflow, action.`;
     }
     if (type === 'direct' && isGiven(requires)) {
-      return `task ${named} contains property 'requires' in case of direct workflow. Only reverse workflows can contain property 'requires'.`;
+      return why`task ${named} contains property 'requires' in case of direct workflow. Only reverse workflows can contain property 'requires'.`;
     }
-    if (isGiven(concurrency) && !isGiven(items)) return 'concurrency cannot be specified without with_items.';
+    if (isGiven(concurrency) && !isGiven(items)) return why`concurrency cannot be specified without with_items.`;
   }
   return undefined;
 };
 
+/** The sizes of a group. */
+const sizes: Rule = ({ values }) => {
+  const problem = wrongSizes(known(values));
+  return problem === undefined ? undefined : why`${stated(problem)}`;
+};
+
 /** The steps of a policy in ascending order, without gaps and overlaps; only the ends may be open. */
-function wrongSteps({ steps }: JsonObject): string | undefined {
+function wrongSteps({ steps }: JsonObject): Reason | undefined {
   const all = maps(steps ?? null);
-  if (all.length === 0) return 'A step policy needs at least one step.';
+  if (all.length === 0) return why`A step policy needs at least one step.`;
   for (const [index, { lower = null, upper = null }] of all.entries()) {
     const before = all[index - 1];
     if (before && (before['upper'] ?? null) !== lower) {
-      return `Step ${index + 1} must begin at ${JSON.stringify(before['upper'] ?? null)}, where step ${index} ends.`;
+      return why`Step ${stated(index + 1)} must begin at ${JSON.stringify(before['upper'] ?? null)}, where step ${stated(index)} ends.`;
     }
-    if (before && lower === null) return `Step ${index + 1} needs a lower bound: only the first may be open there.`;
+    if (before && lower === null)
+      return why`Step ${stated(index + 1)} needs a lower bound: only the first may be open there.`;
     if (typeof lower === 'number' && typeof upper === 'number' && lower >= upper) {
-      return `Step ${index + 1} must end above its lower bound, ${lower}.`;
+      return why`Step ${stated(index + 1)} must end above its lower bound, ${lower}.`;
     }
   }
   return undefined;
@@ -147,20 +159,17 @@ function wrongSteps({ steps }: JsonObject): string | undefined {
 
 /** Anneal has no load balancer whose pool could be asked, so the alarm would never change its state. */
 const memberHealth: Rule = () =>
-  'OS::Aodh::LBMemberHealthAlarm needs a load balancer, and Anneal has none. To replace members that do not answer, say replace_lost: {after: SECONDS} for the group in the environment, or use Anneal::Scaling::Group.';
+  why`OS::Aodh::LBMemberHealthAlarm needs a load balancer, and Anneal has none. To replace members that do not answer, say replace_lost: {after: SECONDS} for the group in the environment, or use Anneal::Scaling::Group.`;
 
 /** The rule of each type that has one. */
 export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
   'OS::Heat::SoftwareComponent': oneConfigPerAction,
-  'OS::Heat::AutoScalingGroup': ({ values }) => wrongSizes(known(values)),
-  'Anneal::Scaling::Group': ({ values }) => wrongSizes(known(values)),
+  'OS::Heat::AutoScalingGroup': sizes,
+  'Anneal::Scaling::Group': sizes,
   'Anneal::Scaling::StepPolicy': ({ values }) => wrongSteps(known(values)),
   'OS::Heat::InstanceGroup': reference('LaunchConfigurationName'),
-  'AWS::AutoScaling::AutoScalingGroup': both(
-    ({ values }) => wrongSizes(known(values)),
-    both(launch, reference('LaunchConfigurationName')),
-  ),
+  'AWS::AutoScaling::AutoScalingGroup': both(sizes, both(launch, reference('LaunchConfigurationName'))),
   'OS::Heat::Stack': remote,
   'OS::Heat::ScalingPolicy': stepOnlyWith('min_adjustment_step', 'adjustment_type', 'percent_change_in_capacity'),
   'AWS::AutoScaling::ScalingPolicy': stepOnlyWith('MinAdjustmentStep', 'AdjustmentType', 'PercentChangeInCapacity'),
@@ -169,10 +178,10 @@ export const rules: Readonly<Record<string, Rule>> = {
     const missing = (siblings && Array.isArray(names) ? names : []).find(
       (name) => typeof name === 'string' && siblings?.get(name) !== true,
     );
-    return typeof missing === 'string' ? `AccessPolicy resource ${missing} not in stack` : undefined;
+    return typeof missing === 'string' ? why`AccessPolicy resource ${missing} not in stack` : undefined;
   },
   'Anneal::Scaling::TargetPolicy': ({ values: { target } }) =>
-    typeof target === 'number' && target <= 0 ? 'The target must be above zero.' : undefined,
+    typeof target === 'number' && target <= 0 ? why`The target must be above zero.` : undefined,
   'OS::Aodh::LBMemberHealthAlarm': memberHealth,
   'OS::Mistral::Workflow': workflow,
   'OS::Mistral::CronTrigger': oneAtLeast('pattern', 'first_time'),
@@ -182,5 +191,5 @@ export const rules: Readonly<Record<string, Rule>> = {
   'OS::Neutron::RouterInterface': either('router', 'router_id'),
   'OS::Neutron::VPNService': both(either('router', 'router_id'), either('subnet', 'subnet_id')),
   'OS::Neutron::SecurityGroup': ({ values }) =>
-    values['name'] === 'default' ? 'Security groups cannot be assigned the name "default".' : undefined,
+    values['name'] === 'default' ? why`Security groups cannot be assigned the name "default".` : undefined,
 };
